@@ -3,7 +3,7 @@
 import sys
 
 from generated import ROOT, main_of
-from muster.config.determined import KEYS, Fate, Key
+from muster.config.determined import KEYS, Key, Translation
 
 TARGET = ROOT / "docs/determined.md"
 
@@ -89,10 +89,10 @@ so in a warning: in `reason` and `warnings` of the API, in `muster experiment de
 ## Every key
 """
 _FATES = {
-    Fate.SAME: "as there",
-    Fate.TRANSLATED: "translated",
-    Fate.WITHOUT_EFFECT: "left out, named in a warning",
-    Fate.REFUSED: "refused",
+    Translation.SAME: "as there",
+    Translation.TRANSLATED: "translated",
+    Translation.WITHOUT_EFFECT: "left out, named in a warning",
+    Translation.REFUSED: "refused",
 }
 
 

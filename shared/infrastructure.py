@@ -12,7 +12,7 @@ from typing import Self
 
 from shared.bus.connection import Bus
 from shared.bus.consumer import Consumer, Handlers
-from shared.bus.health import check_delivery, check_leader, health_answers
+from shared.bus.health import add_delivery_checks, check_leader, health_answers
 from shared.bus.relay import Relay
 from shared.bus.responder import Answer, Question, Responder
 from shared.bus.units import Units
@@ -21,7 +21,7 @@ from shared.database.engine import Database
 from shared.database.leases import Lease
 from shared.database.upgrading import migrate
 from shared.ids import new_id
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 from shared.settings import NatsSettings, PostgresSettings
 
 
@@ -29,7 +29,7 @@ from shared.settings import NatsSettings, PostgresSettings
 class Infrastructure:
     """The connections of one service, named after its process; schema, durable consumers and answers carry the same name."""
 
-    process: Process
+    process: ServiceProcess
     clock: Clock
     database: Database
     bus: Bus
@@ -37,7 +37,7 @@ class Infrastructure:
     units: Units
 
     @classmethod
-    async def connect(cls, process: Process, postgres: PostgresSettings, nats: NatsSettings) -> Self:
+    async def connect(cls, process: ServiceProcess, postgres: PostgresSettings, nats: NatsSettings) -> Self:
         """Wait for both servers, and bring the schema up to date."""
         name, clock = process.name, SystemClock()
         await process.reach("postgres", lambda: migrate(postgres, name))
@@ -51,7 +51,7 @@ class Infrastructure:
     def publish(self) -> None:
         """Publish what is committed from now on, and let `/ready` depend on bus, database and outbox. Call it before what emits is started."""
         self.process.start("relay", self.relay.run, self.relay.flush)
-        check_delivery(self.process, self.bus, self.database, self.relay)
+        add_delivery_checks(self.process, self.bus, self.database, self.relay)
 
     def consumer(self, handlers: Handlers, units: Units | None = None) -> Consumer:
         """Return the service's durable consumer of the stream that these handlers' messages are on."""

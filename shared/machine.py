@@ -9,7 +9,7 @@ S = TypeVar("S", bound=str)
 T = TypeVar("T", bound=str)
 
 
-class Machine(Generic[S, T]):
+class StateMachine(Generic[S, T]):
     """The life of one kind of entity.
 
     Attributes:

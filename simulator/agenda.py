@@ -10,7 +10,7 @@ BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 Act = Callable[[], None]
 
 
-class Agenda:
+class EventQueue:
     """A heap of acts. Equal times keep the order in which they were put down, so a run repeats exactly."""
 
     def __init__(self) -> None:

@@ -15,8 +15,8 @@ from rich.table import Table
 from muster.errors import Rejected
 from simulator.files.reading import read_cluster, read_policy, read_workload
 from simulator.files.workload import items_of, submissions_of
-from simulator.simulate import Answer, Result, simulate
-from simulator.watching.measures import Figures, Served
+from simulator.simulate import Answer, SimulationResult, simulate
+from simulator.watching.measures import Figures, TrialFigures
 
 _WIDE = 160
 
@@ -66,7 +66,7 @@ def _bar(label: str, total: int, is_shown: bool) -> Iterator[Callable[[int, int]
         yield lambda done, _: progress.update(task, completed=done)
 
 
-def _show(results: dict[str, Result]) -> None:
+def _show(results: dict[str, SimulationResult]) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDE)
@@ -82,9 +82,9 @@ def _show(results: dict[str, Result]) -> None:
             console.print(f"{label}: not everything has ended: the figures are of the trials that have")
 
 
-def _comparison(results: dict[str, Result]) -> Table:
+def _comparison(results: dict[str, SimulationResult]) -> Table:
     table = Table("", *results, box=None, pad_edge=False, header_style="bold")
-    rows: list[tuple[str, Callable[[Result], str]]] = [
+    rows: list[tuple[str, Callable[[SimulationResult], str]]] = [
         ("trials", lambda r: f"{r.trials:,}"),
         ("outcomes", lambda r: ", ".join(f"{count:,} {name}" for name, count in sorted(r.outcomes.items()))),
         *_figure_rows("waiting", lambda r: r.waiting),
@@ -112,7 +112,9 @@ def _comparison(results: dict[str, Result]) -> Table:
     return table
 
 
-def _figure_rows(name: str, chosen: Callable[[Result], Figures]) -> list[tuple[str, Callable[[Result], str]]]:
+def _figure_rows(
+    name: str, chosen: Callable[[SimulationResult], Figures]
+) -> list[tuple[str, Callable[[SimulationResult], str]]]:
     return [
         (f"{name}, average", lambda r: _time(chosen(r).average_s)),
         (f"{name}, p50", lambda r: _time(chosen(r).p50_s)),
@@ -120,7 +122,7 @@ def _figure_rows(name: str, chosen: Callable[[Result], Figures]) -> list[tuple[s
     ]
 
 
-def _by_tenant(label: str, result: Result) -> Table:
+def _by_tenant(label: str, result: SimulationResult) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in (label, "trials", "waiting", "p99", "completion", "p99", "slot-hours", "speed"):
         table.add_column(column, justify="left" if column == label else "right")
@@ -139,7 +141,7 @@ def _by_tenant(label: str, result: Result) -> Table:
     return table
 
 
-def _by_experiment(label: str, result: Result) -> Table:
+def _by_experiment(label: str, result: SimulationResult) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in (
         label,
@@ -171,7 +173,7 @@ def _by_experiment(label: str, result: Result) -> Table:
 
 
 def _write_trials(path: Path, answers: dict[str, Answer]) -> None:
-    names = [field.name for field in fields(Served)]
+    names = [field.name for field in fields(TrialFigures)]
     try:
         with path.open("w", newline="") as file:
             lines = csv.writer(file)

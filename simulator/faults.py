@@ -11,10 +11,10 @@ from random import Random
 from typing import Literal
 from uuid import UUID
 
-from services.searcher.core.editing import Edit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.reducers.commands import cancel, edit_search, finish, pause, resume
 from shared.ids import ExperimentId, WorkerId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from simulator.control.node import Drained, Removed
 from simulator.machines.machine import Machine
 from simulator.provisioning.provisioner import POINTS as PROVISIONER_POINTS
@@ -28,11 +28,18 @@ Fault = Literal[
 ]  # fmt: skip
 POINTS = ("before_save", "after_save", "before_desired", "after_handler_commit")
 NOTICE_MS = 120_000
-WISHES = (Wanted.PARK, Wanted.RUN, Wanted.RUN, Wanted.STOP, Wanted.CANCEL, Wanted.KILL)
+REQUESTS = (
+    DesiredState.PARK,
+    DesiredState.RUN,
+    DesiredState.RUN,
+    DesiredState.STOP,
+    DesiredState.CANCEL,
+    DesiredState.KILL,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class InjectedFault:
     """One fault: what, when, for how long, and numbers that choose whom and how."""
 
     at_ms: int
@@ -48,12 +55,12 @@ def draw(
     until_ms: int,
     faults: Iterable[Fault],
     longest_ms: int,
-) -> list[Trouble]:
+) -> list[InjectedFault]:
     """`count` faults at random times before `until_ms`; each lasts from 0.1 s to `longest_ms`, evenly in its logarithm."""
     kinds = tuple(faults)
     return sorted(
         (
-            Trouble(
+            InjectedFault(
                 at_ms=chance.randrange(until_ms),
                 fault=chance.choice(kinds),
                 lasts_ms=int(100 * (longest_ms / 100) ** chance.random()),
@@ -77,12 +84,12 @@ class Faults:
         self.troubled: set[WorkerId] = set()
         """Workers that fail now."""
 
-    def plan(self, troubles: Iterable[Trouble]) -> None:
+    def plan(self, troubles: Iterable[InjectedFault]) -> None:
         for trouble in troubles:
             self._agenda.at(trouble.at_ms, partial(self._begin, trouble))
 
-    def _begin(self, trouble: Trouble) -> None:
-        doing: Mapping[Fault, Callable[[Trouble], None]] = {
+    def _begin(self, trouble: InjectedFault) -> None:
+        doing: Mapping[Fault, Callable[[InjectedFault], None]] = {
             "power_lost": self._lose_power,
             "daemon_restarted": self._restart_daemon,
             "worker_cut_off": self._cut_worker,
@@ -99,7 +106,7 @@ class Faults:
         }
         doing[trouble.fault](trouble)
 
-    def _lose_power(self, trouble: Trouble) -> None:
+    def _lose_power(self, trouble: InjectedFault) -> None:
         machine = self._machine(trouble)
         if machine is None:
             return
@@ -112,19 +119,19 @@ class Faults:
         if self._simulation.stands(machine.kind.name):
             machine.switch_on()
 
-    def _restart_daemon(self, trouble: Trouble) -> None:
+    def _restart_daemon(self, trouble: InjectedFault) -> None:
         machine = self._machine(trouble)
         if machine is not None:
             machine.restart_daemon()
 
-    def _cut_worker(self, trouble: Trouble) -> None:
+    def _cut_worker(self, trouble: InjectedFault) -> None:
         machine = self._machine(trouble)
         if machine is None:
             return
         self._trouble(machine.kind.name)
         self._cut(str(machine.kind.name), trouble, lambda: self._heal(machine.kind.name))
 
-    def _take_spot(self, trouble: Trouble) -> None:
+    def _take_spot(self, trouble: InjectedFault) -> None:
         """Notice, two minutes, gone; a new machine like it joins after a while."""
         machine = self._machine(trouble)
         if machine is None:
@@ -144,7 +151,7 @@ class Faults:
         kind = machine.kind
         self._simulation.join(replace(kind, name=WorkerId(f"new-{self._joined}")))
 
-    def _stop_bus(self, trouble: Trouble) -> None:
+    def _stop_bus(self, trouble: InjectedFault) -> None:
         self._hold("bus")
         self._simulation.wire.is_down = True
 
@@ -154,7 +161,7 @@ class Faults:
 
         self._agenda.after(trouble.lasts_ms, mend)
 
-    def _stop_database(self, trouble: Trouble) -> None:
+    def _stop_database(self, trouble: InjectedFault) -> None:
         self._hold("database")
         self._simulation.records.is_up = False
 
@@ -164,7 +171,7 @@ class Faults:
 
         self._agenda.after(trouble.lasts_ms, mend)
 
-    def _kill_scheduler(self, trouble: Trouble) -> None:
+    def _kill_scheduler(self, trouble: InjectedFault) -> None:
         """The leader dies at once, or at its next passing of a point; it is started again."""
         nodes = self._simulation.nodes
         node = next((node for node in nodes if node.leader), nodes[trouble.whom % len(nodes)])
@@ -175,24 +182,24 @@ class Faults:
         else:
             node.dies_at = POINTS[trouble.how // 2 % len(POINTS)], trouble.lasts_ms
 
-    def _freeze_scheduler(self, trouble: Trouble) -> None:
+    def _freeze_scheduler(self, trouble: InjectedFault) -> None:
         nodes = self._simulation.nodes
         node = next((node for node in nodes if node.leader), nodes[trouble.whom % len(nodes)])
         if node.is_up:
             node.freeze()
             self._agenda.after(trouble.lasts_ms, node.thaw)
 
-    def _cut_scheduler(self, trouble: Trouble) -> None:
+    def _cut_scheduler(self, trouble: InjectedFault) -> None:
         nodes = self._simulation.nodes
         self._cut(nodes[trouble.whom % len(nodes)].name, trouble, lambda: None)
 
-    def _change_mind(self, trouble: Trouble) -> None:
+    def _change_mind(self, trouble: InjectedFault) -> None:
         orders = list(self._simulation.owner.orders)
         if orders:
-            wanted = WISHES[trouble.how % len(WISHES)]
+            wanted = REQUESTS[trouble.how % len(REQUESTS)]
             self._simulation.owner.steer(orders[trouble.whom % len(orders)], wanted)
 
-    def _kill_searcher(self, trouble: Trouble) -> None:
+    def _kill_searcher(self, trouble: InjectedFault) -> None:
         """At once, or at its next passing of a point; it is started again."""
         searcher = self._simulation.searcher
         at_once, point = trouble.how % 2, SEARCHER_POINTS[trouble.how // 2 % len(SEARCHER_POINTS)]
@@ -203,7 +210,7 @@ class Faults:
         else:
             searcher.dies_at = point, trouble.lasts_ms
 
-    def _kill_provisioner(self, trouble: Trouble) -> None:
+    def _kill_provisioner(self, trouble: InjectedFault) -> None:
         """At once, or at its next passing of a point; it is started again."""
         provisioner = self._simulation.provisioner
         if provisioner is None or not provisioner.is_up:
@@ -214,7 +221,7 @@ class Faults:
             point = PROVISIONER_POINTS[trouble.how // 2 % len(PROVISIONER_POINTS)]
             provisioner.dies_at = point, trouble.lasts_ms
 
-    def _steer_search(self, trouble: Trouble) -> None:
+    def _steer_search(self, trouble: InjectedFault) -> None:
         """A person pauses an experiment and resumes it later, ends it, or has its search go further."""
         searcher = self._simulation.searcher
         experiments = list(searcher.rows.experiments)
@@ -223,14 +230,14 @@ class Faults:
         experiment = experiments[trouble.whom % len(experiments)]
         match trouble.how % 8:
             case 0:
-                searcher.command(experiment, lambda changes: cancel(changes, Wanted.CANCEL))
+                searcher.command(experiment, lambda changes: cancel(changes, DesiredState.CANCEL))
             case 1:
-                searcher.command(experiment, lambda changes: cancel(changes, Wanted.KILL))
+                searcher.command(experiment, lambda changes: cancel(changes, DesiredState.KILL))
             case 2:
                 searcher.command(experiment, finish)
             case 3:
                 planned = searcher.rows.experiments[experiment].experiment.planned or 1
-                change = Edit(planned + trouble.how // 8 % 5, 1 + trouble.how // 8 % 4)
+                change = SearchEdit(planned + trouble.how // 8 % 5, 1 + trouble.how // 8 % 4)
                 searcher.command(
                     experiment, lambda changes: edit_search(changes, change, UUID(int=trouble.how))
                 )
@@ -245,7 +252,7 @@ class Faults:
             searcher.command(experiment, resume)
             self._agenda.after(60_000, lambda: self._resume(experiment))
 
-    def _cut(self, place: str, trouble: Trouble, then: Callable[[], None]) -> None:
+    def _cut(self, place: str, trouble: InjectedFault, then: Callable[[], None]) -> None:
         """Both ways, or one of them."""
         wire = self._simulation.wire
         sets = [(wire.deaf, wire.mute), (wire.deaf,), (wire.mute,)][trouble.how % 3]
@@ -261,7 +268,7 @@ class Faults:
 
         self._agenda.after(trouble.lasts_ms, mend)
 
-    def _machine(self, trouble: Trouble) -> Machine | None:
+    def _machine(self, trouble: InjectedFault) -> Machine | None:
         """One that runs, and has no other trouble."""
         healthy = [
             m for name, m in self._simulation.machines.items() if m.is_on and name not in self.troubled

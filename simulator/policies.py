@@ -6,9 +6,9 @@ from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.renting.spec import PoolSpec
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import PoolName
-from simulator.demand.bookings import Booking
+from simulator.demand.bookings import ReservationItem
 from simulator.files.schema import Cluster, Policy
-from simulator.provisioning.cloud import Manners
+from simulator.provisioning.cloud import CloudBehavior
 from simulator.provisioning.ties import Rented
 
 
@@ -55,7 +55,7 @@ def rented_of(cluster: Cluster, pool: PoolName) -> Rented | None:
         join_timeout=timedelta(seconds=provider.join_timeout_s),
     )
     every_h = provider.spot_every_h
-    manners = Manners(
+    manners = CloudBehavior(
         boot_ms=round(provider.boot_s * 1000),
         failing=provider.failing,
         taken_every_ms=None if every_h is None else round(every_h * 3_600_000),
@@ -63,10 +63,10 @@ def rented_of(cluster: Cluster, pool: PoolName) -> Rented | None:
     return Rented(spec, manners)
 
 
-def bookings_of(cluster: Cluster) -> list[Booking]:
+def bookings_of(cluster: Cluster) -> list[ReservationItem]:
     """Whose they are, how many slots, from when until when."""
     return [
-        Booking(
+        ReservationItem(
             tuple(one.holder.split("/")),
             one.slots,
             *(round(h * 3_600_000) for h in (one.from_h, one.until_h)),

@@ -2,22 +2,22 @@
 
 from shared.bus import Bus, Responder
 from shared.clock import SystemClock
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 from simulator.planning.answering import Answers
-from simulator.planning.players import Players
+from simulator.planning.players import SimulationWorkers
 from simulator.settings import Settings
 
 NAME = "simulator"
 QUESTIONS_AT_ONCE = 32
 
 
-async def compose(settings: Settings, process: Process) -> None:
+async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Open the bus and answer."""
     own = settings.simulator
     bus = await process.enter(
         await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
     )
-    players = Players(SystemClock(), own.plans_at_once, own.plan_s, own.plan_memory_mib)
+    players = SimulationWorkers(SystemClock(), own.plans_at_once, own.plan_s, own.plan_memory_mib)
 
     async def connected() -> str | None:
         return None if bus.connected else "not connected to NATS"

@@ -13,17 +13,17 @@ from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
 from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
 from simulator.simulation import Setup, Simulation
-from simulator.trials import Item
+from simulator.trials import WorkloadTrial
 from simulator.watching.experiments import ExperimentResult, Experiments
 from simulator.watching.invariants import all_invariants
-from simulator.watching.measures import Account, Figures, Measures, Served, figures, jain
+from simulator.watching.measures import Figures, Measures, TenantFigures, TrialFigures, figures, jain
 from simulator.watching.trace import Trace
 
 POOL = PoolName("default")
 NOTICED_MS = 4000
 """From a machine's failure until the scheduler gives it up: a worker's lease."""
 TEMPO = Tempo(tick_ms=10_000)
-TELL_EVERY = 100
+PROGRESS_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class RentedResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SimulationResult:
     """What happened. `is_complete` False: the time given was over first, and what had not ended is left out.
 
     Attributes:
@@ -61,7 +61,7 @@ class Result:
     resizes: int
     lost_runs: int
     restarts: int
-    tenants: dict[str, Account]
+    tenants: dict[str, TenantFigures]
     experiments: tuple[ExperimentResult, ...] = ()
     rented: RentedResult | None = None
     is_complete: bool = True
@@ -72,14 +72,14 @@ class Result:
 class Answer:
     """The figures, and each trial's way."""
 
-    result: Result
-    served: Sequence[Served]
+    result: SimulationResult
+    served: Sequence[TrialFigures]
 
 
 def simulate(
     policy: Policy,
     cluster: Cluster,
-    items: Sequence[Item],
+    items: Sequence[WorkloadTrial],
     seed: int = 0,
     until_s: float | None = None,
     is_checked: bool = False,
@@ -131,7 +131,7 @@ def _run(simulation: Simulation, until_s: float | None, tell: Callable[[int, int
     until_ms = None if until_s is None else round(until_s * 1000)
     total = simulation.left
     while simulation.left:
-        goal = max(0, simulation.left - TELL_EVERY)
+        goal = max(0, simulation.left - PROGRESS_EVERY)
         is_reached = simulation.run(until_ms, goal)
         tell(total - simulation.left, total)
         if not is_reached:
@@ -159,7 +159,9 @@ def _plan_failures(simulation: Simulation, failures: Failures, chance: Random) -
     simulation.on_boot = fail_later
 
 
-def _result(policy: Policy, simulation: Simulation, measures: Measures, served: Sequence[Served]) -> Result:
+def _result(
+    policy: Policy, simulation: Simulation, measures: Measures, served: Sequence[TrialFigures]
+) -> SimulationResult:
     ends = [way.closed_ms for way in measures.ways.values() if way.closed_ms is not None]
     first_ms = min((way.item.arrives_ms for way in measures.ways.values()), default=0)
     span_ms = max(ends, default=first_ms) - first_ms
@@ -172,7 +174,7 @@ def _result(policy: Policy, simulation: Simulation, measures: Measures, served: 
     for one in served:
         outcomes[one.outcome] = outcomes.get(one.outcome, 0) + 1
     tenants = measures.accounts(served)
-    return Result(
+    return SimulationResult(
         policy=policy.order,
         trials=len(served),
         outcomes=outcomes,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
-from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.planning.loads import WorkerLoad
 from services.scheduler.core.planning.decisions import Demand
-from services.scheduler.core.state.carried import Carried, carried_by_all
+from services.scheduler.core.state.carried import WorkerOccupancy, loads_of_all
 from services.scheduler.core.state.facts import (
     Closed,
     Ended,
@@ -21,26 +21,26 @@ from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import TrialId, WorkerId
-from simulator.agenda import Agenda
+from simulator.agenda import EventQueue
 from simulator.control.leader import Tempo
-from simulator.control.messages import Orders, Sighting
-from simulator.control.node import Drained, Links, Node, Settled, Told
-from simulator.control.records import Records
-from simulator.demand.bookings import Booking, reservation_of
-from simulator.demand.owner import Owner, tenant_id
+from simulator.control.messages import DesiredSet, ObservedSet
+from simulator.control.node import Drained, Links, SchedulerMessage, SchedulerProcess, Settled
+from simulator.control.records import SchedulerDatabase
+from simulator.demand.bookings import ReservationItem, reservation_of
+from simulator.demand.owner import TrialOwner, tenant_id
 from simulator.experiments.submission import Submission
 from simulator.machines.local import Kind
-from simulator.machines.machine import Machine, Ties
+from simulator.machines.machine import Machine, MachineLinks
 from simulator.machines.registry import Registry
 from simulator.machines.training import Training
 from simulator.provisioning.cloud import Cloud
 from simulator.provisioning.provisioner import PLACE as PROVISIONER, Provisioner
-from simulator.provisioning.ties import Rented, Ties as ProvisionerTies
+from simulator.provisioning.ties import ProvisionerLinks as ProvisionerTies, Rented
 from simulator.searching.messages import Saved, Stored, Verdict
-from simulator.searching.searcher import PLACE as SEARCHER, Searcher, Ties as SearcherTies
-from simulator.trials import Item
-from simulator.watching.watch import Watch, Watches
-from simulator.wire import CALM, Stream, Weather, Wire
+from simulator.searching.searcher import PLACE as SEARCHER, Searcher, SearcherLinks as SearcherTies
+from simulator.trials import WorkloadTrial
+from simulator.watching.watch import Observer, Observers
+from simulator.wire import CALM, BusFaults, SimulatedBus, SimulatedStream
 
 REGISTRY, OWNER = "registry", "owner"
 RELIABLE = Tempo()
@@ -61,27 +61,27 @@ class Setup:
 
     policy: PoolPolicy
     machines: Sequence[Kind]
-    items: Sequence[Item]
+    items: Sequence[WorkloadTrial]
     seed: int = 0
     tempo: Tempo = RELIABLE
-    weather: Weather = CALM
+    weather: BusFaults = CALM
     nodes: int = 1
     failing: float = 0.0
     quotas: Mapping[tuple[str, ...], Quota] = field(default_factory=dict)
     submissions: Sequence[Submission] = ()
     rented: Rented | None = None
-    bookings: Sequence[Booking] = ()
+    bookings: Sequence[ReservationItem] = ()
 
 
 class Simulation:
     """Everything by name, so that faults can be done to it; `run` lets it go on."""
 
-    def __init__(self, setup: Setup, watches: Sequence[Watch] = ()) -> None:
+    def __init__(self, setup: Setup, watches: Sequence[Observer] = ()) -> None:
         self.setup = setup
-        self.watch = Watches(watches)
-        self.agenda = agenda = Agenda()
-        self.wire = Wire(agenda, setup.weather, self.chance("wire"))
-        self.records = Records(
+        self.watch = Observers(watches)
+        self.agenda = agenda = EventQueue()
+        self.wire = SimulatedBus(agenda, setup.weather, self.chance("wire"))
+        self.records = SchedulerDatabase(
             pools={setup.policy.name: _reaching(setup)},
             quotas={(tenant_id(tenant), *below): quota for (tenant, *below), quota in setup.quotas.items()},
             reservations=[
@@ -89,12 +89,12 @@ class Simulation:
                 for number, booking in enumerate(setup.bookings)
             ],
         )
-        self.inbound: Stream[Told] = Stream(self.wire, SEARCHER)
-        to_owner: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
-        to_searcher: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
-        to_registry: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
-        self._reports: Stream[Stored | Saved] = Stream(self.wire, REGISTRY)
-        self.owner = Owner(agenda, self.inbound, self.watch, setup.items, setup.policy.name)
+        self.inbound: SimulatedStream[SchedulerMessage] = SimulatedStream(self.wire, SEARCHER)
+        to_owner: SimulatedStream[tuple[int, Fact]] = SimulatedStream(self.wire, "scheduler")
+        to_searcher: SimulatedStream[tuple[int, Fact]] = SimulatedStream(self.wire, "scheduler")
+        to_registry: SimulatedStream[tuple[int, Fact]] = SimulatedStream(self.wire, "scheduler")
+        self._reports: SimulatedStream[Stored | Saved] = SimulatedStream(self.wire, REGISTRY)
+        self.owner = TrialOwner(agenda, self.inbound, self.watch, setup.items, setup.policy.name)
         ties = SearcherTies(self.wire, self.inbound, self.watch, lambda: self.records.is_up, self._judge)
         price = setup.rented.spec.price_per_slot_hour if setup.rented else None
         self.searcher = Searcher(
@@ -110,31 +110,35 @@ class Simulation:
             lambda: setup.failing > 0 and failing.random() < setup.failing,
         )
         self.machines: dict[WorkerId, Machine] = {}
-        outbound: list[tuple[Stream[tuple[int, Fact]], tuple[type[Fact], ...]]] = [(to_owner, (Closed,))]
+        outbound: list[tuple[SimulatedStream[tuple[int, Fact]], tuple[type[Fact], ...]]] = [
+            (to_owner, (Closed,))
+        ]
         if setup.submissions:
             outbound.append((to_searcher, (Granted, Ended, Closed)))
         if setup.tempo.beat_ms is not None:
             # Where nothing fails no token is ever stale; the registry asks the tables about a run that it does not know.
             outbound.append((to_registry, (Granted, Ended)))
         self.provisioner: Provisioner | None = None
-        demands: Stream[tuple[int, Demand]] | None = None
+        demands: SimulatedStream[tuple[int, Demand]] | None = None
         if setup.rented is not None:
             self.provisioner = self._provisioner(setup.rented)
-            demands = Stream(self.wire, "scheduler")
-            to_provisioner: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
+            demands = SimulatedStream(self.wire, "scheduler")
+            to_provisioner: SimulatedStream[tuple[int, Fact]] = SimulatedStream(self.wire, "scheduler")
             demands.consume(PROVISIONER, self.provisioner.take_demand)
             to_provisioner.consume(PROVISIONER, self.provisioner.take_fact)
             outbound.append((to_provisioner, (WorkerUp, WorkerDown, WorkerEmptied)))
         links = Links(
             agenda, self.wire, self.records, self.inbound, outbound, self._deliver, self.watch, demands
         )
-        self.nodes = [Node(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)]
+        self.nodes = [
+            SchedulerProcess(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)
+        ]
         self.on_boot: Callable[[Machine], None] = lambda machine: None
         to_owner.consume(OWNER, self.owner.take)
         to_searcher.consume(SEARCHER, self.searcher.take_fact)
         self._reports.consume(SEARCHER, self.searcher.take_report)
         to_registry.consume(REGISTRY, self.registry.take)
-        self._ties = Ties(
+        self._ties = MachineLinks(
             agenda, self.training, self.registry, self.watch, self._sight, self._reaches_registry
         )
 
@@ -223,26 +227,26 @@ class Simulation:
         self.watch.on_trouble(worker)
         self.inbound.publish(Drained(worker, reclaim=True))
 
-    def _loads(self) -> Mapping[WorkerId, Load] | None:
+    def _loads(self) -> Mapping[WorkerId, WorkerLoad] | None:
         """`qry scheduler.snapshot`."""
         for node in self.nodes:
             if node.leader and node.is_up:
-                return {name: _load(carried) for name, carried in carried_by_all(node.leader.cluster).items()}
+                return {name: _load(carried) for name, carried in loads_of_all(node.leader.cluster).items()}
         return None
 
-    def _deliver(self, orders: Orders) -> None:
+    def _deliver(self, orders: DesiredSet) -> None:
         """A desired set has come to its machine; the answer goes back to whoever asked."""
         machine = self.machines.get(orders.worker)
         if machine is not None:
             machine.obey(orders, lambda sighting: self._sight(orders.worker, sighting))
 
-    def _sight(self, worker: WorkerId, sighting: Sighting) -> None:
+    def _sight(self, worker: WorkerId, sighting: ObservedSet) -> None:
         """An observed set goes to all who lead, or believe they do: a frozen one must not swallow what is meant for its successor."""
         for node in self.nodes:
             if node.leader:
                 self.wire.send(worker, node.name, partial(self._come, node, sighting))
 
-    def _come(self, node: Node, sighting: Sighting) -> None:
+    def _come(self, node: SchedulerProcess, sighting: ObservedSet) -> None:
         node.hear(sighting)
         if node.is_up:
             worker = sighting.heard.worker
@@ -269,12 +273,12 @@ class Simulation:
     def _judge(self, worker: WorkerId, verdict: Verdict) -> None:
         self.wire.send(SEARCHER, worker, lambda: self.machines[worker].hear_verdict(verdict))
 
-    def _item_of(self, trial: TrialId) -> Item:
+    def _item_of(self, trial: TrialId) -> WorkloadTrial:
         return self.searcher.items.get(trial) or self.owner.orders[trial].item
 
 
-def _load(carried: Carried) -> Load:
-    return Load(carried.used_slots, carried.pieces, carried.gangs, carried.tenant)
+def _load(carried: WorkerOccupancy) -> WorkerLoad:
+    return WorkerLoad(carried.used_slots, carried.pieces, carried.gangs, carried.tenant)
 
 
 def _reaching(setup: Setup) -> PoolPolicy:

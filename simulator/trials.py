@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from shared.messages.specs import Thousandths
 
 Spread = tuple[int, ...]
@@ -13,7 +13,7 @@ Spread = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TrainingPace:
     """Progress per millisecond; it holds until the work's progress is `until`."""
 
     per_ms: float
@@ -29,7 +29,7 @@ class Work(Protocol):
     @property
     def total(self) -> float: ...
 
-    def pace(self, spread: Spread, progress: float) -> Pace:
+    def pace(self, spread: Spread, progress: float) -> TrainingPace:
         """How fast it goes from `progress` on with these slots; `until` is above `progress`."""
         ...
 
@@ -45,8 +45,8 @@ class PlainWork:
     def total(self) -> float:
         return float(self.length_ms)
 
-    def pace(self, spread: Spread, progress: float) -> Pace:
-        return Pace(sum(spread) / self.slots if self.slots else 1.0, self.total)
+    def pace(self, spread: Spread, progress: float) -> TrainingPace:
+        return TrainingPace(sum(spread) / self.slots if self.slots else 1.0, self.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class SteppedWork:
     def total(self) -> float:
         return float(self.steps)
 
-    def pace(self, spread: Spread, progress: float) -> Pace:
-        return Pace((sum(spread) / self.slots if self.slots else 1.0) / self.step_ms, self.total)
+    def pace(self, spread: Spread, progress: float) -> TrainingPace:
+        return TrainingPace((sum(spread) / self.slots if self.slots else 1.0) / self.step_ms, self.total)
 
 
 class Reports(Protocol):
@@ -79,7 +79,7 @@ class Reports(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class WorkloadTrial:
     """One trial of a workload.
 
     Attributes:
@@ -110,7 +110,7 @@ class Item:
     priority: int | None = None
     weight: float = 1.0
     single_node: bool = False
-    where: Where | None = None
+    where: PlacementConstraint | None = None
     checkpoint_ms: int | None = None
     launch_ms: int = 1000
     stop_ms: int = 500

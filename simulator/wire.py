@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
 
-from simulator.agenda import Act, Agenda
+from simulator.agenda import Act, EventQueue
 
 M = TypeVar("M")
 ACK_WAIT_MS = 30_000
@@ -15,7 +15,7 @@ RETRY_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
+class BusFaults:
     """How messages fare: shares of all messages, and delays in milliseconds."""
 
     latency_ms: int = 1
@@ -26,14 +26,14 @@ class Weather:
     lost: float = 0.0
 
 
-CALM = Weather()
-ROUGH = Weather(latency_ms=1, jitter_ms=20, late=0.02, late_ms=900, doubled=0.05, lost=0.01)
+CALM = BusFaults()
+ROUGH = BusFaults(latency_ms=1, jitter_ms=20, late=0.02, late_ms=900, doubled=0.05, lost=0.01)
 
 
-class Wire:
+class SimulatedBus:
     """Carries acts from one named place to another. Nothing passes while it is down, or to and from a place that is cut off."""
 
-    def __init__(self, agenda: Agenda, weather: Weather, chance: Random) -> None:
+    def __init__(self, agenda: EventQueue, weather: BusFaults, chance: Random) -> None:
         self.agenda = agenda
         self.weather = weather
         self.is_down = False
@@ -74,14 +74,14 @@ Take = Callable[[M, Act], None]
 """A consumer: takes a message, and calls the act when it has committed what followed from it."""
 
 
-class Stream(Generic[M]):
+class SimulatedStream(Generic[M]):
     """Messages that wait for one consumer until it has acknowledged them.
 
     Args:
         source: Who publishes; `target`: where the consumer stands, once there is one.
     """
 
-    def __init__(self, wire: Wire, source: str) -> None:
+    def __init__(self, wire: SimulatedBus, source: str) -> None:
         self._wire = wire
         self._source = source
         self._pending: dict[int, M] = {}

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from muster.errors import MusterError
 from shared import telemetry
 from shared.messages.allocations import DesiredSet, ObservedSet
-from shared.messages.experiments import Verdict
+from shared.messages.experiments import TrialVerdict
 from worker.runs.runs import Runs
 
 _log = structlog.get_logger()
@@ -56,6 +56,6 @@ class Handlers:
     async def on_verdict(self, message: Received) -> None:
         """Relay at once."""
         try:
-            self.runs.on_verdict(Verdict.from_bytes(message.data))
+            self.runs.on_verdict(TrialVerdict.from_bytes(message.data))
         except ValidationError as error:
             _log.error("a verdict could not be read", error=str(error))

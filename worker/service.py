@@ -13,9 +13,9 @@ from shared.bus import Bus
 from shared.clock import SystemClock
 from shared.ids import WorkerId, new_id
 from shared.messages.allocations import DesiredSet, Slot
-from shared.messages.experiments import Verdict
+from shared.messages.experiments import TrialVerdict
 from shared.messages.specs import SlotKind
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 from worker.connection.heartbeat import Heartbeat
 from worker.connection.identity import join, load_badge
 from worker.connection.line import Line
@@ -46,7 +46,7 @@ from worker.transfer.space import CacheSpace
 _LIBRARIES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 
 
-async def compose(settings: Settings, process: Process) -> None:
+async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Adopt what an earlier daemon left, then connect and serve."""
     clock, own = SystemClock(), settings.worker
     account = find_account(own.user)
@@ -104,7 +104,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.mark_ready()
 
 
-def _check_health(process: Process, executor: Parents, line: Line) -> None:
+def _check_health(process: ServiceProcess, executor: Parents, line: Line) -> None:
     """A worker has no stream and no database: its parts are all that `/ready` depends on."""
 
     async def starts_ranks() -> str | None:
@@ -117,7 +117,7 @@ def _check_health(process: Process, executor: Parents, line: Line) -> None:
     process.check("line", connected)
 
 
-def _own_places(own: WorkerSection, account: Account | None, process: Process) -> Places:
+def _own_places(own: WorkerSection, account: Account | None, process: ServiceProcess) -> Places:
     """This daemon's directory, made and held until it ends: of two daemons on one directory the second fails here."""
     places = Places(own.directory.absolute())
     places.make(is_shared=account is not None)
@@ -126,7 +126,7 @@ def _own_places(own: WorkerSection, account: Account | None, process: Process) -
     return places
 
 
-def _hear_ranks(places: Places, runs: Runs, account: Account | None, process: Process) -> None:
+def _hear_ranks(places: Places, runs: Runs, account: Account | None, process: ServiceProcess) -> None:
     """Let ranks connect, those of another user too where trials run as one."""
     ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
     ranks.open()
@@ -180,7 +180,7 @@ class _Ending:
 
 async def _listen(bus: Bus, worker: WorkerId, handlers: Handlers, heartbeat: Heartbeat) -> None:
     await bus.subscribe(DesiredSet.subject(worker), handlers.on_desired)
-    await bus.subscribe(Verdict.subject(worker), handlers.on_verdict)
+    await bus.subscribe(TrialVerdict.subject(worker), handlers.on_verdict)
     bus.on_reconnect.append(heartbeat.notice)
     heartbeat.notice()
 

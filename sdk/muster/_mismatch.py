@@ -5,7 +5,7 @@ from pathlib import Path
 from muster.errors import Rejected
 
 
-def shortly(path: Path) -> str:
+def abbreviate(path: Path) -> str:
     """A checkpoint's folder, or a file in one, without where the worker keeps it: a reason's words are few."""
     return "/".join(path.parts[-2:]) if path.suffix else path.name
 
@@ -24,6 +24,6 @@ def not_written_by(author: str, file: Path) -> Rejected:
     """The error to raise where a checkpoint's folder does not hold the author's file."""
     return Rejected(
         "checkpoint_unreadable",
-        f"there is no {shortly(file)}, so {author} did not write this checkpoint",
+        f"there is no {abbreviate(file)}, so {author} did not write this checkpoint",
         hint="resume from another checkpoint of the trial, or from none",
     )

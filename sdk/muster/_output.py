@@ -21,17 +21,17 @@ HELD_BYTES = 1024 * 1024
 SETTLE_S = 3.0
 SETTLE_EVERY_S = 0.1
 
-_streams: list["_Patient"] = []
+_streams: list["_BufferedStream"] = []
 
 
-def outlive_full_disk() -> None:
+def tolerate_full_disk() -> None:
     """Make `sys.stdout` and `sys.stderr` hold what descriptors 1 and 2 have no room for; forks keep that. Streams of others are left alone."""
     if _streams:
         return
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is not getattr(sys, f"__{name}__"):
             continue
-        patient = _Patient(descriptor)
+        patient = _BufferedStream(descriptor)
         text = io.TextIOWrapper(
             io.BufferedWriter(patient), encoding="utf-8", errors="backslashreplace", line_buffering=True
         )
@@ -48,7 +48,7 @@ def settle() -> None:
         time.sleep(SETTLE_EVERY_S)
 
 
-class _Patient(io.FileIO):
+class _BufferedStream(io.FileIO):
     """A descriptor to write to. A fork holds nothing of what its parent has still to write."""
 
     def __init__(self, descriptor: int) -> None:

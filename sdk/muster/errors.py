@@ -161,7 +161,7 @@ def uncertain(error: Transient, path: str) -> Transient:
     )
 
 
-def plain_fault(kind: str, message: str, context: Mapping[str, object]) -> str:
+def describe_fault(kind: str, message: str, context: Mapping[str, object]) -> str:
     """Return what a fault of a pydantic model means to who wrote the value.
 
     Args:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from muster._mismatch import not_written_by, of_another_model, shortly
+from muster._mismatch import abbreviate, not_written_by, of_another_model
 from muster._missing import missing
 from muster.errors import Rejected
 
@@ -130,13 +130,13 @@ def _load(model: Any, folder: Path) -> dict[str, int]:
         model.load_weights(folder / WEIGHTS)
     except (ValueError, KeyError, TypeError) as error:
         raise of_another_model(
-            f"the weights in {shortly(folder)} do not fit the script's model", error
+            f"the weights in {abbreviate(folder)} do not fit the script's model", error
         ) from error
     place: dict[str, int] = json.loads((folder / PLACE).read_text())
     return place
 
 
-class Exchange(Protocol):
+class KerasCollectives(Protocol):
     """`muster.torch.exchange` or `muster.tensorflow`: how tensors of Keras's backend go between ranks."""
 
     def average(self, trial: "Trial", gradients: list[Any]) -> list[Any]: ...
@@ -144,7 +144,7 @@ class Exchange(Protocol):
     def share(self, trial: "Trial", tensors: list[Any]) -> None: ...
 
 
-def exchange() -> Exchange:
+def exchange() -> KerasCollectives:
     """Return what fits the backend.
 
     Raises:
@@ -157,4 +157,4 @@ def exchange() -> Exchange:
             f"Keras on {backend} trains on one rank",
             hint="set KERAS_BACKEND to torch or tensorflow, or slots_per_trial to 1",
         )
-    return cast(Exchange, import_module(EXCHANGES[backend]))
+    return cast(KerasCollectives, import_module(EXCHANGES[backend]))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from muster import Trial
 
 FILE = "lightning.ckpt"
-IN_TORCHS_WORDS = re.compile(r"state.dict", re.IGNORECASE)
+STATE_DICT_ERROR = re.compile(r"state.dict", re.IGNORECASE)
 """How torch speaks of a state that a model or an optimizer does not take."""
 
 
@@ -84,7 +84,7 @@ class MusterCallback(Callback):
         Raises:
             Rejected: Instead of what torch said of it.
         """
-        if self._is_resuming and IN_TORCHS_WORDS.search(str(exception)):
+        if self._is_resuming and STATE_DICT_ERROR.search(str(exception)):
             what = f"the checkpoint does not fit the script's {type(pl_module).__name__}"
             raise of_another_model(what, exception) from exception
 

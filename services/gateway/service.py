@@ -12,7 +12,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 
 from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
-from services.gateway.deletions.runner import Deletions
+from services.gateway.deletions.runner import DeletionRunner
 from services.gateway.platform.audit.auditor import Auditor
 from services.gateway.platform.auth import founding
 from services.gateway.platform.auth.authentication import Authenticator
@@ -25,21 +25,21 @@ from services.gateway.platform.auth.tokens import derive_key, hash_token
 from services.gateway.platform.commands import ordered_store as ordered, store as command_store
 from services.gateway.platform.dependencies import (
     CacheKey,
-    Doors,
+    Dependencies,
     Keys,
-    Outbound,
-    SignIn,
+    OutboundSettings,
+    SignInDependencies,
     SiteState,
     Timeouts,
-    Uploads,
+    UploadSettings,
 )
-from services.gateway.platform.dispatch import Front
+from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
 from services.gateway.platform.events.publishing import Publisher, Subscribers
 from services.gateway.platform.events.streams import OpenStreams
 from services.gateway.platform.events.tails import Tails
-from services.gateway.platform.limits.allowances import Allowances
+from services.gateway.platform.limits.allowances import TenantRates
 from services.gateway.platform.limits.buckets import Rate, RateClass
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
 from services.gateway.platform.limits.rate_limits import RateLimiter
@@ -50,11 +50,11 @@ from services.gateway.quotas import store as quotas
 from services.gateway.sessions import store as sign_in_links
 from services.gateway.settings import GatewaySection, Settings
 from services.gateway.table import OUTCOMES
-from services.gateway.transports.doors import DoorKeeper, tls_of
+from services.gateway.transports.doors import Servers, tls_of
 from services.gateway.transports.rest.openapi import API_VERSION
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
-from services.gateway.webhooks.posting import Poster
-from services.gateway.webhooks.sender import Sender
+from services.gateway.webhooks.posting import WebhookPoster
+from services.gateway.webhooks.sender import WebhookSender
 from shared.bus import Bus, Units
 from shared.bus.health import BusOutage
 from shared.bus.republish import republishing
@@ -65,7 +65,7 @@ from shared.infrastructure import Infrastructure
 from shared.messages.health import HealthReport
 from shared.runtime.cache import Cache
 from shared.runtime.loops import repeat
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 
 _CREATING_OF_TENANT = 2
 """One create of a tenant holds its counter and one waits for it in Postgres; more would only occupy connections."""
@@ -80,7 +80,7 @@ _KEYS_KEPT = timedelta(hours=24)
 _log = structlog.get_logger()
 
 
-async def compose(settings: Settings, process: Process) -> None:
+async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Opens everything the gateway needs, then its doors."""
     own = settings.gateway
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
@@ -95,12 +95,12 @@ async def compose(settings: Settings, process: Process) -> None:
     await feed.start()
     infrastructure.publish()
 
-    poster = await process.enter(Poster(own.webhooks.networks, own.webhooks.timeout_s))
-    sender = Sender(database, poster, keys.webhook, clock, own.webhooks)
+    poster = await process.enter(WebhookPoster(own.webhooks.networks, own.webhooks.timeout_s))
+    sender = WebhookSender(database, poster, keys.webhook, clock, own.webhooks)
     process.start("webhooks", sender.run, sender.stop)
 
     publisher = Publisher(feed, Subscribers(webhooks.has_webhooks, webhooks.intend, sender.wake))
-    deletions = Deletions(units, publisher, clock)
+    deletions = DeletionRunner(units, publisher, clock)
     process.start("deletions", deletions.run)
     projections = handlers_of(publisher, deletions)
     infrastructure.consume("events", projections, units.beginning(events.feed_lock))
@@ -117,9 +117,9 @@ async def compose(settings: Settings, process: Process) -> None:
     providers = await process.enter(Providers(rules.providers, clock))
     key = derive_key(pepper, "password")
     passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
-    sign_in = SignIn(passwords, providers, rate_limiter, own.session_idle_s, own.session_life_s)
+    sign_in = SignInDependencies(passwords, providers, rate_limiter, own.session_idle_s, own.session_life_s)
     watched = (BusOutage(process.health, infrastructure.relay, clock), process.readiness)
-    doors = make_doors(
+    doors = make_dependencies(
         settings,
         database,
         units,
@@ -134,9 +134,9 @@ async def compose(settings: Settings, process: Process) -> None:
         watched,
     )
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
-    allowances = Allowances(database, quotas.load_rates, clock)
+    allowances = TenantRates(database, quotas.load_rates, clock)
     streams = OpenStreams(own.streams_of_tenant)
-    front = Front(
+    front = Dispatcher(
         doors,
         authenticator,
         rate_limiter,
@@ -146,7 +146,7 @@ async def compose(settings: Settings, process: Process) -> None:
         own.upload_deadline_s,
         streams,
     )
-    keeper = DoorKeeper(front, own, feed, tls_of(own))
+    keeper = Servers(front, own, feed, tls_of(own))
     await keeper.open()
     keeper.start(process)
     process.mark_ready()
@@ -158,11 +158,13 @@ async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock)
     hashed = hash_token(keys.token, token)
     async with database.system() as connection:
         await access.ensure_tenant(connection, DEFAULT_TENANT, "default", clock.now())
-        account = await founding.ensure_founder(connection, DEFAULT_TENANT, (ADMIN, OPERATOR), clock.now())
+        account = await founding.ensure_first_account(
+            connection, DEFAULT_TENANT, (ADMIN, OPERATOR), clock.now()
+        )
         values = {
             "tenant": DEFAULT_TENANT,
             "id": derived_id(DEFAULT_TENANT, "token", hashed.hex()),
-            "name": founding.FOUNDER,
+            "name": founding.FIRST_ACCOUNT,
             "role": ADMIN,
             "hash": hashed,
             "created_at": clock.now(),
@@ -171,7 +173,7 @@ async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock)
         await access.ensure_token(connection, values)
 
 
-def make_doors(
+def make_dependencies(
     settings: Settings,
     database: Database,
     units: Units,
@@ -182,14 +184,14 @@ def make_doors(
     http: aiohttp.ClientSession,
     auditor: Auditor,
     wake_deletions: Callable[[], None],
-    sign_in: SignIn,
+    sign_in: SignInDependencies,
     watched: tuple[BusOutage, Callable[[], HealthReport]],
-) -> Doors:
+) -> Dependencies:
     """What operations reach; `watched`: the bus, and this process."""
     own = settings.gateway
     spool = own.spool_directory or own.admin_token_file.parent / "spool"
     spool.mkdir(parents=True, exist_ok=True)
-    return Doors(
+    return Dependencies(
         database=database,
         units=units,
         bus=bus,
@@ -208,8 +210,8 @@ def make_doors(
             command_s=own.command_wait_s,
             poll_s=own.follow_poll_s,
         ),
-        uploads=Uploads(spool, own.max_code_bytes),
-        outbound=Outbound(own.webhooks.networks, own.webhooks.timeout_s, own.webhooks.most_of_tenant),
+        uploads=UploadSettings(spool, own.max_code_bytes),
+        outbound=OutboundSettings(own.webhooks.networks, own.webhooks.timeout_s, own.webhooks.most_of_tenant),
         wake_deletions=wake_deletions,
         auditor=auditor,
         sign_in=sign_in,
@@ -223,7 +225,7 @@ def resource_cache(clock: Clock) -> Cache[CacheKey, Resource]:
     return Cache("experiments", _MAX_CACHED, _CACHED_S, clock)
 
 
-def _redis(settings: Settings, process: Process) -> Redis | None:
+def _redis(settings: Settings, process: ServiceProcess) -> Redis | None:
     if settings.redis is None:
         return None
     redis = Redis.from_pool(

@@ -26,7 +26,7 @@ from services.gateway.models.operations import OPERATIONS as MODELS
 from services.gateway.people.operations import OPERATIONS as PEOPLE
 from services.gateway.phases.operations import OPERATIONS as PHASES
 from services.gateway.plans.operations import OPERATIONS as PLANS
-from services.gateway.platform.commands.outcomes import Outcome
+from services.gateway.platform.commands.outcomes import OperationOutcome
 from services.gateway.platform.operation import Operation
 from services.gateway.policies.operations import OPERATIONS as POLICIES
 from services.gateway.pools.operations import OPERATIONS as POOLS
@@ -86,5 +86,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     *AUDIT_LOG,
 )
 
-OUTCOMES: Mapping[str, Outcome] = {row.name: row.outcome for row in OPERATIONS if row.outcome is not None}
+OUTCOMES: Mapping[str, OperationOutcome] = {
+    row.name: row.outcome for row in OPERATIONS if row.outcome is not None
+}
 """How each long operation is seen to have worked."""

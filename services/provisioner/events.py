@@ -1,7 +1,7 @@
 """What the provisioner tells the others: instances and providers as they now are, and drains that it asks for."""
 
 from services.provisioner.core.instances.instance import Instance
-from services.provisioner.store import Provider
+from services.provisioner.store import PoolRecord
 from shared.ids import derived_id
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from shared.messages.workers import DrainWorker
@@ -28,7 +28,7 @@ def changed(one: Instance) -> InstanceChanged:
     )
 
 
-def provided(one: Provider) -> ProviderChanged:
+def provided(one: PoolRecord) -> ProviderChanged:
     """What a pool may grow to, what it costs, and what keeps it from growing."""
     return ProviderChanged(
         pool=one.pool,

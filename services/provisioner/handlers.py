@@ -6,9 +6,16 @@ from datetime import datetime
 from functools import partial
 
 from services.provisioner import store
-from services.provisioner.core.instances.instance import SERVING, STARTING, Instance, State, Trigger, moved
+from services.provisioner.core.instances.instance import (
+    SERVING,
+    STARTING,
+    Instance,
+    InstanceState,
+    InstanceTrigger,
+    moved,
+)
 from services.provisioner.core.instances.intents import offer_of
-from services.provisioner.core.instances.refusals import Cause, Refusal, is_cleared
+from services.provisioner.core.instances.refusals import Cause, LaunchRefusal, is_cleared
 from services.provisioner.events import changed
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
@@ -27,7 +34,7 @@ _UNFIT: Mapping[str, tuple[Cause, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Handlers:
+class SchedulerEventHandlers:
     """One method a message type."""
 
     wake: Callable[[], None]
@@ -80,10 +87,10 @@ class Handlers:
                 continue
             cause, way_out = _UNFIT[refused[before.worker].code]
             reason = f"{refused[before.worker].reason}: {way_out}"
-            after = moved(before, Trigger.FAIL, unit.now, reason)
+            after = moved(before, InstanceTrigger.FAIL, unit.now, reason)
             await store.save_change(unit.connection, before, after)
             unit.emit(changed(after), tenant=SITE)
-            await store.save_hold(unit, offer_of(after), Refusal(cause, reason))
+            await store.save_hold(unit, offer_of(after), LaunchRefusal(cause, reason))
         unit.then(self._wake)
 
     async def _wake(self) -> None:
@@ -95,10 +102,14 @@ def _on_worker(
 ) -> Instance:
     match message:
         case WorkerJoined():
-            after = moved(before, Trigger.JOINED, now)
-            is_open, silent_since = message.state == "ready" and after.state is State.READY, None
+            after = moved(before, InstanceTrigger.JOINED, now)
+            is_open, silent_since = message.state == "ready" and after.state is InstanceState.READY, None
         case WorkerDrained():
-            after, is_open, silent_since = moved(before, Trigger.EMPTIED, now), False, before.silent_since
+            after, is_open, silent_since = (
+                moved(before, InstanceTrigger.EMPTIED, now),
+                False,
+                before.silent_since,
+            )
         case WorkerLost():
             after, is_open, silent_since = before, False, before.silent_since or now
     version = before.version + 1

@@ -11,17 +11,17 @@ from muster.config.labels import read_labels
 from services.provisioner import store
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.renting.spec import PoolSpec
-from services.provisioner.drivers.base import Driver
-from services.provisioner.drivers.local import LocalDriver, Site
+from services.provisioner.drivers.base import MachineDriver
+from services.provisioner.drivers.local import LocalDriver, LocalSite
 from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
-from services.provisioner.handlers import Handlers
+from services.provisioner.handlers import SchedulerEventHandlers
 from services.provisioner.pools.catalogue import CatalogueFile
 from services.provisioner.pools.specs import Pools
 from services.provisioner.providers.opening import OpenedDrivers
-from services.provisioner.queries.costs import Queries
-from services.provisioner.queries.identities import Admission
+from services.provisioner.queries.costs import CostQueries
+from services.provisioner.queries.identities import IdentityQueries
 from services.provisioner.queries.machine_pools import PoolQueries
-from services.provisioner.reconcile.effects import Effects, Means
+from services.provisioner.reconcile.effects import Effects, TermContext
 from services.provisioner.reconcile.loop import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
 from shared.bus import Consumer
@@ -31,18 +31,18 @@ from shared.errors import Conflict, Rejected, Transient
 from shared.ids import PoolName, new_id
 from shared.infrastructure import Infrastructure
 from shared.messages.specs import SlotKind
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 
 NAME = "provisioner"
 _log = structlog.get_logger()
 
 
-async def compose(settings: Settings, process: Process) -> None:
+async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Connects, brings the schema up to date, then stands by for the lease."""
     own, environment = settings.provisioner, inherited_environment()
     gpus = () if own.slot_kind == "cpu" else await asyncio.to_thread(find_gpus, environment)
     spec = spec_of(own, len(gpus), count_cores())
-    site = Site(
+    site = LocalSite(
         directory=own.directory.absolute(),
         command=own.worker_command,
         # Where the bus is now: a worker that joined before may know an address of a platform's earlier life.
@@ -66,13 +66,13 @@ async def compose(settings: Settings, process: Process) -> None:
         await store.seed_provider(connection, spec)
     path = environment.get("PATH", os.defpath)
     opened = OpenedDrivers(own.providers, own.gateway_url, path, clock, Random(str(new_id(clock))))
-    drivers: dict[str, Driver] = {LocalDriver.name: LocalDriver(site), **await process.enter(opened)}
+    drivers: dict[str, MachineDriver] = {LocalDriver.name: LocalDriver(site), **await process.enter(opened)}
     pools = Pools(spec, CatalogueFile(own.catalogue, spec.offers), frozenset(drivers))
     lease, woken = infrastructure.lease("leader"), asyncio.Event()
-    means = Means(pools, database, units, lease, bus, drivers, clock)
+    means = TermContext(pools, database, units, lease, bus, drivers, clock)
     of_pools = PoolQueries(database, units, pools, clock, woken.set).answers()
-    admission = Admission(database, bus, drivers).answers()
-    await infrastructure.respond({**Queries(database, pools, clock).answers(), **of_pools, **admission})
+    admission = IdentityQueries(database, bus, drivers).answers()
+    await infrastructure.respond({**CostQueries(database, pools, clock).answers(), **of_pools, **admission})
     infrastructure.publish()
     infrastructure.lead(lease, lambda epoch, ended: serve_term(means, epoch, ended, woken))
     process.mark_ready()
@@ -109,14 +109,14 @@ def spec_of(own: ProvisionerSection, gpus: int, cores: int) -> PoolSpec:
     )
 
 
-async def serve_term(means: Means, epoch: int, ended: asyncio.Event, woken: asyncio.Event) -> None:
+async def serve_term(means: TermContext, epoch: int, ended: asyncio.Event, woken: asyncio.Event) -> None:
     """Leads until the lease is lost or the process stops. Machines are left as they are. `woken`: something is to be looked at now."""
     over = asyncio.Event()
     effects = Effects(means, woken.set)
     reconciler = Reconciler(means, effects, woken)
     for driver in means.drivers.values():
         driver.watch(woken.set)
-    events = Consumer(means.bus, means.units, NAME, Handlers(woken.set).events())
+    events = Consumer(means.bus, means.units, NAME, SchedulerEventHandlers(woken.set).events())
     commands = Consumer(means.bus, means.units, NAME, republishing(NAME))
     try:
         jobs = [reconciler.run(over), events.run(over), commands.run(over), _wake_at(over, woken)]

@@ -2,11 +2,11 @@
 
 from services.registry.checkpoints.handlers import (
     on_run_ended,
-    on_worker_gone,
     on_worker_joined,
     on_worker_lost,
+    on_worker_lost_for_good,
 )
-from services.registry.models.handlers.answering import each
+from services.registry.models.handlers.answering import handle_each
 from services.registry.models.handlers.models import create_model, delete_model, edit_model, set_alias
 from services.registry.models.handlers.versions import (
     create_version,
@@ -42,7 +42,7 @@ from shared.messages.models import (
     SetStage,
 )
 from shared.messages.runs import RunEnded, RunGranted, RunResized
-from shared.messages.workers import WorkerGone, WorkerJoined, WorkerLost
+from shared.messages.workers import WorkerJoined, WorkerLost, WorkerLostForGood
 
 EVENTS: Handlers = {
     SubmissionCommitted: on_submission,
@@ -56,19 +56,19 @@ EVENTS: Handlers = {
     WorkspaceStorageLimitChanged: on_workspace_storage_limit,
     WorkerJoined: on_worker_joined,
     WorkerLost: on_worker_lost,
-    WorkerGone: on_worker_gone,
+    WorkerLostForGood: on_worker_lost_for_good,
 }
 COMMANDS: Handlers = {
-    CreateModel: each(create_model),
-    EditModel: each(edit_model),
-    SetAlias: each(set_alias),
-    DeleteModel: each(delete_model),
-    CreateVersion: each(create_version),
-    EditVersion: each(edit_version),
-    SetStage: each(set_stage),
-    DecideStage: each(decide_stage),
-    DeleteVersion: each(delete_version),
-    RecordConsumer: each(record_consumer),
+    CreateModel: handle_each(create_model),
+    EditModel: handle_each(edit_model),
+    SetAlias: handle_each(set_alias),
+    DeleteModel: handle_each(delete_model),
+    CreateVersion: handle_each(create_version),
+    EditVersion: handle_each(edit_version),
+    SetStage: handle_each(set_stage),
+    DecideStage: handle_each(decide_stage),
+    DeleteVersion: handle_each(delete_version),
+    RecordConsumer: handle_each(record_consumer),
     **republishing("registry"),
 }
 

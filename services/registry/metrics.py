@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter
 
-from services.registry.core.checkpoint import Trigger
+from services.registry.core.checkpoint import CheckpointTrigger
 
 _RECORDS = Counter(
     "muster_ingested_records", "Records of workers' journals that were stored, by stream", ["stream"]
@@ -24,11 +24,11 @@ def count_ingested(stream: str, records: int, points: int) -> None:
     _POINTS.inc(points)
 
 
-async def count_abandoned(trigger: Trigger) -> None:
+async def count_abandoned(trigger: CheckpointTrigger) -> None:
     """Count a checkpoint that will not be saved."""
     _ABANDONED.labels(trigger.name).inc()
 
 
-async def count_corrupt(trigger: Trigger) -> None:
+async def count_corrupt(trigger: CheckpointTrigger) -> None:
     """Count a checkpoint that has turned out to be damaged."""
     _CORRUPT.labels(trigger.name).inc()

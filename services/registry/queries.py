@@ -8,16 +8,16 @@ from services.registry.logs.reader import LogReader
 from services.registry.media.queries import MediaQueries
 from services.registry.retention.queries import RetentionQueries
 from services.registry.series.queries import MetricQueries
-from services.registry.storage.links import Links
+from services.registry.storage.links import PresignedUrls
 from services.registry.trial_table.queries import TableQueries
 from shared.bus import Units
 from shared.bus.responder import Answer, Question
 
 
-class Queries:
+class RegistryQueries:
     """Answers `qry.v1.registry.*`, but for uploads."""
 
-    def __init__(self, units: Units, links: Links, logs: LogReader) -> None:
+    def __init__(self, units: Units, links: PresignedUrls, logs: LogReader) -> None:
         self._parts = (
             MetricQueries(units),
             TableQueries(units),

@@ -7,15 +7,15 @@ from functools import partial
 
 from services.registry.checkpoints.announcements import Announcements
 from services.registry.checkpoints.commits import Commits
-from services.registry.checkpoints.curation import Curation
-from services.registry.checkpoints.requests import Requests
+from services.registry.checkpoints.curation import CheckpointManagement
+from services.registry.checkpoints.requests import RestoreRequests
 from services.registry.checkpoints.retention import Retention
 from services.registry.checkpoints.scrub import Scrub
 from services.registry.checkpoints.settling import Settling
-from services.registry.checkpoints.upkeep import SWEEP_EVERY, Upkeep
+from services.registry.checkpoints.upkeep import SWEEP_EVERY, CheckpointCleanup
 from services.registry.checkpoints.verifier import Verifier
-from services.registry.code.uploads import Uploads
-from services.registry.deletion.owner import Estate
+from services.registry.code.uploads import CodeUploads
+from services.registry.deletion.owner import RegistryDeletion
 from services.registry.exports import queries as exports
 from services.registry.exports.queries import Exports
 from services.registry.exports.sources import Points, Trials
@@ -24,17 +24,17 @@ from services.registry.ingest.live import Hints
 from services.registry.ingest.storing import Reports
 from services.registry.logs.packer import LogPacker
 from services.registry.logs.reader import LogReader
-from services.registry.media.packs import Media
+from services.registry.media.packs import MediaPacks
 from services.registry.media.retention import MediaRetention
-from services.registry.queries import Queries
+from services.registry.queries import RegistryQueries
 from services.registry.runs.facts import AskedFacts
 from services.registry.runs.phases import Phases
 from services.registry.series.packing import Packing
 from services.registry.settings import RegistrySection, Settings
-from services.registry.storage.links import INCOMING, Links
-from services.registry.turns import SharedTurns
+from services.registry.storage.links import INCOMING, PresignedUrls
+from services.registry.turns import FairConcurrencyLimit
 from shared.bus import Bus, Responder, Units
-from shared.bus.deletion import Deleting
+from shared.bus.deletion import DeletionLoop
 from shared.bus.health import health_answers
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -44,7 +44,7 @@ from shared.messages.exports import ExportMetrics, ExportTable
 from shared.objects.binding import Binding
 from shared.objects.s3 import S3Objects
 from shared.runtime.loops import repeat
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 
 Work = Callable[[], Awaitable[None]]
 Loop = tuple[Work, timedelta]
@@ -58,7 +58,7 @@ ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
 SCRUB_EVERY = timedelta(minutes=1)
 
 
-async def compose(settings: Settings, process: Process) -> None:
+async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Build the registry on the process."""
     wanted = settings.registry
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
@@ -68,28 +68,30 @@ async def compose(settings: Settings, process: Process) -> None:
     objects = S3Objects.of(settings.s3, clock)
     process.on_close(objects.close)
 
-    links = Links(objects, timedelta(seconds=wanted.link_life_s), wanted.part_bytes)
+    links = PresignedUrls(objects, timedelta(seconds=wanted.link_life_s), wanted.part_bytes)
     facts, hints = AskedFacts(bus, clock), Hints(bus)
     verifier = Verifier(objects, clock, wanted.hash_up_to_bytes, wanted.part_bytes)
     binding = Binding(objects, settings.s3.bucket, INCOMING, clock, is_wanted=wanted.bind_uploads)
     reports = Reports(units, facts, hints, wanted.lanes)
-    requests = Requests(units, facts, links, verifier)
+    requests = RestoreRequests(units, facts, links, verifier)
     announcements = Announcements(units, facts, links, binding)
     commits = Commits(units, facts, verifier)
-    media = Media(units, facts, links, objects, binding)
+    media = MediaPacks(units, facts, links, objects, binding)
     log_reader, log_packer = _logs(wanted, units, objects, clock)
     phases = Phases(units, facts)
-    queries = Queries(units, links, log_reader)
-    uploads = Uploads(units, objects, links, binding, clock, wanted.code_bytes)
+    queries = RegistryQueries(units, links, log_reader)
+    uploads = CodeUploads(units, objects, links, binding, clock, wanted.code_bytes)
     retention = Retention(units, bus)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
-    curation = Curation(units, retention, scrub.asked)
+    curation = CheckpointManagement(units, retention, scrub.asked)
     exported = _exports(units, objects, links, clock)
     upkeep = _upkeep(wanted, units, retention, objects, clock)
     packing = Packing(units, clock, wanted.detail_points_days)
     media_retention = MediaRetention(units, objects, clock, wanted.keep_points_days)
     link_life = timedelta(seconds=wanted.link_life_s)
-    deleting = Deleting(units, NAME, Estate(units, objects, upkeep, media_retention, log_packer, link_life))
+    deleting = DeletionLoop(
+        units, NAME, RegistryDeletion(units, objects, upkeep, media_retention, log_packer, link_life)
+    )
     parts = (reports, requests, announcements, commits, media, phases, queries, uploads, curation, *exported)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     answers |= health_answers(process)
@@ -113,13 +115,13 @@ async def compose(settings: Settings, process: Process) -> None:
     process.mark_ready()
 
 
-async def _prepare_store(process: Process, objects: S3Objects, binding: Binding) -> None:
+async def _prepare_store(process: ServiceProcess, objects: S3Objects, binding: Binding) -> None:
     """Make the bucket, and find out what can be relied on there before the first upload waits for it."""
     await process.reach("s3", objects.ensure_bucket)
     await process.reach("s3", binding.holds)
 
 
-async def _answer(process: Process, bus: Bus, answers: Mapping[Question, Answer]) -> None:
+async def _answer(process: ServiceProcess, bus: Bus, answers: Mapping[Question, Answer]) -> None:
     """Answer questions until the process ends; returns once somebody who asks is heard."""
     answering = asyncio.Event()
 
@@ -134,9 +136,9 @@ async def _answer(process: Process, bus: Bus, answers: Mapping[Question, Answer]
 
 def _upkeep(
     wanted: RegistrySection, units: Units, retention: Retention, objects: S3Objects, clock: Clock
-) -> Upkeep:
+) -> CheckpointCleanup:
     """What settles, collects and deletes, as the settings have it."""
-    return Upkeep(
+    return CheckpointCleanup(
         units,
         retention,
         objects,
@@ -148,10 +150,10 @@ def _upkeep(
 
 
 def _exports(
-    units: Units, objects: S3Objects, links: Links, clock: Clock
+    units: Units, objects: S3Objects, links: PresignedUrls, clock: Clock
 ) -> tuple[Exports[ExportMetrics], Exports[ExportTable]]:
     """What writes points and tables into the store; they share their turns."""
-    turns = SharedTurns(exports.AT_ONCE)
+    turns = FairConcurrencyLimit(exports.AT_ONCE)
     return (
         Exports(ExportMetrics, Points(units), objects, links, clock, turns),
         Exports(ExportTable, Trials(units), objects, links, clock, turns),
@@ -179,7 +181,7 @@ def _logs(
 
 def _loops(
     wanted: RegistrySection,
-    upkeep: Upkeep,
+    upkeep: CheckpointCleanup,
     packing: Packing,
     media: MediaRetention,
     log_packer: LogPacker,

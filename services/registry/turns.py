@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from shared.ids import TenantId
 
 
-class Turns:
+class TenantConcurrencyLimit:
     """At most `most` at a time for each tenant."""
 
     def __init__(self, most: int) -> None:
@@ -30,7 +30,7 @@ class Turns:
                 del self._asking[tenant], self._free[tenant]
 
 
-class SharedTurns:
+class FairConcurrencyLimit:
     """At most `most` at a time of all tenants together. A turn that is free goes to the tenant that holds the fewest, of these to who came first."""
 
     def __init__(self, most: int) -> None:

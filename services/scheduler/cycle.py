@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from services.scheduler import metrics
-from services.scheduler.core.planning.decisions import Reason
-from services.scheduler.core.planning.plan import Demand, Plan
+from services.scheduler.core.planning.decisions import WaitReason
+from services.scheduler.core.planning.plan import Demand, SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.saving import keep
+from services.scheduler.core.state.indexes.elastic.saving import to_json
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.unsaved import Unsaved
-from services.scheduler.core.turn import Event as TurnEvent, postpone, take_turn
+from services.scheduler.core.turn import Event as TurnEvent, defer_save, run_cycle
 from services.scheduler.events import Announcer, demanded
 from services.scheduler.store import rows, save
-from services.scheduler.store.wishes import StoredWish
+from services.scheduler.store.wishes import StoredRequest
 from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.database.leases import Lease
@@ -29,7 +29,7 @@ BEFORE_SAVE = faults.register("scheduler.before_save")
 AFTER_SAVE = faults.register("scheduler.after_save")
 LEASE = "leader"
 TICK_S = 1.0
-TELL_DEMAND_S = 1.0
+PUBLISH_DEMAND_S = 1.0
 """Many that are submitted at once are one demand: each would be taken up by the provisioner and the searcher."""
 KEEP_S = 600.0
 """How long a closed trial or ended run stays in memory."""
@@ -39,7 +39,7 @@ Event = Callable[["Cycle"], None]
 
 
 @dataclass(slots=True)
-class Term:
+class LeaderTerm:
     """What one leader's term has: its epoch, its world, and the tokens it may give."""
 
     epoch: int
@@ -47,9 +47,9 @@ class Term:
     next_token: int
     last_token: int
     last_place: int
-    carried: dict[TrialId, StoredWish] = field(default_factory=dict)
+    carried: dict[TrialId, StoredRequest] = field(default_factory=dict)
     run_traces: dict[TrialId, str | None] = field(default_factory=dict)
-    refusals: dict[TrialId, Reason] = field(default_factory=dict)
+    refusals: dict[TrialId, WaitReason] = field(default_factory=dict)
     demands: dict[PoolName, Demand] = field(default_factory=dict)
     told: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
     demand_version: int = 0
@@ -69,7 +69,7 @@ class Cycle:
 
     def __init__(
         self,
-        term: Term,
+        term: LeaderTerm,
         units: Units,
         lease: Lease,
         clock: Clock,
@@ -116,7 +116,7 @@ class Cycle:
         # 2. Advance the world by what has happened: wishes, observed sets, silences, drains, and the passing of time;
         #    plan the pools in which anything changed, and make the plan part of the world.
         with metrics.PLAN_DURATION.time():
-            turn = take_turn(self.cluster, self._take_events(), self._next_token, self.clock.now())
+            turn = run_cycle(self.cluster, self._take_events(), self._next_token, self.clock.now())
         # 3. Keep what it said: who waits for what, what more could be used.
         self._remember(turn.plan)
         # 4. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
@@ -128,7 +128,7 @@ class Cycle:
             if any(one.until is None and one.price_per_slot_hour for one in changes.holdings):
                 self.spending.set()
         else:
-            postpone(self.cluster, changes)
+            defer_save(self.cluster, changes)
         # 5. Send the new desired sets out, at once.
         self._send(changes.desired)
 
@@ -166,7 +166,7 @@ class Cycle:
         events, self._events = self._events, []
         return [_bound(event, self) for event in events]
 
-    def _remember(self, planned: Plan) -> None:
+    def _remember(self, planned: SchedulingPlan) -> None:
         for grant in planned.grants:
             self.term.refusals.pop(grant.trial, None)
         self.term.refusals |= planned.refusals
@@ -178,7 +178,7 @@ class Cycle:
         due: dict[PoolName, Demand] = {}
         for pool, demand in self.term.demands.items():
             told, at = self.term.told.get(pool, (None, 0.0))
-            if demand != told and (told is None or now - at >= TELL_DEMAND_S):
+            if demand != told and (told is None or now - at >= PUBLISH_DEMAND_S):
                 due[pool] = demand
         return due
 
@@ -207,7 +207,7 @@ class Cycle:
         # Announcing a worker raises its version, so these are gathered last.
         workers = {**changes.workers, **cluster.unsaved.workers}
         cluster.unsaved.workers.clear()
-        written = save.Rows(
+        written = save.CycleRows(
             trials=[self._trial_row(cluster.trials[t]) for t in trials if t in cluster.trials],
             runs=[rows.run_row(cluster.runs[r]) for r in runs if r in cluster.runs],
             workers=[rows.worker_row(cluster.workers[w], unit.now) for w in workers if w in cluster.workers],
@@ -218,7 +218,7 @@ class Cycle:
     def _trial_row(self, trial: Trial) -> rows.Row:
         pool = self.cluster.pools.get(self.cluster.pool_of(trial))
         record = pool.elastic.of.get(trial.id) if pool else None
-        return rows.trial_row(trial, keep(record) if record else None)
+        return rows.trial_row(trial, to_json(record) if record else None)
 
     def _next_token(self) -> int:
         token, self.term.next_token = self.term.next_token, self.term.next_token + 1

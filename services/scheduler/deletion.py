@@ -16,9 +16,9 @@ from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.tables import (
     budget,
-    budget_told,
+    budget_reported,
+    experiment_policy,
     holding,
-    part,
     quota,
     reservation,
     run,
@@ -26,24 +26,24 @@ from services.scheduler.store.tables import (
     wanted,
 )
 from shared.bus import Unit
-from shared.bus.deletion import AT_ONCE, Doomed, Rows, outbox_of, rows_of
+from shared.bus.deletion import AT_ONCE, DeleteStatement, DeletionRequest, outbox_of, rows_of
 from shared.database.statements import ctid, listed
 from shared.database.tables import tables_of
 from shared.errors import Transient
 from shared.ids import SITE, ExperimentId
 
-TURN_S = 10.0
+CYCLE_TIMEOUT_S = 10.0
 NOBODY = UUID(int=0)
 """Stands for the experiment of what a deleted one used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class DeletionOwner:
     """What the scheduler has of what is to go."""
 
     cycle: Cycle
 
-    async def begin(self, unit: Unit, doomed: Doomed) -> bool:
+    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
         """Only once every machine has let go of it, and nobody waits for its checkpoints."""
         if doomed.scope == "workspace":
             return True
@@ -60,7 +60,7 @@ class Estate:
         await unit.connection.execute(mark)
         return True
 
-    async def empty(self, doomed: Doomed) -> None:
+    async def empty(self, doomed: DeletionRequest) -> None:
         """Has the cycle's memory forget. Raises Transient where no turn came."""
         if doomed.scope == "workspace":
             return
@@ -72,12 +72,12 @@ class Estate:
 
         self.cycle.push(forget)
         try:
-            async with asyncio.timeout(TURN_S):
+            async with asyncio.timeout(CYCLE_TIMEOUT_S):
                 await forgotten.wait()
         except TimeoutError:
             raise Transient("the scheduler's cycle has not turned", 1.0) from None
 
-    def rows(self, doomed: Doomed) -> Sequence[Rows]:
+    def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
         """Of a tenant the rest goes with its tables, which `shared.bus.deletion` knows."""
         if doomed.scope == "workspace":
             return _workspace_rows(doomed)
@@ -92,7 +92,10 @@ class Estate:
             *outbox_of("scheduler", ["run"], runs),
             *outbox_of("scheduler", ["request"], trials),
             *outbox_of("scheduler", ["rank"], select(literal(experiment, Uuid))),
-            *(rows_of(table, table.c.experiment == experiment) for table in (run, trial, wanted, part)),
+            *(
+                rows_of(table, table.c.experiment == experiment)
+                for table in (run, trial, wanted, experiment_policy)
+            ),
         )
 
 
@@ -105,7 +108,7 @@ def _is_open(column: str, target: UUID) -> Select[bool]:
     return select(is_open)
 
 
-def _of_nobody(doomed: Doomed) -> Rows:
+def _of_nobody(doomed: DeletionRequest) -> DeleteStatement:
     """What was used stays, without whose it was."""
     tenant = SITE if doomed.scope == "tenant" else doomed.tenant
     used = holding.c[_column(doomed)] == doomed.target
@@ -113,22 +116,22 @@ def _of_nobody(doomed: Doomed) -> Rows:
     return update(holding).where(listed(some)).values(owner="", experiment=NOBODY, tenant=tenant)
 
 
-def _workspace_rows(doomed: Doomed) -> Sequence[Rows]:
+def _workspace_rows(doomed: DeletionRequest) -> Sequence[DeleteStatement]:
     return [
         rows_of(table, and_(table.c.tenant == doomed.tenant, table.c.workspace == doomed.workspace))
-        for table in (quota, budget, budget_told, reservation)
+        for table in (quota, budget, budget_reported, reservation)
     ]
 
 
-def _column(doomed: Doomed) -> str:
+def _column(doomed: DeletionRequest) -> str:
     return "tenant" if doomed.scope == "tenant" else "experiment"
 
 
-def _runs(cycle: Cycle, doomed: Doomed) -> list[Run]:
+def _runs(cycle: Cycle, doomed: DeletionRequest) -> list[Run]:
     return [run for run in cycle.cluster.runs.values() if getattr(run, _column(doomed)) == doomed.target]
 
 
-def _trials(cycle: Cycle, doomed: Doomed) -> list[Trial]:
+def _trials(cycle: Cycle, doomed: DeletionRequest) -> list[Trial]:
     column = _column(doomed)
     return [one for one in cycle.cluster.trials.values() if getattr(one.wish, column) == doomed.target]
 
@@ -137,7 +140,7 @@ def _is_over(run: Run) -> bool:
     return run.is_over
 
 
-def _forget(cycle: Cycle, doomed: Doomed) -> None:
+def _forget(cycle: Cycle, doomed: DeletionRequest) -> None:
     trials = [trial.id for trial in _trials(cycle, doomed)]
     experiments = {cycle.cluster.trials[trial].wish.experiment for trial in trials}
     cycle.cluster.forget(runs=[run.id for run in _runs(cycle, doomed)], trials=trials)

@@ -15,10 +15,10 @@ from services.scheduler.core.state.facts import (
     Resized,
     WorkerDown,
     WorkerEmptied,
-    WorkerGone as Gone,
+    WorkerRemoved as Gone,
     WorkerUp,
 )
-from services.scheduler.core.state.records.gang import Share
+from services.scheduler.core.state.records.gang import GangShare
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.slots import stored
 from services.scheduler.core.state.records.worker import Worker
@@ -29,8 +29,8 @@ from shared.messages.allocations import Slot
 from shared.messages.pools import PoolCapacity, PoolDemand
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted, RunResized
-from shared.messages.specs import Member
-from shared.messages.workers import WorkerDrained, WorkerGone, WorkerJoined, WorkerLost
+from shared.messages.specs import GangMember
+from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost, WorkerLostForGood
 
 TraceOf = Callable[[TrialId], dict[str, str]]
 
@@ -122,8 +122,8 @@ def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, 
     )
 
 
-def member_of(share: Share) -> Member:
-    return Member(
+def member_of(share: GangShare) -> GangMember:
+    return GangMember(
         worker=share.worker,
         slots=share.slots,
         address=share.address,
@@ -224,7 +224,7 @@ def _lost(worker: Worker, reason: str, unit: Unit) -> WorkerLost:
     )
 
 
-def _gone(worker: Worker, reason: str, unit: Unit) -> WorkerGone:
-    return WorkerGone(
+def _gone(worker: Worker, reason: str, unit: Unit) -> WorkerLostForGood:
+    return WorkerLostForGood(
         worker=worker.id, version=worker.version, pool=worker.pool, reason=reason, gone_at=unit.now
     )

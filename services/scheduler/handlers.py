@@ -8,26 +8,26 @@ from typing import Any
 
 from services.scheduler.core.reducers import draining, wishes
 from services.scheduler.core.reducers.workers import on_removed
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.cycle import Cycle
-from services.scheduler.rulings.booking import Booking
-from services.scheduler.rulings.editing import Editing, tell_first
-from services.scheduler.rulings.ruling import Ruling
+from services.scheduler.rulings.booking import ReservationCommands
+from services.scheduler.rulings.editing import ExperimentPolicyCommands, emit_first_policies
+from services.scheduler.rulings.ruling import PolicyCommands
 from services.scheduler.store import workers as worker_store
 from services.scheduler.store.policies import add_pool, load_pools
-from services.scheduler.store.rows import wish_of
+from services.scheduler.store.rows import request_of
 from services.scheduler.store.wishes import (
-    StoredWish,
-    first_parts,
+    StoredRequest,
+    add_policies,
     load_known,
-    save_wishes,
+    save_requests,
     settle,
 )
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
-from shared.bus.envelope import news
+from shared.bus.envelope import without_old
 from shared.ids import ExperimentId, RunId, WorkerId
 from shared.messages.base import Command
 from shared.messages.checkpoints import (
@@ -44,7 +44,7 @@ from shared.messages.queue import EditExperiment
 from shared.messages.reservations import CancelReservation, ReserveSlots
 from shared.messages.workers import DisableSlot, DrainWorker
 
-GONE = frozenset({"gone", "lost", "failed"})
+ENDED_STATES = frozenset({"gone", "lost", "failed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +61,24 @@ class Handlers:
             CheckpointCorrupt: self.on_checkpoints,
             InstanceChanged: self.on_instances,
             ProviderChanged: self.on_providers,
-            LimitsChanged: Ruling(self.cycle).on_limits,
+            LimitsChanged: PolicyCommands(self.cycle).on_limits,
         }
 
     def commands(self) -> Table:
         return {
-            EditExperiment: Editing(self.cycle).on_edit_experiment,
-            EditPool: Ruling(self.cycle).on_edit_pool,
-            ReserveSlots: Booking(self.cycle).on_reserve,
-            CancelReservation: Booking(self.cycle).on_cancel,
+            EditExperiment: ExperimentPolicyCommands(self.cycle).on_edit_experiment,
+            EditPool: PolicyCommands(self.cycle).on_edit_pool,
+            ReserveSlots: ReservationCommands(self.cycle).on_reserve,
+            CancelReservation: ReservationCommands(self.cycle).on_cancel,
             DrainWorker: self.on_drain_worker,
             DisableSlot: self.on_disable_slot,
         }
 
     async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
         stored = [_stored_wish(delivery) for delivery in batch]
-        await save_wishes(unit.connection, stored)
+        await save_requests(unit.connection, stored)
         parts = await self._parts_of(unit, stored)
-        tell_first(unit, parts)
+        emit_first_policies(unit, parts)
         known = await self._known(unit, stored)
 
         async def take_up() -> None:
@@ -87,7 +87,7 @@ class Handlers:
         unit.then(take_up)
 
     async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
-        runs = [one.message.run_id for one in news(batch) if one.message.settles]
+        runs = [one.message.run_id for one in without_old(batch) if one.message.settles]
         await settle(unit.connection, runs)
 
         async def take_up() -> None:
@@ -96,7 +96,7 @@ class Handlers:
         unit.then(take_up)
 
     async def on_instances(self, unit: Unit, batch: list[Delivery[InstanceChanged]]) -> None:
-        gone = [delivery.message.worker for delivery in batch if delivery.message.state in GONE]
+        gone = [delivery.message.worker for delivery in batch if delivery.message.state in ENDED_STATES]
         if not gone:
             return
         await worker_store.remove_workers(unit.connection, gone)
@@ -165,21 +165,23 @@ class Handlers:
 
         return take_up
 
-    async def _parts_of(self, unit: Unit, stored: list[StoredWish]) -> dict[ExperimentId, tuple[Part, int]]:
+    async def _parts_of(
+        self, unit: Unit, stored: list[StoredRequest]
+    ) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
         """What each experiment that is not in memory has in the queue, and its version: its first request sets it."""
         cluster = self.cycle.cluster
-        unknown: dict[ExperimentId, Part] = {}
+        unknown: dict[ExperimentId, ExperimentPolicy] = {}
         for one in stored:
             wish, share = one.wish, one.spec.share
             pool = cluster.pools.get(wish.pool)
             if wish.experiment not in cluster.parts and pool is not None:
                 priority = share.priority or pool.policy.default_priority
-                unknown[wish.experiment] = Part(priority, share.weight, share.max_slots)
+                unknown[wish.experiment] = ExperimentPolicy(priority, share.weight, share.max_slots)
         if not unknown or unit.tenant is None:
             return {}
-        return await first_parts(unit.connection, unit.tenant, unknown)
+        return await add_policies(unit.connection, unit.tenant, unknown)
 
-    async def _known(self, unit: Unit, stored: list[StoredWish]) -> list[Trial]:
+    async def _known(self, unit: Unit, stored: list[StoredRequest]) -> list[Trial]:
         """Trials of earlier requests that have left memory."""
         trials = self.cycle.cluster.trials
         missing = [one.wish.trial for one in stored if one.wish.trial not in trials and one.wish.version > 1]
@@ -188,18 +190,23 @@ class Handlers:
         return list((await load_known(unit.connection, missing)).values())
 
 
-def take_up_wishes(cycle: Cycle, stored: list[StoredWish]) -> None:
+def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
     """Has the cycle's world learn wishes, in order; those it knows already change nothing."""
     for one in stored:
         before = cycle.term.carried.get(one.wish.trial)
         if before is None or before.wish.version < one.wish.version:
             cycle.term.carried[one.wish.trial] = one
         cycle.term.last_place += 1
-        cycle.cluster.apply(wishes.on_wish(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now()))
+        cycle.cluster.apply(
+            wishes.on_request(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now())
+        )
 
 
 def _take_up(
-    cycle: Cycle, stored: list[StoredWish], parts: dict[ExperimentId, tuple[Part, int]], known: list[Trial]
+    cycle: Cycle,
+    stored: list[StoredRequest],
+    parts: dict[ExperimentId, tuple[ExperimentPolicy, int]],
+    known: list[Trial],
 ) -> None:
     for experiment, (part, _) in parts.items():
         if experiment not in cycle.cluster.parts:
@@ -207,7 +214,7 @@ def _take_up(
     for trial in known:
         if trial.id not in cycle.cluster.trials and trial.is_closed:
             cycle.cluster.put_trial(trial, lazily=True)
-    take_up_wishes(cycle, stored)
+    apply_requests(cycle, stored)
 
 
 def _settle(cycle: Cycle, runs: list[RunId]) -> None:
@@ -220,12 +227,12 @@ def _remove(cycle: Cycle, workers: list[WorkerId]) -> None:
         cycle.cluster.apply(on_removed(cycle.cluster, worker, cycle.clock.now()))
 
 
-def _stored_wish(delivery: Delivery[TrialWanted]) -> StoredWish:
+def _stored_wish(delivery: Delivery[TrialWanted]) -> StoredRequest:
     message = delivery.message
     level = (message.version, message.request, message.wanted, message.decide_at)
     tenant = delivery.envelope.tenant
-    wish = wish_of(message.trial_id, tenant, message.experiment_id, level, message.spec)
-    return StoredWish(wish, message.spec, delivery.envelope.trace.get("traceparent"))
+    wish = request_of(message.trial_id, tenant, message.experiment_id, level, message.spec)
+    return StoredRequest(wish, message.spec, delivery.envelope.trace.get("traceparent"))
 
 
 def _refused(command: Command, code: str, message: str) -> OperationRefused:

@@ -42,7 +42,7 @@ def observe_grants(facts: Iterable[Fact]) -> None:
 
 
 @contextmanager
-def pools_shown(pools: Mapping[PoolName, Pool]) -> Iterator[None]:
+def pool_metrics(pools: Mapping[PoolName, Pool]) -> Iterator[None]:
     """Show queue and slots of each pool while the block runs."""
     collector = _PoolCollector(pools)
     REGISTRY.register(collector)

@@ -8,17 +8,17 @@ from services.scheduler.core.reducers import draining, wishes
 from services.scheduler.core.reducers.workers import on_removed
 from services.scheduler.core.state.records.worker import Drain
 from services.scheduler.cycle import Cycle
-from services.scheduler.handlers import take_up_wishes
+from services.scheduler.handlers import apply_requests
 from services.scheduler.rulings import late_edits
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.wishes import (
     load_known,
     load_late_versions,
-    load_parts,
+    load_policies,
+    load_requests,
     load_settled,
-    load_wishes,
 )
-from services.scheduler.store.workers import WorkerWish, load_disabled, load_worker_wishes
+from services.scheduler.store.workers import WorkerCommands, load_disabled, load_worker_commands
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.ids import RunId, TrialId, WorkerId
@@ -57,11 +57,11 @@ async def _once(cycle: Cycle, database: Database) -> None:
     async with database.system() as connection:
         versions = await load_late_versions(connection)
         missed = [trial for trial, version in versions.items() if _is_unknown(cycle, trial, version)]
-        late = await load_wishes(connection, missed) if missed else []
+        late = await load_requests(connection, missed) if missed else []
         known = await load_known(connection, [one.wish.trial for one in late]) if late else {}
-        parts = await load_parts(connection, {one.wish.experiment for one in late}) if late else {}
+        parts = await load_policies(connection, {one.wish.experiment for one in late}) if late else {}
         settled = await load_settled(connection, awaited) if awaited else {}
-        workers = await load_worker_wishes(connection)
+        workers = await load_worker_commands(connection)
         disabled = await load_disabled(connection)
         edits = cycle.edits
         rules = await late_edits.load_rules(connection, cluster, cycle.clock.now())
@@ -73,7 +73,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
         for trial in known.values():
             if trial.id not in cycle.cluster.trials and trial.is_closed:
                 cycle.cluster.put_trial(trial, lazily=True)
-        take_up_wishes(cycle, late)
+        apply_requests(cycle, late)
         _raise_settled(cycle, settled)
         for kept in workers:
             _catch_up(cycle, kept)
@@ -84,11 +84,11 @@ async def _once(cycle: Cycle, database: Database) -> None:
     take_up_rules(cycle, rules, edits)
 
 
-def take_up_rules(cycle: Cycle, rules: late_edits.Rules, edits: int) -> None:
+def take_up_rules(cycle: Cycle, rules: late_edits.StoredRules, edits: int) -> None:
     """Has the cycle take up what was read of people's rules when it had counted so many edits; not once there was another: what was
     read may be older than that, and the next look tells."""
     if cycle.edits == edits:
-        cycle.push(lambda cycle: late_edits.take_up(cycle.cluster, rules))
+        cycle.push(lambda cycle: late_edits.apply_rules(cycle.cluster, rules))
 
 
 def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:
@@ -105,7 +105,7 @@ def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
             )
 
 
-def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:
+def _catch_up(cycle: Cycle, kept: WorkerCommands) -> None:
     """Drains, opens or removes a worker unless that was done meanwhile."""
     cluster = cycle.cluster
     worker = cluster.workers.get(kept.worker)

@@ -9,31 +9,31 @@ from functools import partial
 import structlog
 
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.cycle import LEASE, Cycle, Term
-from services.scheduler.deletion import Estate
+from services.scheduler.cycle import LEASE, Cycle, LeaderTerm
+from services.scheduler.deletion import DeletionOwner
 from services.scheduler.handlers import Handlers
-from services.scheduler.metrics import pools_shown
+from services.scheduler.metrics import pool_metrics
 from services.scheduler.queries import Queries
-from services.scheduler.queries.explaining import Explaining
+from services.scheduler.queries.explaining import Explainer
 from services.scheduler.reconcile import prune, reconcile
-from services.scheduler.rulings.budgets import Budgets
+from services.scheduler.rulings.budgets import BudgetMonitor
 from services.scheduler.settings import PoolSection, Settings
-from services.scheduler.store.load import load_world
+from services.scheduler.store.load import load_state
 from services.scheduler.store.policies import save_pool
 from services.scheduler.store.save import BLOCK, next_token_block
-from services.scheduler.workers.dispatch import Dispatch
+from services.scheduler.workers.dispatch import DesiredStateSender
 from services.scheduler.workers.joining import Joining
-from services.scheduler.workers.pulse import Pulse
+from services.scheduler.workers.pulse import Heartbeats
 from shared.auth.nats_jwt import WorkerIssuer
 from shared.bus import Responder
-from shared.bus.deletion import Deleting
+from shared.bus.deletion import DeletionLoop
 from shared.bus.republish import republishing
 from shared.database.leases import Lease, run_term
 from shared.errors import Conflict, Transient
 from shared.ids import PoolName
 from shared.infrastructure import Infrastructure
 from shared.messages.allocations import ObservedSet
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 
 NAME = "scheduler"
 GC_THRESHOLD = 100_000
@@ -42,7 +42,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class LeaderDependencies:
     """What outlives a term."""
 
     infrastructure: Infrastructure
@@ -52,13 +52,13 @@ class Parts:
     keep_usage: timedelta
 
 
-async def compose(settings: Settings, process: Process) -> None:
+async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Connects, brings the schema up to date, then stands by for the lease."""
     gc.set_threshold(GC_THRESHOLD)
     own = settings.scheduler
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     lease = infrastructure.lease(LEASE)
-    parts = Parts(
+    parts = LeaderDependencies(
         infrastructure,
         lease,
         WorkerIssuer.from_json(own.worker_issuer_file.read_text()),
@@ -74,7 +74,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.mark_ready()
 
 
-async def serve_term(parts: Parts, epoch: int, ended: asyncio.Event) -> None:
+async def serve_term(parts: LeaderDependencies, epoch: int, ended: asyncio.Event) -> None:
     """Leads until the lease is lost, the process stops, or a turn could not be saved; then memory is given up."""
     try:
         term = await _begin(parts, epoch)
@@ -105,14 +105,14 @@ def default_policy(settings: PoolSection) -> PoolPolicy:
     )
 
 
-async def _begin(parts: Parts, epoch: int) -> Term:
+async def _begin(parts: LeaderDependencies, epoch: int) -> LeaderTerm:
     """Reads the world as it stands under our epoch."""
     base = parts.infrastructure
     async with base.database.system() as connection:
         await parts.lease.guard(connection)
         token = await next_token_block(connection)
-        world = await load_world(connection, base.clock.now())
-    return Term(
+        world = await load_state(connection, base.clock.now())
+    return LeaderTerm(
         epoch=epoch,
         cluster=world.cluster,
         next_token=token,
@@ -122,21 +122,21 @@ async def _begin(parts: Parts, epoch: int) -> Term:
     )
 
 
-async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
+async def _lead(parts: LeaderDependencies, term: LeaderTerm, ended: asyncio.Event) -> None:
     over = asyncio.Event()
     base = parts.infrastructure
     bus, database, units, clock = base.bus, base.database, base.units, base.clock
-    dispatch = Dispatch(bus, term, clock, lambda: parts.lease.held and not over.is_set())
+    dispatch = DesiredStateSender(bus, term, clock, lambda: parts.lease.held and not over.is_set())
     cycle = Cycle(term, units, parts.lease, clock, dispatch.send)
-    pulse = Pulse(bus, cycle, clock, dispatch)
+    pulse = Heartbeats(bus, cycle, clock, dispatch)
     dispatch.hear = pulse.hear
     joining = Joining(cycle, database, units, parts.issuer, parts.nats_url, clock)
-    explaining = Explaining(cycle, database, clock)
-    budgets = Budgets(cycle, database, units, clock)
+    explaining = Explainer(cycle, database, clock)
+    budgets = BudgetMonitor(cycle, database, units, clock)
     queries = Queries(cycle, pulse, joining, explaining, budgets, database, clock)
     handlers = Handlers(cycle)
     events = base.consumer(handlers.events())
-    deleting = Deleting(units, NAME, Estate(cycle))
+    deleting = DeletionLoop(units, NAME, DeletionOwner(cycle))
     commands = base.consumer({**handlers.commands(), **deleting.handlers(), **republishing(NAME)})
     # Everything that was owed to workers before is sent again: their sets carry a new epoch.
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
@@ -154,7 +154,7 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
             deleting.run_until(over),
         ]
         try:
-            with pools_shown(term.cluster.pools):
+            with pool_metrics(term.cluster.pools):
                 await run_term(jobs, ended, over)
         finally:
             over.set()

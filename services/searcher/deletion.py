@@ -7,15 +7,15 @@ from sqlalchemy import Uuid, exists, literal, select
 from services.searcher.core.experiment.states import EXPERIMENT
 from services.searcher.store.tables import driver, experiment, journal, snapshot, trial
 from shared.bus import Unit
-from shared.bus.deletion import Doomed, Rows, outbox_of, rows_of
+from shared.bus.deletion import DeleteStatement, DeletionRequest, outbox_of, rows_of
 
 _FINAL = [str(state) for state in EXPERIMENT.final]
 
 
-class Estate:
+class SearcherDeletionOwner:
     """What the searcher has of what is to go."""
 
-    async def begin(self, unit: Unit, doomed: Doomed) -> bool:
+    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
         """What still trains is ended first."""
         if doomed.scope == "workspace":
             return True
@@ -23,10 +23,10 @@ class Estate:
         is_open = exists().where(column == doomed.target, experiment.c.state.not_in(_FINAL))
         return not await unit.connection.scalar(select(is_open))
 
-    async def empty(self, doomed: Doomed) -> None:
+    async def empty(self, doomed: DeletionRequest) -> None:
         """Everything is in the tables: what a process remembers of a search is asked for by nobody."""
 
-    def rows(self, doomed: Doomed) -> Sequence[Rows]:
+    def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
         """Of a workspace nothing: its experiments went one by one. Of a tenant all, which `shared.bus.deletion` knows."""
         if doomed.scope != "experiment":
             return ()

@@ -2,7 +2,13 @@
 
 from muster.config import ExperimentConfig
 from muster.config.sections import Resources
-from services.searcher.core.experiment.entities import Experiment, Mark, Terms, Trial, trial_id
+from services.searcher.core.experiment.entities import (
+    Experiment,
+    ScoredValidation,
+    SearchTerms,
+    Trial,
+    trial_id,
+)
 from services.searcher.core.experiment.results import time_metric
 from services.searcher.core.experiment.states import TrialState
 from services.searcher.store.entities import Submission
@@ -11,13 +17,13 @@ from shared.messages.experiments import (
     BestTrial,
     ExperimentChanged,
     SearchBudget,
-    SearchTerms,
+    SearchChanges,
     TrialChanged,
     TrialCounts,
     TrialWanted,
     Validated,
 )
-from shared.messages.specs import LogPolicy, Share, Slots, TrialSpec
+from shared.messages.specs import LogPolicy, QueueShare, Slots, TrialSpec
 
 
 def public_state(state: TrialState) -> str:
@@ -109,13 +115,13 @@ def trial_wanted(submission: Submission, config: ExperimentConfig, trial: Trial)
     )
 
 
-def _terms(terms: Terms) -> SearchTerms | None:
+def _terms(terms: SearchTerms) -> SearchChanges | None:
     if terms.operation is None:
         return None
-    return SearchTerms(operation_id=terms.operation, max_concurrent_trials=terms.max_concurrent_trials)
+    return SearchChanges(operation_id=terms.operation, max_concurrent_trials=terms.max_concurrent_trials)
 
 
-def _budget(terms: Terms) -> SearchBudget | None:
+def _budget(terms: SearchTerms) -> SearchBudget | None:
     if terms.used_slot_hours is None:
         return None
     return SearchBudget(
@@ -147,7 +153,7 @@ def _spec(submission: Submission, config: ExperimentConfig, trial: Trial) -> Tri
         time_metric=time_metric(config),
         slots=_slots(resources),
         pool=PoolName(resources.resource_pool or "default"),
-        share=Share(priority=resources.priority, weight=resources.weight, max_slots=resources.max_slots),
+        share=QueueShare(priority=resources.priority, weight=resources.weight, max_slots=resources.max_slots),
         max_restarts=config.max_restarts,
         preemption_timeout_s=float(config.preemption_timeout),
         upload_timeout_s=float(config.upload_timeout),
@@ -182,5 +188,5 @@ def _slots(resources: Resources) -> Slots:
     )
 
 
-def _validated(mark: Mark | None) -> Validated | None:
+def _validated(mark: ScoredValidation | None) -> Validated | None:
     return Validated(step=mark.step, value=mark.value, others=dict(mark.others)) if mark else None

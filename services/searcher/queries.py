@@ -10,34 +10,34 @@ from pydantic import JsonValue
 
 from muster.config import load_accepted, load_config
 from services.searcher.core.budget.limits import check_budget
-from services.searcher.core.experiment.entities import Mark
-from services.searcher.core.experiment.front import choose_front
+from services.searcher.core.experiment.entities import ScoredValidation
+from services.searcher.core.experiment.front import pareto_front_of
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.methods.halving import notes_of_rungs
 from services.searcher.core.samplers import check_space
-from services.searcher.core.search.warm import Warmth
+from services.searcher.core.search.warm import PriorObservations
 from services.searcher.events import public_state
 from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.replaying import Replays
-from services.searcher.runner.warming import earlier_of, find_warmth
+from services.searcher.runner.warming import load_prior_observations, prior_experiments_of
 from services.searcher.store import entities, front
-from services.searcher.store.front import Shown
-from shared.bus import Ask
+from services.searcher.store.front import FrontTrialDetails
+from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.errors import NotFound
 from shared.messages.experiments import (
     Accepted,
-    FrontPage,
-    FrontTrial,
-    GetFront,
+    GetParetoFront,
     GetReferences,
+    ParetoPage,
+    ParetoTrial,
     Referenced,
     ValidateConfig,
 )
 from shared.messages.journals import GetJournal, JournalEntry, JournalPage, ReplayExperiment
-from shared.messages.plans import GetWarmth, KnownAtStart, KnownTrial
+from shared.messages.plans import GetPriorObservations, PriorObservationsReply, PriorTrial
 from shared.messages.specs import UNCATEGORIZED
 
 MOST_ENTRIES = 1000
@@ -46,7 +46,7 @@ _FRAME_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Queries:
+class SearcherQueries:
     """Answers `qry.v1.searcher.*`; none of them changes anything."""
 
     database: Database
@@ -57,35 +57,39 @@ class Queries:
     def answers(self) -> Mapping[Question, Answer]:
         return {
             ValidateConfig: self.on_validate,
-            GetWarmth: self.on_warmth,
+            GetPriorObservations: self.on_warmth,
             GetJournal: self.on_journal,
-            GetFront: self.on_front,
+            GetParetoFront: self.on_front,
             GetReferences: self.on_references,
             ReplayExperiment: self.replays.on_replay,
         }
 
-    async def on_validate(self, ask: Ask, query: ValidateConfig) -> Accepted:
+    async def on_validate(self, ask: RequestContext, query: ValidateConfig) -> Accepted:
         """Raise Rejected with the place, or accept, with notes on what serves for nothing."""
         config = load_config(query.config)
         price = self.dispatcher.price_of(config)
         check_budget(config, self.clock.now(), price)
         await asyncio.to_thread(check_space, config)
         notes: tuple[str, ...] = ()
-        if earlier_of(config):
+        if prior_experiments_of(config):
             async with self.database.read(ask.tenant) as connection:
-                _, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
+                _, notes = await load_prior_observations(
+                    connection, config, config.workspace or UNCATEGORIZED
+                )
         if config.budget is not None and config.budget.cost is not None and not price:
             notes = (*notes, "budget.cost: nobody has said what a slot of its pool costs; it is free")
         return Accepted(warnings=(*notes, *notes_of_rungs(config.searcher)))
 
-    async def on_warmth(self, ask: Ask, query: GetWarmth) -> KnownAtStart:
+    async def on_warmth(self, ask: RequestContext, query: GetPriorObservations) -> PriorObservationsReply:
         """Return what a search would know at its start, of trials as many as fit into a reply: those that came furthest."""
         config = load_config(query.config)
         async with self.database.read(ask.tenant) as connection:
-            warmth, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
+            warmth, notes = await load_prior_observations(
+                connection, config, config.workspace or UNCATEGORIZED
+            )
         return known_at_start(warmth, notes)
 
-    async def on_journal(self, ask: Ask, query: GetJournal) -> JournalPage:
+    async def on_journal(self, ask: RequestContext, query: GetJournal) -> JournalPage:
         """Return a page of decisions, at most as many as fit into a reply."""
         limit = max(1, min(query.limit, MOST_ENTRIES))
         async with self.database.read(ask.tenant) as connection:
@@ -100,39 +104,39 @@ class Queries:
         more = len(entries) < len(found)
         return JournalPage(entries=tuple(entries), next=entries[-1].position if more and entries else None)
 
-    async def on_front(self, ask: Ask, query: GetFront) -> FrontPage:
+    async def on_front(self, ask: RequestContext, query: GetParetoFront) -> ParetoPage:
         """Return a page of the trials that none beats in every metric, at most as many as fit into a reply."""
         async with self.database.read(ask.tenant) as connection:
             results = await front.load_results(connection, query.experiment_id)
         if results is None:
             raise NotFound(f"experiment {query.experiment_id}")
         if not results.bests:
-            return FrontPage(trials=(), total=0, admissible=0)
+            return ParetoPage(trials=(), total=0, admissible=0)
         config = load_accepted(results.config)
-        chosen = await asyncio.to_thread(choose_front, Objectives.of(config), results.bests)
+        chosen = await asyncio.to_thread(pareto_front_of, Objectives.of(config), results.bests)
         left = [place for place in chosen if query.after is None or place > query.after]
         numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
         async with self.database.read(ask.tenant) as connection:
-            shown = await front.load_shown(connection, query.experiment_id, numbers)
+            shown = await front.load_front_trials(connection, query.experiment_id, numbers)
         metric = config.searcher.metric
         page = [_on_front(metric, shown[place[1]], place[1], chosen[place]) for place in left[: len(numbers)]]
         fits = fitting(trial.model_dump(mode="json") for trial in page)
-        return FrontPage(
+        return ParetoPage(
             trials=tuple(page[:fits]),
             total=len(chosen),
             admissible=len(results.bests),
             next=left[fits - 1] if fits < len(left) else None,
         )
 
-    async def on_references(self, ask: Ask, query: GetReferences) -> Referenced:
+    async def on_references(self, ask: RequestContext, query: GetReferences) -> Referenced:
         """Return those checkpoints that trials of a live experiment start from."""
         async with self.database.read(ask.tenant) as connection:
             found = await entities.load_references(connection, query.checkpoints)
         return Referenced(checkpoints=found)
 
 
-def _on_front(metric: str, shown: Shown, number: int, best: Mark) -> FrontTrial:
-    return FrontTrial(
+def _on_front(metric: str, shown: FrontTrialDetails, number: int, best: ScoredValidation) -> ParetoTrial:
+    return ParetoTrial(
         trial_id=shown.id,
         number=number,
         state=public_state(shown.state),
@@ -153,15 +157,15 @@ def fitting(parts: Iterable[Mapping[str, JsonValue]]) -> int:
     return count
 
 
-def known_at_start(warmth: Warmth, notes: tuple[str, ...]) -> KnownAtStart:
+def known_at_start(warmth: PriorObservations, notes: tuple[str, ...]) -> PriorObservationsReply:
     """Return what a search knows at its start, the points first, then the trials that came furthest; a note says how many are left out."""
     trials = [asdict(trial) for trial in warmth.known]
     whole = len(warmth.points) + len(trials)
     count = fitting(chain(warmth.points, trials))
     if count < whole:
         notes = (*notes, f"{whole - count} of {whole} points and trials of earlier experiments are left out")
-    return KnownAtStart(
+    return PriorObservationsReply(
         points=warmth.points[:count],
-        known=tuple(KnownTrial(**trial) for trial in trials[: max(0, count - len(warmth.points))]),
+        known=tuple(PriorTrial(**trial) for trial in trials[: max(0, count - len(warmth.points))]),
         notes=notes,
     )

@@ -13,7 +13,7 @@ from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.drivers import Drivers
 from services.searcher.settings import SearcherSection
 from services.searcher.store import capacity, drivers, entities, news
-from services.searcher.store.capacity import Searching
+from services.searcher.store.capacity import SearchKey
 from services.searcher.store.entities import Locked
 from services.searcher.store.news import Overdue
 from shared.bus import Unit, Units
@@ -71,7 +71,7 @@ class Loops:
                 unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
             if await news.is_any_left(unit.connection):
                 self.dispatcher.news.set()
-            late = await news.load_passed_over(unit.connection, unit.now - 2 * every)
+            late = await news.load_skipped(unit.connection, unit.now - 2 * every)
         for experiment in late:
             # One at a time: who waits for an experiment holds no other.
             async with self.units.system() as unit:
@@ -80,14 +80,14 @@ class Loops:
 
     async def widen_once(self) -> None:
         async with self.units.system() as unit:
-            pools = await capacity.take_news(unit.connection)
+            pools = await capacity.take_changed_pools(unit.connection)
             due = [(pool, await capacity.load_widening(unit.connection, pool)) for pool in pools]
         for pool, searching in due:
             left = pools[pool]
             for each in searching:
                 left = await self._widen(each, left)
 
-    async def _widen(self, each: Searching, idle: Idle) -> Idle:
+    async def _widen(self, each: SearchKey, idle: Idle) -> Idle:
         """Returns what is idle still."""
         async with self.units.tenant(each.tenant) as unit:
             experiment = await entities.lock_experiment(unit.connection, each.experiment)

@@ -1,35 +1,35 @@
 """The searcher's composition: who holds what, and in which order things open and close."""
 
-from services.searcher.deletion import Estate
+from services.searcher.deletion import SearcherDeletionOwner
 from services.searcher.handlers import command_handlers, event_handlers
-from services.searcher.queries import Queries
+from services.searcher.queries import SearcherQueries
 from services.searcher.reconcile import Loops
 from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.drivers import Drivers
 from services.searcher.runner.replaying import Replays
-from services.searcher.runner.searches import Searches
+from services.searcher.runner.searches import SearchCache
 from services.searcher.settings import Settings
-from shared.bus.deletion import Deleting
+from shared.bus.deletion import DeletionLoop
 from shared.bus.republish import republishing
 from shared.infrastructure import Infrastructure
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 
 NAME = "searcher"
 
 
-async def compose(settings: Settings, process: Process) -> None:
+async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Open everything that the searcher needs, then take in events, commands and questions."""
     own = settings.searcher
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     clock, database, units = infrastructure.clock, infrastructure.database, infrastructure.units
-    dispatcher = Dispatcher(Searches(own.cached_searches, own.save_every), infrastructure.bus)
+    dispatcher = Dispatcher(SearchCache(own.cached_searches, own.save_every), infrastructure.bus)
     drivers = Drivers(database, units, dispatcher, clock)
     loops = Loops(units, dispatcher, drivers, clock, own)
-    deleting = Deleting(units, NAME, Estate())
+    deleting = DeletionLoop(units, NAME, SearcherDeletionOwner())
 
     infrastructure.publish()
     await loops.read_prices()
-    queries = Queries(database, Replays(database, clock), dispatcher, clock)
+    queries = SearcherQueries(database, Replays(database, clock), dispatcher, clock)
     await infrastructure.respond({**queries.answers(), **drivers.answers()})
     commands = {**command_handlers(dispatcher), **deleting.handlers(), **republishing(NAME)}
     infrastructure.consume("events", event_handlers(dispatcher))

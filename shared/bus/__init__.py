@@ -7,9 +7,9 @@ a `Responder` answers questions; the `Bus` asks them.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from shared.bus.connection import ADMISSION, Bus, Identity
+from shared.bus.connection import AUTHENTICATION, Bus, WorkerIdentity
 from shared.bus.envelope import Delivery, Envelope
-from shared.bus.responder import Ask, Responder
+from shared.bus.responder import RequestContext, Responder
 
 if TYPE_CHECKING:
     from shared.bus.consumer import Consumer
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from shared.bus.units import Unit, Units
 
 __all__ = [
-    "ADMISSION",
-    "Ask",
+    "AUTHENTICATION",
+    "RequestContext",
     "Bus",
     "Consumer",
     "Delivery",
     "Envelope",
-    "Identity",
+    "WorkerIdentity",
     "Relay",
     "Responder",
     "Unit",

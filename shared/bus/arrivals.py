@@ -15,7 +15,7 @@ from shared.messages.base import Command, Event
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class ReceivedMessage:
     """A message with what acknowledges it, and how often it was delivered, for whatever reason."""
 
     raw: Msg
@@ -33,7 +33,7 @@ def is_final(error: Exception) -> bool:
     return isinstance(error, MusterError) and meaning_of(error).settlement == "dead_letter"
 
 
-def span_of(names: str, group: Sequence[Arrived]) -> AbstractContextManager[object]:
+def span_of(names: str, group: Sequence[ReceivedMessage]) -> AbstractContextManager[object]:
     """A single message goes on in its trace; a batch begins one that is linked to all of theirs."""
     traces = [found.delivery.envelope.trace for found in group]
     if len(traces) == 1:
@@ -45,9 +45,9 @@ def filter_of(message: type[Event] | type[Command]) -> str:
     return message.subject("*") if issubclass(message, Event) else message.subject()
 
 
-def by_tenant(arrived: Sequence[Arrived]) -> list[tuple[TenantId, list[Arrived]]]:
+def by_tenant(arrived: Sequence[ReceivedMessage]) -> list[tuple[TenantId, list[ReceivedMessage]]]:
     """Group messages by tenant, each group in its order; the smallest group comes first, so that a busy tenant delays no other."""
-    groups: dict[TenantId, list[Arrived]] = {}
+    groups: dict[TenantId, list[ReceivedMessage]] = {}
     for found in arrived:
         groups.setdefault(found.delivery.envelope.tenant, []).append(found)
     return sorted(groups.items(), key=lambda one: len(one[1]))

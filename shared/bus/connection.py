@@ -19,13 +19,13 @@ from pydantic import BaseModel
 
 from shared import telemetry
 from shared.bus import envelope as headers, streams
-from shared.bus.hearing import Hearing
-from shared.bus.pipeline import NO_STREAM, NotStored, Outgoing, Pipeline, Stored
+from shared.bus.hearing import Resubscriber
+from shared.bus.pipeline import NO_STREAM, NotStored, Outgoing, Pipeline, PublishAck
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
 from shared.messages.allocations import DesiredSet, ObservedSet
 from shared.messages.base import Hint, Query, ToWorker, WorkerRequest
-from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.cancelling import raise_if_cancelled
 from shared.runtime.outages import Outages
 
 R = TypeVar("R", bound=BaseModel)
@@ -33,7 +33,7 @@ Handler = Callable[[Msg], Awaitable[None]]
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
 _CONNECTION = "the connection to nats"
-ADMISSION = "being let in by nats"
+AUTHENTICATION = "being let in by nats"
 """What an outage is of where a credential is not taken any more."""
 _REFUSED = "it does not take this credential any more: its key was revoked, or it has expired; whoever it is needs another"
 _FORBIDDEN = "permissions violation for publish"
@@ -43,7 +43,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class WorkerIdentity:
     """How a worker proves itself: its JWT as it is now (it is renewed), and the signature of the server's nonce."""
 
     jwt: Callable[[], bytes]
@@ -66,7 +66,7 @@ class Bus:
         self._publisher: JetStreamContext | None = None
         self._closing = False
         self._outages = Outages()
-        self._hearing = Hearing(client, self._outages)
+        self._hearing = Resubscriber(client, self._outages)
         self._forbidden = ""
         """The server's last error about a message that it did not permit, in lower case; since the last probe."""
         self.pipeline = Pipeline(client)
@@ -78,7 +78,7 @@ class Bus:
         url: str,
         name: str,
         credentials: Path | None = None,
-        identity: Identity | None = None,
+        identity: WorkerIdentity | None = None,
     ) -> "Bus":
         """Connects and stays connected for ever. Raises Transient when no server answers within 10 s."""
         client = Client()
@@ -167,7 +167,7 @@ class Bus:
                 async with asyncio.timeout(_PROBE_S):
                     await self.ensure_streams()
                     (outcome,) = await self.pipeline.publish(message, _PROBE_S)
-        if isinstance(outcome, Stored):
+        if isinstance(outcome, PublishAck):
             return None
         if subject.lower() in self._forbidden:
             return (
@@ -262,7 +262,7 @@ class Bus:
             ) from error
         except (TimeoutError, NatsError) as error:
             raise Transient(f"{subject} was not answered within {timeout_s:g} s", code="timeout") from error
-        leave_if_cancelled()
+        raise_if_cancelled()
         problem = _header(message, headers.ERROR)
         if problem is not None:
             raise from_problem(orjson.loads(problem))
@@ -274,7 +274,7 @@ class Bus:
         if self._hearing.takes(error):
             return
         if not self._client.is_connected and "authorization violation" in str(error).lower():
-            self._outages.failed(ADMISSION, _REFUSED)  # said once, not with each try
+            self._outages.failed(AUTHENTICATION, _REFUSED)  # said once, not with each try
             return
         if _FORBIDDEN in str(error).lower():
             self._forbidden = str(error).lower()
@@ -286,7 +286,7 @@ class Bus:
 
     async def _on_reconnect(self) -> None:
         self._outages.worked(_CONNECTION)
-        self._outages.worked(ADMISSION)
+        self._outages.worked(AUTHENTICATION)
         for callback in self.on_reconnect:
             callback()
 

@@ -17,19 +17,19 @@ from nats.errors import Error as NatsError
 from pydantic import ValidationError
 
 from shared.bus import streams
-from shared.bus.arrivals import Arrived, by_tenant, filter_of, is_final, reason_of, span_of
+from shared.bus.arrivals import ReceivedMessage, by_tenant, filter_of, is_final, reason_of, span_of
 from shared.bus.connection import Bus
 from shared.bus.dead import dead_letter
 from shared.bus.envelope import Delivery, Envelope
 from shared.bus.inbox import Inbox
 from shared.bus.pull import CONSUMING, Pull
-from shared.bus.suspects import BEGUN_AT_MOST, Suspects
+from shared.bus.suspects import MAX_STARTS, PoisonMessages
 from shared.bus.units import Unit, Units
 from shared.errors import MusterError, Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.base import Command, Event
 from shared.runtime import faults
-from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.cancelling import raise_if_cancelled
 from shared.runtime.outages import Outages
 from shared.telemetry import metrics
 
@@ -78,7 +78,7 @@ class Consumer:
         self._outages = Outages(consumer=f"{self._stream.name}.{service}")
         self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters, self._outages)
         self._inbox = Inbox(service, schema or service)
-        self._suspects = Suspects(units, service, schema or service)
+        self._suspects = PoisonMessages(units, service, schema or service)
         self._stopping = asyncio.Event()
         self._fetching: asyncio.Timeout | None = None
         self._failures: Counter[UUID] = Counter()
@@ -118,7 +118,7 @@ class Consumer:
         except Exception:  # noqa: BLE001 - the loop outlives any one step
             _log.exception("consuming failed", service=self._service)
             await self._rest(_FAILED_REST_S)
-        leave_if_cancelled()
+        raise_if_cancelled()
         return done
 
     async def _rest(self, seconds: float) -> None:
@@ -151,7 +151,7 @@ class Consumer:
         for tenant, group in by_tenant(arrived):
             await self._deliver(tenant, group)
 
-    async def _read(self, message: Msg) -> Arrived | None:
+    async def _read(self, message: Msg) -> ReceivedMessage | None:
         """The typed message; what cannot be read is a dead letter at once."""
         attempts = message.metadata.num_delivered
         try:
@@ -163,12 +163,12 @@ class Consumer:
                 return None
             if known is None:
                 raise Rejected("unknown_type", f"nobody here handles {envelope.type}")
-            return Arrived(message, Delivery(known[0].from_bytes(message.data), envelope), attempts)
+            return ReceivedMessage(message, Delivery(known[0].from_bytes(message.data), envelope), attempts)
         except (MusterError, ValidationError) as error:
             await self._bury(message, f"it cannot be read: {reason_of(error)}")
             return None
 
-    async def _deliver(self, tenant: TenantId, group: Sequence[Arrived]) -> None:
+    async def _deliver(self, tenant: TenantId, group: Sequence[ReceivedMessage]) -> None:
         """Tries the group as one; when that fails, each alone, and so each that was delivered often without an answer."""
         fresh = [found for found in group if found.attempts < _ALONE_FROM_DELIVERY]
         if fresh and not await self._attempt(tenant, fresh):
@@ -178,7 +178,7 @@ class Consumer:
             if found.attempts >= _ALONE_FROM_DELIVERY:
                 await self._attempt_suspect(tenant, found)
 
-    async def _attempt_suspect(self, tenant: TenantId, found: Arrived) -> None:
+    async def _attempt_suspect(self, tenant: TenantId, found: ReceivedMessage) -> None:
         """Handles a message alone under a mark that stays when this kills the process."""
         envelope = found.delivery.envelope
         try:
@@ -187,11 +187,13 @@ class Consumer:
             await self._put_off([found], error)
             return
         if mark is None:
-            await self._give_up(found, f"handling it ended {BEGUN_AT_MOST} processes")
+            await self._give_up(found, f"handling it ended {MAX_STARTS} processes")
             return
         await self._attempt(tenant, [found], mark)
 
-    async def _attempt(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None = None) -> bool:
+    async def _attempt(
+        self, tenant: TenantId, group: Sequence[ReceivedMessage], mark: str | None = None
+    ) -> bool:
         """Transactions for the group until one is committed, or it is put off or given up. False: nothing happened, try each alone."""
         names = ",".join(sorted({found.delivery.envelope.type for found in group}))
         while True:
@@ -231,7 +233,7 @@ class Consumer:
                 return True
         return False
 
-    async def _handle(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None) -> None:
+    async def _handle(self, tenant: TenantId, group: Sequence[ReceivedMessage], mark: str | None) -> None:
         async with self._units.tenant(tenant) as unit:
             fresh = await self._inbox.take(unit, tenant, group)
             faults.point(AFTER_INBOX)
@@ -244,19 +246,19 @@ class Consumer:
                 await self._suspects.end_within(unit.connection, tenant, first, [mark])
             faults.point(AFTER_HANDLERS)
 
-    async def _forget(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None) -> None:
+    async def _forget(self, tenant: TenantId, group: Sequence[ReceivedMessage], mark: str | None) -> None:
         """An attempt has failed and left the process alive. Where that cannot be stored, the mark counts against the message."""
         if mark is not None:
             with contextlib.suppress(Transient):
                 await self._suspects.end(tenant, group[0].delivery.envelope.id, [mark])
 
-    async def _put_off(self, group: Sequence[Arrived], error: Transient) -> None:
+    async def _put_off(self, group: Sequence[ReceivedMessage], error: Transient) -> None:
         with contextlib.suppress(NatsError):
             for found in group:
                 delay_s = min(error.retry_after_s * 1.5 ** min(found.attempts - 1, 10), _PUT_OFF_MOST_S)
                 await found.raw.nak(delay=max(delay_s, error.retry_after_s))
 
-    async def _fail(self, found: Arrived, error: Exception) -> None:
+    async def _fail(self, found: ReceivedMessage, error: Exception) -> None:
         """A refusal is final; anything else gets some more tries, spread out, before it is a dead letter."""
         kind = found.delivery.envelope.type
         self._failures[found.delivery.envelope.id] += 1
@@ -269,7 +271,7 @@ class Consumer:
         with contextlib.suppress(NatsError):
             await found.raw.nak(delay=min(0.2 * 2**failures, 30.0))
 
-    async def _give_up(self, found: Arrived, why: str) -> None:
+    async def _give_up(self, found: ReceivedMessage, why: str) -> None:
         """Makes it a dead letter; while that cannot be stored it stays in the stream."""
         envelope = found.delivery.envelope
         try:

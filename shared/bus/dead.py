@@ -16,7 +16,7 @@ _MOST_WORDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayedMessage:
     """A message as it is published again."""
 
     subject: str
@@ -35,7 +35,7 @@ def dead_letter(message: Msg, service: str, why: str) -> dict[str, str]:
     return headers
 
 
-def replayed(headers: Mapping[str, str], position: int) -> Replay:
+def replayed(headers: Mapping[str, str], position: int) -> ReplayedMessage:
     """What is published to try a dead letter again.
 
     It keeps its Muster id, so that whoever has handled it ignores it; the id that the stream judges repeats by is the letter's, so
@@ -45,4 +45,4 @@ def replayed(headers: Mapping[str, str], position: int) -> Replay:
     if headers.get(MESSAGE):
         kept[envelope.REPLAYED_ID] = headers[MESSAGE]
     kept[envelope.ID] = f"replay:{position}:{headers.get(MESSAGE, '')}"
-    return Replay(headers[SUBJECT], kept)
+    return ReplayedMessage(headers[SUBJECT], kept)

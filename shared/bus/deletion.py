@@ -55,13 +55,13 @@ _AGAIN = timedelta(seconds=2)
 """While something cannot go yet."""
 _DOOMED_AT_ONCE = 100
 _SIDE_BY_SIDE = 2
-Rows = Delete | Update
+DeleteStatement = Delete | Update
 """A statement that is run until it affects no more rows."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
+class DeletionRequest:
     """What is to go. `tenant`: whose command it is, `ids.SITE` where a tenant goes itself; `target`: the experiment's or the tenant's id."""
 
     operation: UUID
@@ -78,29 +78,29 @@ class Doomed:
         return TenantId(self.target) if self.scope == "tenant" else self.tenant
 
 
-class Owner(Protocol):
+class DeletionOwner(Protocol):
     """What a service knows of its own things."""
 
-    async def begin(self, unit: Unit, doomed: Doomed) -> bool:
+    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
         """Whether it can go now; of a system transaction, and repeatable. What `emit`s names the tenant. Raises Rejected or Conflict to refuse for good."""
         ...
 
-    async def empty(self, doomed: Doomed) -> None:
+    async def empty(self, doomed: DeletionRequest) -> None:
         """Deletes what lies outside the tables, or whose rows need more than a DELETE. Raises Transient to be asked again."""
         ...
 
-    def rows(self, doomed: Doomed) -> "Sequence[Rows]":
+    def rows(self, doomed: DeletionRequest) -> "Sequence[DeleteStatement]":
         """What goes after that, in this order."""
         ...
 
 
-def rows_of(whose: TableClause, where: ColumnElement[bool]) -> Rows:
+def rows_of(whose: TableClause, where: ColumnElement[bool]) -> DeleteStatement:
     """The rows of a table for which `where` holds, some at a time."""
     some = select(ctid).select_from(whose).where(where).limit(AT_ONCE)
     return delete(whose).where(listed(some))
 
 
-def outbox_of(schema: str, kinds: Sequence[str], ids: Select[UUID]) -> Sequence[Rows]:
+def outbox_of(schema: str, kinds: Sequence[str], ids: Select[UUID]) -> Sequence[DeleteStatement]:
     """Events of these lines of entities, whose newest are kept for ever otherwise. `ids`: a query for the entities' ids.
 
     What waits to be published still is: then it tells of no entity any more, and goes with its age.
@@ -114,16 +114,16 @@ def outbox_of(schema: str, kinds: Sequence[str], ids: Select[UUID]) -> Sequence[
     return waiting, rows_of(outbox, of_them)
 
 
-def tenants_rows(schema: str, tables: Sequence[str], tenant: UUID) -> Sequence[Rows]:
+def tenants_rows(schema: str, tables: Sequence[str], tenant: UUID) -> Sequence[DeleteStatement]:
     """A tenant's rows in each of the tables."""
     named = (table(name, column("tenant", Uuid), schema=schema) for name in tables)
     return [rows_of(one, one.c.tenant == tenant) for one in named]
 
 
-class Deleting:
+class DeletionLoop:
     """One service's part in deletions."""
 
-    def __init__(self, units: Units, schema: str, owner: Owner) -> None:
+    def __init__(self, units: Units, schema: str, owner: DeletionOwner) -> None:
         self._units = units
         self._schema = schema
         self._owner = owner
@@ -176,14 +176,14 @@ class Deleting:
         async with self._units.reading() as connection:
             found = (await connection.execute(asked.order_by(of.asked_at).limit(_DOOMED_AT_ONCE))).all()
         turns = asyncio.Semaphore(_SIDE_BY_SIDE)
-        doomed = [Doomed(**row._mapping) for row in found]
+        doomed = [DeletionRequest(**row._mapping) for row in found]
         ends = await asyncio.gather(*(self._end(one, turns) for one in doomed), return_exceptions=True)
         for failure in ends:  # it has held up no other
             if isinstance(failure, BaseException):
                 raise failure
         return _AGAIN if doomed else None
 
-    async def _end(self, doomed: Doomed, turns: asyncio.Semaphore) -> None:
+    async def _end(self, doomed: DeletionRequest, turns: asyncio.Semaphore) -> None:
         async with turns:
             if not await self._begin(doomed):
                 return
@@ -194,19 +194,19 @@ class Deleting:
             faults.point(AFTER_ROWS)
             await self._finish(doomed)
 
-    async def _begin(self, doomed: Doomed) -> bool:
+    async def _begin(self, doomed: DeletionRequest) -> bool:
         try:
             async with self._units.system() as unit:
                 if not await self._owner.begin(unit, doomed):
                     return False
                 if doomed.scope != "workspace":  # its name may be used again
-                    await mark_gone(unit, self._schema, [doomed.target])
+                    await mark_deleted(unit, self._schema, [doomed.target])
         except (Rejected, Conflict) as error:
             await self._refuse(doomed, error)
             return False
         return True
 
-    async def _tenants_rows(self, doomed: Doomed) -> Sequence[Rows]:
+    async def _tenants_rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
         """Of a tenant, its rows in every table that has any: one that a later version adds is not forgotten."""
         if doomed.scope != "tenant":
             return ()
@@ -214,7 +214,7 @@ class Deleting:
             tables = await tables_of_tenants(unit, self._schema)
         return tenants_rows(self._schema, tables, doomed.target)
 
-    async def _refuse(self, doomed: Doomed, error: Rejected | Conflict) -> None:
+    async def _refuse(self, doomed: DeletionRequest, error: Rejected | Conflict) -> None:
         async with self._units.system() as unit:
             if await self._drop(unit, doomed):
                 refusal = OperationRefused(
@@ -222,13 +222,13 @@ class Deleting:
                 )
                 unit.emit(refusal, tenant=doomed.tenant)
 
-    async def _delete(self, rows: Rows) -> None:
+    async def _delete(self, rows: DeleteStatement) -> None:
         affected = 1
         while affected:
             async with self._units.system() as unit:
                 affected = (await unit.connection.execute(rows)).rowcount
 
-    async def _finish(self, doomed: Doomed) -> None:
+    async def _finish(self, doomed: DeletionRequest) -> None:
         async with self._units.system() as unit:
             if not await self._drop(unit, doomed):
                 return
@@ -238,7 +238,7 @@ class Deleting:
             unit.emit(said, tenant=doomed.tenant)
         _log.info("all of an entity was deleted", scope=doomed.scope, target=str(doomed.target))
 
-    async def _drop(self, unit: Unit, doomed: Doomed) -> bool:
+    async def _drop(self, unit: Unit, doomed: DeletionRequest) -> bool:
         """True for whoever was first: it alone says what came of it."""
         drop = delete(self._deleting).where(self._deleting.c.operation == doomed.operation)
         return (await unit.connection.execute(drop)).rowcount > 0
@@ -258,14 +258,14 @@ async def tables_of_tenants(unit: Unit, schema: str) -> Sequence[str]:
     return (await unit.connection.scalars(query)).all()
 
 
-async def mark_gone(unit: Unit, schema: str, ids: Sequence[UUID]) -> None:
+async def mark_deleted(unit: Unit, schema: str, ids: Sequence[UUID]) -> None:
     """Makes it known that these are deleted here. Repeating it changes nothing."""
     deleted = tables_of(schema).deleted
     given = select(rows_given([deleted.c.id], [(id_,) for id_ in ids]))
     await unit.connection.execute(insert(deleted).from_select(["id"], given).on_conflict_do_nothing())
 
 
-async def is_gone(unit: Unit, schema: str, *ids: UUID) -> bool:
+async def has_been_deleted(unit: Unit, schema: str, *ids: UUID) -> bool:
     """Whether one of these is deleted here."""
     deleted = tables_of(schema).deleted
     query = select(deleted.c.id).where(among(deleted.c.id, ids)).limit(1)

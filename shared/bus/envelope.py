@@ -79,7 +79,7 @@ class Delivery(Generic[M]):
     envelope: Envelope
 
 
-def news(batch: Sequence[Delivery[M]]) -> list[Delivery[M]]:
+def without_old(batch: Sequence[Delivery[M]]) -> list[Delivery[M]]:
     """Without what is older than the inbox remembers: for handlers that count what happens, where a projection goes by versions."""
     return [delivery for delivery in batch if not delivery.envelope.is_old]
 

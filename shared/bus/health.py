@@ -4,14 +4,14 @@ from datetime import datetime, timedelta
 
 from shared.bus.connection import Bus
 from shared.bus.relay import Relay
-from shared.bus.responder import Answer, Ask, Question
+from shared.bus.responder import Answer, Question, RequestContext
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.database.leases import Lease
 from shared.messages.base import Query
 from shared.messages.health import BY_OWNER, HealthReport
-from shared.runtime.health import Health
-from shared.runtime.process import Process
+from shared.runtime.health import HealthChecks
+from shared.runtime.process import ServiceProcess
 
 BUS, DATABASE, OUTBOX, LEADER = "bus", "database", "outbox", "leader"
 OUTBOX_AGE_S = 15.0
@@ -20,7 +20,7 @@ UNSENT_S = 1.5
 """A message that JetStream has not acknowledged after this time waits for the bus: it usually takes milliseconds."""
 
 
-def check_delivery(process: Process, bus: Bus, database: Database, relay: Relay) -> None:
+def add_delivery_checks(process: ServiceProcess, bus: Bus, database: Database, relay: Relay) -> None:
     """Make `/ready` depend on a publish, a write, and the age of the outbox."""
 
     async def stores() -> str | None:
@@ -41,15 +41,15 @@ def check_delivery(process: Process, bus: Bus, database: Database, relay: Relay)
     process.check(OUTBOX, outbox)
 
 
-def check_leader(process: Process, lease: Lease) -> None:
+def check_leader(process: ServiceProcess, lease: Lease) -> None:
     """Make `/ready` depend on a live leader: this process, or the one that it stands by for."""
     process.check(LEADER, lease.vacancy)
 
 
-def health_answers(process: Process) -> dict[Question, Answer]:
+def health_answers(process: ServiceProcess) -> dict[Question, Answer]:
     """Answer the gateway's question about this process."""
 
-    async def answer(_: Ask, __: Query[HealthReport]) -> HealthReport:
+    async def answer(_: RequestContext, __: Query[HealthReport]) -> HealthReport:
         return process.health.report()
 
     return {BY_OWNER[process.name]: answer}
@@ -58,7 +58,7 @@ def health_answers(process: Process) -> dict[Question, Answer]:
 class BusOutage:
     """Whether what this process stores waits for the bus, and since when."""
 
-    def __init__(self, health: Health, relay: Relay, clock: Clock) -> None:
+    def __init__(self, health: HealthChecks, relay: Relay, clock: Clock) -> None:
         self._health = health
         self._relay = relay
         self._clock = clock

@@ -17,7 +17,7 @@ _AGAIN_S = 1.0
 _FLUSH_S = 2.0
 
 
-class Hearing:
+class Resubscriber:
     """Of one connection; told of each of its errors."""
 
     def __init__(self, client: Client, outages: Outages) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from shared.bus.arrivals import Arrived
+from shared.bus.arrivals import ReceivedMessage
 from shared.bus.envelope import Delivery
 from shared.bus.units import Unit
-from shared.database.driver import Driver
+from shared.database.driver import AsyncpgDriver
 from shared.ids import TenantId
 
 
@@ -27,12 +27,14 @@ class Inbox:
             " ON CONFLICT DO NOTHING RETURNING message_id"
         )
 
-    async def take(self, unit: Unit, tenant: TenantId, group: Sequence[Arrived]) -> list[Delivery[Any]]:
+    async def take(
+        self, unit: Unit, tenant: TenantId, group: Sequence[ReceivedMessage]
+    ) -> list[Delivery[Any]]:
         """Enters the group and returns those that were not there, each once however often it is in the group; none of what was deleted."""
         deliveries: dict[UUID, Delivery[Any]] = {}
         for found in group:
             deliveries.setdefault(found.delivery.envelope.id, found.delivery)
-        driver = Driver.of(unit.connection)
+        driver = AsyncpgDriver.of(unit.connection)
         about = [delivery.envelope.correlation for delivery in deliveries.values()]
         inserted = await driver.fetch(self._insert, tenant, self._consumer, list(deliveries), about)
         fresh = {row["message_id"] for row in inserted}

@@ -36,7 +36,7 @@ from sqlalchemy import (
 from shared.bus import envelope
 from shared.bus.connection import StreamState
 from shared.bus.units import OutboxRow
-from shared.database.driver import Driver
+from shared.database.driver import AsyncpgDriver
 from shared.database.engine import Database
 from shared.database.statements import ctid, listed
 from shared.database.tables import tables_of
@@ -76,7 +76,7 @@ class Outbox:
         async with self._database.system() as connection:
             # Losing a mark costs one repetition, which the inbox absorbs; an fsync for it would cost more.
             await connection.execute(_NO_FSYNC)
-            await Driver.of(connection).fetch(
+            await AsyncpgDriver.of(connection).fetch(
                 self._save,
                 [row.id for row in published],
                 [row.stream for row in published],

@@ -41,7 +41,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class PublishAck:
     """Where a message went; of a repeat, where the first one lies."""
 
     stream: str
@@ -55,7 +55,7 @@ class NotStored:
     why: str
 
 
-Outcome = Stored | NotStored
+Outcome = PublishAck | NotStored
 
 
 class Pipeline:
@@ -111,10 +111,10 @@ class Pipeline:
             answer.cancel()
             return
         last = await answer
-        if isinstance(last, Stored):
+        if isinstance(last, PublishAck):
             first = last.sequence - len(batch) + 1
             for sequence, one in enumerate(batch, start=first):
-                one.outcome.set_result(Stored(last.stream, sequence))
+                one.outcome.set_result(PublishAck(last.stream, sequence))
 
     async def _store_each(self, rest: Sequence["_Sent"]) -> None:
         for one in rest:
@@ -170,6 +170,6 @@ def _outcome(message: Msg) -> Outcome:
         answer = orjson.loads(message.data)
         if "error" in answer:
             return NotStored(str(answer["error"].get("description", answer["error"])))
-        return Stored(answer["stream"], answer["seq"])
+        return PublishAck(answer["stream"], answer["seq"])
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         return NotStored(f"JetStream's answer cannot be read: {error!r}")

@@ -15,13 +15,13 @@ import structlog
 from shared.bus import streams
 from shared.bus.connection import Bus, StreamState
 from shared.bus.outbox import Outbox, Published
-from shared.bus.pipeline import Outgoing, Stored
+from shared.bus.pipeline import Outgoing, PublishAck
 from shared.bus.units import OutboxRow
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.errors import Transient
 from shared.runtime import faults
-from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.cancelling import raise_if_cancelled
 from shared.runtime.loops import repeat
 from shared.runtime.outages import Outages
 from shared.telemetry import metrics
@@ -161,7 +161,7 @@ class Relay:
                 self._in_hand.difference_update(row.id for row in rows)
                 self._poll_soon()
                 await asyncio.sleep(_FAILED_REST_S)
-            leave_if_cancelled()
+            raise_if_cancelled()
 
     async def _connected(self) -> None:
         while not self._bus.connected:  # noqa: ASYNC110 - nothing tells when a state of nats-py changes
@@ -186,7 +186,7 @@ class Relay:
         outcomes = await self._bus.pipeline.publish(outgoing, _ACK_TIMEOUT_S)
         refused: list[str] = []
         for row, outcome in zip(rows, outcomes, strict=True):
-            if isinstance(outcome, Stored):
+            if isinstance(outcome, PublishAck):
                 self._refused.pop(row.id, None)
                 self._unsent.pop(row.id, None)
                 stream = created[streams.stream_of(row.subject).name]
@@ -231,7 +231,7 @@ class Relay:
             except Exception:  # noqa: BLE001 - the loop outlives any one batch
                 _log.exception("marking failed", rows=len(self._unmarked))
                 self._to_mark.set()
-            leave_if_cancelled()
+            raise_if_cancelled()
 
     async def _mark(self) -> None:
         async with self._marking:

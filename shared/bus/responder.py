@@ -29,7 +29,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestContext:
     """Who asks: a tenant's service request, or a worker whose subject proves it. `deadline_s` is what the asker waits."""
 
     tenant: TenantId
@@ -37,7 +37,7 @@ class Ask:
     deadline_s: float
 
 
-Answer = Callable[[Ask, Any], Awaitable[BaseModel]]
+Answer = Callable[[RequestContext, Any], Awaitable[BaseModel]]
 Question = type[Query[Any]] | type[WorkerRequest[Any]]
 
 
@@ -127,7 +127,7 @@ class Responder:
         self, question: Question, answer: Answer, message: Msg, found: Mapping[str, str]
     ) -> BaseModel:
         deadline_s = int(found.get(headers.DEADLINE, "5000")) / 1000
-        ask = Ask(_tenant(found), _worker(question, message.subject), deadline_s)
+        ask = RequestContext(_tenant(found), _worker(question, message.subject), deadline_s)
         try:
             query = question.from_bytes(message.data)
         except ValidationError as error:

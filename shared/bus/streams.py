@@ -12,7 +12,7 @@ _MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class StreamConfig:
     """A stream of the platform. Full means refused (DiscardNew), never silently lost.
 
     Attributes:
@@ -35,9 +35,11 @@ class Stream:
         return any(subject.startswith(pattern.removesuffix(">")) for pattern in self.subjects)
 
 
-EVENTS = Stream("EVT", ("evt.v1.>",), api.RetentionPolicy.LIMITS, 2048 * _MIB, _DAY_S, takes_batches=True)
-COMMANDS = Stream("CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 256 * _MIB, 7 * _DAY_S)
-DEAD_LETTERS = Stream(
+EVENTS = StreamConfig(
+    "EVT", ("evt.v1.>",), api.RetentionPolicy.LIMITS, 2048 * _MIB, _DAY_S, takes_batches=True
+)
+COMMANDS = StreamConfig("CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 256 * _MIB, 7 * _DAY_S)
+DEAD_LETTERS = StreamConfig(
     "DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S, deletable=True
 )
 """An operator settles its messages one by one; no service has the permission."""
@@ -47,7 +49,7 @@ HEALTH = f"evt.v1.{SITE}.health"
 """Before a service's name: the subject of its health checks. No consumer takes it, and the stream drops it after a day."""
 
 
-def stream_of(subject: str) -> Stream:
+def stream_of(subject: str) -> StreamConfig:
     """The stream that keeps what is published on `subject`."""
     for stream in ALL:
         if stream.keeps(subject):
@@ -64,7 +66,7 @@ async def ensure_streams(jetstream: JetStreamContext, replicas: int = 1) -> None
             await _create(jetstream, stream, replicas)
 
 
-async def _create(jetstream: JetStreamContext, stream: Stream, replicas: int) -> None:
+async def _create(jetstream: JetStreamContext, stream: StreamConfig, replicas: int) -> None:
     try:
         await jetstream.add_stream(
             api.StreamConfig(

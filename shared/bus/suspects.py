@@ -14,15 +14,15 @@ from shared.bus.units import Units
 from shared.database.tables import tables_of
 from shared.ids import TenantId
 
-BEGUN_AT_MOST = 3
+MAX_STARTS = 3
 
 
-class Suspects:
+class PoisonMessages:
     """The marks of one consumer; each is a row of the inbox under a name of its own."""
 
     def __init__(self, units: Units, service: str, schema: str) -> None:
         self._units = units
-        self._marks = [f"{service} began {number}" for number in range(1, BEGUN_AT_MOST + 1)]
+        self._marks = [f"{service} began {number}" for number in range(1, MAX_STARTS + 1)]
         self._inbox = tables_of(schema).inbox
 
     async def begin(self, tenant: TenantId, message_id: UUID) -> str | None:

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from shared import telemetry
 from shared.bus.envelope import Delivery, Envelope
 from shared.clock import Clock
-from shared.database.driver import Driver
+from shared.database.driver import AsyncpgDriver
 from shared.database.engine import Database
 from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId, derived_id, new_id
@@ -210,7 +210,7 @@ class Units:
 
     async def _store(self, unit: Unit) -> None:
         if unit._rows:
-            await Driver.of(unit.connection).fetch(self._insert, *_columns(unit._rows))
+            await AsyncpgDriver.of(unit.connection).fetch(self._insert, *_columns(unit._rows))
 
 
 def _columns(rows: list[OutboxRow]) -> tuple[object, ...]:

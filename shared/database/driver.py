@@ -15,14 +15,14 @@ from shared.errors import Rejected
 Row = Mapping[str, Any]
 
 
-class Driver:
+class AsyncpgDriver:
     """asyncpg's connection inside a transaction that shared.database.engine has opened."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     @classmethod
-    def of(cls, connection: AsyncConnection) -> "Driver":
+    def of(cls, connection: AsyncConnection) -> "AsyncpgDriver":
         """Return the driver of an open transaction's connection."""
         return cls(driver_of(connection))
 

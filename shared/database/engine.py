@@ -25,7 +25,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from shared.database.driver import Driver, driver_of
+from shared.database.driver import AsyncpgDriver, driver_of
 from shared.errors import Rejected, Transient
 from shared.ids import SITE, TenantId
 from shared.settings import PostgresSettings
@@ -185,7 +185,7 @@ class Database:
             Transient: it takes none, with the reason.
         """
         async with self._system.transaction("BEGIN; SET LOCAL work_mem = '64kB'") as connection:
-            await Driver.of(connection).fetch(
+            await AsyncpgDriver.of(connection).fetch(
                 f"WITH written AS (UPDATE {schema}.outbox SET published_at = published_at WHERE false)"
                 " SELECT pg_logical_emit_message(true, 'muster.health', ''),"
                 f" (SELECT count(*) FROM generate_series(1, {_PROBE_ROWS}))"

@@ -40,7 +40,7 @@ class Partitioned:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PartitionPlan:
     """The days for which a partition is to be made, and those whose partition is to be dropped, both ascending."""
 
     make: tuple[date, ...] = ()
@@ -52,7 +52,7 @@ def plan_partitions(
     today: date,
     keep: timedelta | None,
     ahead_days: int = AHEAD_DAYS,
-) -> Plan:
+) -> PartitionPlan:
     """Plan from yesterday (a transaction may begin before midnight) to `ahead_days` from today.
 
     A day is dropped when it lies wholly before `today - keep`; days that are still wanted are never dropped.
@@ -61,7 +61,7 @@ def plan_partitions(
     wanted = {today + timedelta(days=offset) for offset in range(-1, ahead_days + 1)}
     oldest = today - keep if keep is not None else None
     old = {day for day in present if oldest is not None and day < oldest} - wanted
-    return Plan(tuple(sorted(wanted - present)), tuple(sorted(old)))
+    return PartitionPlan(tuple(sorted(wanted - present)), tuple(sorted(old)))
 
 
 def partition_name(table: str, day: date) -> str:
@@ -77,7 +77,7 @@ def partition_day(table: str, name: str) -> date | None:
     return date.fromisoformat(digits)
 
 
-async def apply_partitions(connection: AsyncConnection, table: Partitioned, today: date) -> Plan:
+async def apply_partitions(connection: AsyncConnection, table: Partitioned, today: date) -> PartitionPlan:
     """Bring one table's partitions up to date inside the caller's transaction; the caller is the schema's owner."""
     await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     plan = plan_partitions(await load_days(connection, table), today, table.keep)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from shared.filters.fields import Field, Wanted, read_position
+from shared.filters.fields import Field, ListQuery, read_position
 from shared.filters.tree import Absent, All, Any, Comparison, Contains, Filter, Not, Order, Value
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ Cells: TypeAlias = Callable[[Field], Anything]
 """Of one item, what stands in a field; None where there is nothing."""
 
 
-def choose(items: Iterable[T], wanted: Wanted, cell: Callable[[T, Field], Anything]) -> list[T]:
+def select(items: Iterable[T], wanted: ListQuery, cell: Callable[[T, Field], Anything]) -> list[T]:
     """Return the items behind the position that meet the filter, in order, and one more than are wanted where there are more."""
     met = [item for item in items if wanted.filter is None or meets(wanted.filter, partial(cell, item))]
     # By the last order first: each sort keeps what the ones before it made.

@@ -42,7 +42,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ListQuery:
     """Which part of a list is asked for."""
 
     filter: Filter[Field] | None
@@ -121,7 +121,7 @@ def position_of(cells: Iterable[Anything]) -> Position:
     return [_written(value) for value in cells]
 
 
-def read_position(wanted: Wanted) -> list[Value | None]:
+def read_position(wanted: ListQuery) -> list[Value | None]:
     """Return what `position_of` was given.
 
     Raises:

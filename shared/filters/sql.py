@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from shared.filters.fields import Field, Position, Wanted, position_of, read_position
+from shared.filters.fields import Field, ListQuery, Position, position_of, read_position
 from shared.filters.tree import Absent, All, Any, Comparison, Contains, Filter, Kind, Not, Order, Value
 
 _PREFIX = "ordered_"
@@ -41,7 +41,7 @@ COMPARE: Mapping[str, Callable[[ColumnElement[Anything], Anything], ColumnElemen
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RowPage:
     """A page of rows; `next` is the position behind the last one, None where there are no more."""
 
     rows: Sequence[Anything]
@@ -65,13 +65,13 @@ class Cells:
 
 
 async def load_part(
-    connection: AsyncConnection, query: Select[Anything], cells: Cells, wanted: Wanted
-) -> Part:
+    connection: AsyncConnection, query: Select[Anything], cells: Cells, wanted: ListQuery
+) -> RowPage:
     """Return the rows of a query that are asked for, in order."""
     return cut((await connection.execute(part_of(query, cells, wanted))).all(), wanted)
 
 
-def part_of(query: Select[Anything], cells: Cells, wanted: Wanted) -> Select[Anything]:
+def part_of(query: Select[Anything], cells: Cells, wanted: ListQuery) -> Select[Anything]:
     """Return the query of those rows, and of one more, by which one sees that there are more."""
     if wanted.filter is not None:
         query = query.where(condition(wanted.filter, cells))
@@ -83,15 +83,15 @@ def part_of(query: Select[Anything], cells: Cells, wanted: Wanted) -> Select[Any
     return query.limit(wanted.limit + 1)
 
 
-def cut(rows: Sequence[Anything], wanted: Wanted) -> Part:
+def cut(rows: Sequence[Anything], wanted: ListQuery) -> RowPage:
     """Return what `part_of` has found as a page."""
     shown = rows[: wanted.limit]
     if len(rows) == len(shown):
-        return Part(shown, None)
-    return Part(shown, position_at(shown[-1], wanted))
+        return RowPage(shown, None)
+    return RowPage(shown, position_at(shown[-1], wanted))
 
 
-def position_at(row: Anything, wanted: Wanted) -> Position:
+def position_at(row: Anything, wanted: ListQuery) -> Position:
     """Return the position behind a row that `load_part` has loaded."""
     return position_of(getattr(row, f"{_PREFIX}{place}") for place in range(len(wanted.orders)))
 
@@ -147,7 +147,7 @@ def _end(order: Order[Field], cell: ColumnElement[Anything]) -> ColumnElement[An
     return ordered.nulls_last() if order.column.is_optional else ordered
 
 
-def _is_behind(wanted: Wanted, cells: Cells) -> ColumnElement[bool]:
+def _is_behind(wanted: ListQuery, cells: Cells) -> ColumnElement[bool]:
     """Of the row before: equal in what orders first, and behind in what orders next."""
     ways: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []

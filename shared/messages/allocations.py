@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Record, ToWorker, WorkerRequest
-from shared.messages.specs import Member, PolicyMatch, Signal, SlotKind, TrialSpec
+from shared.messages.specs import GangMember, PolicyMatch, Signal, SlotKind, TrialSpec
 
 MOST_SAMPLES = 1 << 31
 MOST_STEP_S = 86_400.0
@@ -27,7 +27,7 @@ class DesiredAllocation(Record):
     generation: int
     wanted: Signal
     decide_at: float | None = None
-    members: tuple[Member, ...]
+    members: tuple[GangMember, ...]
     rendezvous: str | None = None
     preemption_timeout_s: float = 3600.0
     spec: TrialSpec | None = None
@@ -56,7 +56,7 @@ class Batches(Record):
     grad_var: float = Field(ge=0, le=1e30, allow_inf_nan=False)
 
 
-class Measured(Record):
+class StepMeasurement(Record):
     """How an elastic run trains: seconds of a step; the same is said again while little changes. It comes from user code: the worker checks it."""
 
     step_s: float = Field(gt=0, le=MOST_STEP_S, allow_inf_nan=False)
@@ -89,7 +89,7 @@ class ObservedAllocation(Record):
     validations: int = 0
     checkpoints: int = 0
     step: int = 0
-    measured: Measured | None = None
+    measured: StepMeasurement | None = None
     is_live: bool = False
     prepared: int = 1
     joined: int = 1
@@ -104,14 +104,14 @@ class Slot(Record):
     memory_bytes: int | None = None
 
 
-class Seen(BaseModel):
+class HeartbeatReply(BaseModel):
     """The leader's answer to a heartbeat: its epoch; `known` false asks the worker to send everything again."""
 
     epoch: int
     known: bool = True
 
 
-class Leaving(Record):
+class ReclaimNotice(Record):
     """The machine's provider takes it back: `in_s` from now, as seen by the worker (its provider's clock may be another); None: it does not say
     when, or only that this has become likely."""
 
@@ -119,7 +119,7 @@ class Leaving(Record):
     in_s: float | None = Field(None, ge=0, le=MOST_STEP_S, allow_inf_nan=False)
 
 
-class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
+class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observed"):
     """worker → scheduler: the heartbeat (1 s), sent at once on a change; the same model answers a desired set.
 
     `incarnation` is new at each start of the daemon; `sequence` rises with each set sent; `epoch` is the highest seen, kept on disk.
@@ -141,4 +141,4 @@ class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
     version: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     trouble: str | None = None
-    leaving: Leaving | None = None
+    leaving: ReclaimNotice | None = None

@@ -9,7 +9,7 @@ from shared.ids import TenantId
 from shared.messages.base import Event, Query, Record
 
 
-class Budget(Record):
+class BudgetStatus(Record):
     """Without a workspace the tenant's. `per_month` None: none. Money is in the currency of the pools' prices; months are of UTC.
 
     Once it is spent no run is granted slots that cost; with `preempts` those that have some are asked for them.
@@ -24,7 +24,7 @@ class BudgetState(Record):
     """A budget and what was spent of it since `since`."""
 
     tenant: TenantId
-    budget: Budget
+    budget: BudgetStatus
     spent: float
     since: datetime
 
@@ -63,4 +63,4 @@ class GetBudgets(Query[BudgetStates], owner="scheduler", name="budgets"):
 class SetBudget(Query[BudgetStates], owner="scheduler", name="set_budget"):
     """Puts a budget of the asking tenant in the place of the one before; one without an amount takes it away. Answers as `GetBudgets`."""
 
-    budget: Budget
+    budget: BudgetStatus

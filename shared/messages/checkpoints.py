@@ -251,7 +251,7 @@ class EditCheckpoint(Query[CheckpointView], owner="registry", name="edit_checkpo
     metadata: dict[str, JsonValue]
 
 
-class VerificationAsked(BaseModel):
+class VerificationRequested(BaseModel):
     """How much is read now, each file once however many checkpoints share it."""
 
     checkpoints: int
@@ -259,7 +259,7 @@ class VerificationAsked(BaseModel):
     size_bytes: int
 
 
-class VerifyCheckpoints(Query[VerificationAsked], owner="registry", name="verify_checkpoints"):
+class VerifyCheckpoints(Query[VerificationRequested], owner="registry", name="verify_checkpoints"):
     """Have the files of one saved checkpoint, or of all of an experiment, read and compared; `verified_at` or state `corrupt` tells the outcome.
 
     `is_waiting`: ask for nothing, only say how much of what was asked for an experiment is still to be read.
@@ -276,7 +276,7 @@ class DeleteCheckpoint(Query[CheckpointView], owner="registry", name="delete_che
     checkpoint_id: CheckpointId
 
 
-class RetentionPolicy(Record):
+class CheckpointRetention(Record):
     """How many checkpoints survive collection; the three sets are united."""
 
     save_experiment_best: int
@@ -294,7 +294,7 @@ class CollectedCheckpoint(Record):
 class Collected(BaseModel):
     """`checkpoints` are the first of the `count` that go; `size_bytes` is theirs, `freed_bytes` what no other checkpoint holds."""
 
-    policy: RetentionPolicy
+    policy: CheckpointRetention
     dry_run: bool
     count: int
     size_bytes: int

@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
 from shared.messages.base import Command, Event, Query, Record, ToWorker
-from shared.messages.specs import TrialSpec, Wanted
+from shared.messages.specs import DesiredState, TrialSpec
 
 ExperimentState = Literal[
     "active",
@@ -77,7 +77,7 @@ class TrialCounts(Record):
     finishing: int = 0
 
 
-class SearchTerms(Record):
+class SearchChanges(Record):
     """What people have changed of a running search; `operation_id`: the newest change that is made."""
 
     operation_id: UUID
@@ -110,7 +110,7 @@ class ExperimentChanged(Event, entity="experiment", happened="changed", key="exp
     started_at: datetime
     ended_at: datetime | None = None
     final: bool = False
-    terms: SearchTerms | None = None
+    terms: SearchChanges | None = None
     budget: SearchBudget | None = None
 
 
@@ -124,7 +124,7 @@ class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line
     experiment_id: ExperimentId
     version: int
     request: int = 1
-    wanted: Wanted
+    wanted: DesiredState
     decide_at: float | None = None
     spec: TrialSpec
 
@@ -164,7 +164,7 @@ class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
     final: bool = False
 
 
-class Verdict(ToWorker, kind="verdict"):
+class TrialVerdict(ToWorker, kind="verdict"):
     """searcher → worker, after commit: the fast path. Answers validation number `validation` of the run; `next_decide_at` None = never again."""
 
     run_id: RunId
@@ -255,7 +255,7 @@ class GetReferences(Query[Referenced], owner="searcher", name="references"):
     checkpoints: tuple[CheckpointId, ...]
 
 
-class FrontTrial(Record):
+class ParetoTrial(Record):
     """A trial that none other beats in every metric, with its best validation: all that counts of it by name."""
 
     trial_id: TrialId
@@ -266,16 +266,16 @@ class FrontTrial(Record):
     hyperparameters: dict[str, JsonValue]
 
 
-class FrontPage(BaseModel):
+class ParetoPage(BaseModel):
     """`total` trials are on the front, `admissible` were compared; `next` is the last one's place where more follow."""
 
-    trials: tuple[FrontTrial, ...]
+    trials: tuple[ParetoTrial, ...]
     total: int
     admissible: int
     next: tuple[float, int] | None = None
 
 
-class GetFront(Query[FrontPage], owner="searcher", name="front"):
+class GetParetoFront(Query[ParetoPage], owner="searcher", name="front"):
     """The Pareto front as it is now, best by the first metric first, from behind `after` (loss and number), at most `limit`."""
 
     experiment_id: ExperimentId

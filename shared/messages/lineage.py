@@ -38,7 +38,7 @@ class GetLineage(Query[Lineage], owner="registry", name="lineage"):
     version_id: VersionId
 
 
-class Node(Record):
+class LineageNode(Record):
     """One thing of the graph. `name` is what people call it; `facts` are words and numbers to show beside it."""
 
     id: str
@@ -47,7 +47,7 @@ class Node(Record):
     facts: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class Edge(Record):
+class LineageEdge(Record):
     """`source` came first and had a part in `target`."""
 
     source: str
@@ -59,8 +59,8 @@ class LineageGraph(Record):
     """The start, what it came from and what came of it. `truncated`: there is more than an answer holds."""
 
     start: str
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    nodes: tuple[LineageNode, ...]
+    edges: tuple[LineageEdge, ...]
     truncated: bool = False
 
 

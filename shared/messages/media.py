@@ -50,14 +50,14 @@ class SendMedia(WorkerRequest[MediaTarget], owner="registry", kind="send_media")
     takes_headers: bool = False
 
 
-class MediaKept(BaseModel):
+class MediaCommitted(BaseModel):
     """The pack is settled. `refused`: what of it is not kept, and why; `is_missing`: it has to be sent, again."""
 
     is_missing: bool = False
     refused: str | None = None
 
 
-class CommitMedia(WorkerRequest[MediaKept], owner="registry", kind="commit_media"):
+class CommitMedia(WorkerRequest[MediaCommitted], owner="registry", kind="commit_media"):
     """What lies in a pack that was sent; kept once its size and hash are right. Repeatable."""
 
     run_id: RunId

@@ -6,7 +6,7 @@ from shared.ids import TrialId
 from shared.messages.base import Query, Record
 
 
-class Point(Record):
+class SeriesPoint(Record):
     step: int
     time_ms: int
     value: float
@@ -17,7 +17,7 @@ class Series(Record):
     group: str
     name: str
     count: int
-    points: tuple[Point, ...]
+    points: tuple[SeriesPoint, ...]
 
 
 class SeriesPage(BaseModel):
@@ -71,7 +71,7 @@ class GetSummaries(Query[TrialSummaries], owner="registry", name="summaries"):
     trial_id: TrialId
 
 
-class ReportedPlace(Record):
+class ReportCursor(Record):
     """How far somebody has read what a trial reports: up to a record of a run. `step` is the highest there, `count` how many points the run had up to there."""
 
     run_number: int = 0
@@ -94,7 +94,7 @@ class ReportedPoints(BaseModel):
     """Whole records, in the order of their reporting; `is_last` where nothing was left out behind `end`."""
 
     points: tuple[ReportedPoint, ...]
-    end: ReportedPlace
+    end: ReportCursor
     is_last: bool
 
 
@@ -105,16 +105,16 @@ class GetReported(Query[ReportedPoints], owner="registry", name="reported"):
     """
 
     trial_id: TrialId
-    after: ReportedPlace = ReportedPlace()
+    after: ReportCursor = ReportCursor()
     from_now: bool = False
     limit: int = 1000
 
 
-class ReportedBehind(Record):
+class TrialReportCursor(Record):
     """A trial, and how far somebody has read what it reports."""
 
     trial_id: TrialId
-    after: ReportedPlace = ReportedPlace()
+    after: ReportCursor = ReportCursor()
 
 
 class ReportedByTrials(BaseModel):
@@ -129,7 +129,7 @@ class GetReportedByTrials(Query[ReportedByTrials], owner="registry", name="repor
     `group`, `names`: of these metrics alone; a place then counts their points, and is good for the same question only.
     """
 
-    trials: tuple[ReportedBehind, ...]
+    trials: tuple[TrialReportCursor, ...]
     from_now: bool = False
     limit: int = 3000
     group: str | None = None

@@ -23,7 +23,7 @@ _LAST_MS = 253_402_300_799_999
 """The end of the year 9999."""
 
 
-class Phase(Record):
+class PhaseRecord(Record):
     """`number` and `step` are a checkpoint's; the number is 0 of what a run does once. Times are the worker's wall clock, for display only.
 
     `waits_for`: an upload that fails and is tried again is not over: this is why, as of `ended_ms`.
@@ -37,20 +37,20 @@ class Phase(Record):
     waits_for: str | None = Field(default=None, max_length=REASON_CHARACTERS)
 
 
-class PhasesKept(BaseModel):
+class PhasesStored(BaseModel):
     """They are kept, or need not be."""
 
 
-class TellPhases(WorkerRequest[PhasesKept], family="rpt", owner="registry", kind="phases"):
+class ReportPhases(WorkerRequest[PhasesStored], family="rpt", owner="registry", kind="phases"):
     """worker → registry. The same again changes nothing; those of rank 0's worker count."""
 
     run_id: RunId
-    phases: tuple[Phase, ...] = Field(max_length=100)
+    phases: tuple[PhaseRecord, ...] = Field(max_length=100)
 
 
 class RunPhases(Record):
     run_number: int
-    phases: tuple[Phase, ...]
+    phases: tuple[PhaseRecord, ...]
 
 
 class TrialPhases(Record):

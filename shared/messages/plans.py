@@ -30,7 +30,7 @@ class RungTrials(Record):
     trials: Spread
 
 
-class Plan(BaseModel):
+class ExperimentPlan(BaseModel):
     """What an experiment comes to, in several futures. Where it is not known how long a step takes, times, slot-hours and cost are None.
 
     Attributes:
@@ -67,7 +67,7 @@ class Plan(BaseModel):
     notes: tuple[str, ...] = ()
 
 
-class PlanExperiment(Query[Plan], owner="simulator", name="plan"):
+class PlanExperiment(Query[ExperimentPlan], owner="simulator", name="plan"):
     """What would this experiment cost on this pool, and when would it end? Raises Rejected where a trial fits nowhere.
 
     Attributes:
@@ -195,7 +195,7 @@ class GetCurves(Query[Curves], owner="registry", name="curves"):
     time_metric: str | None = None
 
 
-class KnownTrial(Record):
+class PriorTrial(Record):
     """What a trial of an earlier experiment came to, as a warm start takes it; `time`: how far it was judged when its search stopped it."""
 
     experiment: int
@@ -206,16 +206,16 @@ class KnownTrial(Record):
     others: dict[str, float] = {}
 
 
-class KnownAtStart(BaseModel):
+class PriorObservationsReply(BaseModel):
     """What a search knows of earlier experiments before its first trial: points to try first, and trials to learn from. `notes`: what of
     them serves for nothing."""
 
     points: tuple[dict[str, JsonValue], ...] = ()
-    known: tuple[KnownTrial, ...] = ()
+    known: tuple[PriorTrial, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class GetWarmth(Query[KnownAtStart], owner="searcher", name="warmth"):
+class GetPriorObservations(Query[PriorObservationsReply], owner="searcher", name="warmth"):
     """What would a search of this config know of the experiments that its `warm_start` names? Raises Rejected where there is no such
     experiment in its workspace."""
 

@@ -136,7 +136,7 @@ class GetQueue(Query[QueuePage], owner="scheduler", name="queue"):
     starts: bool = False
 
 
-class Holder(Record):
+class SlotHolder(Record):
     """A run of the asker's tenant that holds what a trial waits for; `leaving`: it was asked to give it back, or is ending."""
 
     experiment_number: int
@@ -147,7 +147,7 @@ class Holder(Record):
     leaving: bool = False
 
 
-class GivenBack(Record):
+class PreemptionReason(Record):
     """Why a trial's run was asked for its slots. `by`: the trial that was to have them, as `experiment.trial`, where it is of the
     same tenant."""
 
@@ -157,7 +157,7 @@ class GivenBack(Record):
     by: str | None = None
 
 
-class WayOut(Record):
+class StartSuggestion(Record):
     """A change with which the trial would start, as a plan has found. `command` makes it; `pool` is the value where it is no number."""
 
     code: str
@@ -185,13 +185,13 @@ class Explanation(BaseModel):
     message: str
     facts: dict[str, JsonValue] = Field(default_factory=dict)
     position: int | None = None
-    holders: tuple[Holder, ...] = ()
+    holders: tuple[SlotHolder, ...] = ()
     own_runs: int = 0
     own_slots: int = 0
     other_runs: int = 0
     other_slots: int = 0
-    given_back: GivenBack | None = None
-    ways_out: tuple[WayOut, ...] = ()
+    given_back: PreemptionReason | None = None
+    ways_out: tuple[StartSuggestion, ...] = ()
     expected_start: ExpectedStart | None = None
 
 

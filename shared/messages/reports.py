@@ -113,7 +113,7 @@ class ValidationStored(Event, entity="validation", happened="stored"):
     stale: bool = False
 
 
-class StandingValidation(Record):
+class CurrentValidation(Record):
     """A validation that still counts."""
 
     step: int
@@ -133,7 +133,7 @@ class ValidationsSuperseded(Event, entity="validation", happened="superseded"):
     token: int
     version: int
     step: int
-    standing: tuple[StandingValidation, ...]
+    standing: tuple[CurrentValidation, ...]
 
 
 def _parsed(payload: bytes) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Event, Query
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 
 RUN_DELETED = "run_deleted"
 """The code of who is asked about a run of what was deleted: nobody waits for it to come."""
@@ -25,7 +25,7 @@ RunOutcome = Literal[
 """How a run ended: `failed` is the user's code, `lost` is machines or the platform."""
 
 
-class RunState(Event, key="run_id"):
+class RunEvent(Event, key="run_id"):
     """The public state of a run; the chief is the first member. `token` fences: a later run of the trial has a higher one."""
 
     run_id: RunId
@@ -38,19 +38,19 @@ class RunState(Event, key="run_id"):
     token: int
     generation: int = 1
     pool: PoolName
-    members: tuple[Member, ...]
+    members: tuple[GangMember, ...]
     granted_at: datetime
 
 
-class RunGranted(RunState, entity="run", happened="granted"):
+class RunGranted(RunEvent, entity="run", happened="granted"):
     """scheduler → searcher, registry, gateway."""
 
 
-class RunResized(RunState, entity="run", happened="resized"):
+class RunResized(RunEvent, entity="run", happened="resized"):
     """scheduler → searcher, registry, gateway: same token, a higher generation."""
 
 
-class RunEnded(RunState, entity="run", happened="ended"):
+class RunEnded(RunEvent, entity="run", happened="ended"):
     """scheduler → searcher, registry, gateway. `validations` and `checkpoints` count what the run announced (None: unknown, a lost run).
 
     `forced`: the run was ended without its consent, so its token is stale from here on, whatever the outcome is called.

@@ -73,7 +73,7 @@ class GetDrivenSearch(Query[DrivenSearch], owner="searcher", name="driven_search
     experiment_id: ExperimentId
 
 
-class TellSearch(Query[DrivenSearch], owner="searcher", name="tell_search"):
+class SubmitSearchOperations(Query[DrivenSearch], owner="searcher", name="tell_search"):
     """Carry out all of the operations, or none; the same ones again change nothing. `acknowledge`: events up to there are done with.
 
     A request with an effect, as decision 0056 has it: the program waits for the answer, and says it again where none comes.

@@ -19,7 +19,7 @@ UNCATEGORIZED = "Uncategorized"
 """The workspace and project of an experiment that names none."""
 
 
-class Wanted(StrEnum):
+class DesiredState(StrEnum):
     """What the searcher wants of a trial; the newest version wins. stop, cancel, kill and park are never restarted."""
 
     RUN = "run"
@@ -54,7 +54,7 @@ class Slots(Record):
     excluded_workers: tuple[WorkerId, ...] = ()
 
 
-class Share(Record):
+class QueueShare(Record):
     """The experiment's part in the queue. Only an experiment's first request sets it; later changes come by `edit_experiment`."""
 
     priority: int | None = None
@@ -100,7 +100,7 @@ class TrialSpec(Record):
     time_metric: str | None = None
     slots: Slots = Slots()
     pool: PoolName = PoolName("default")
-    share: Share = Share()
+    share: QueueShare = QueueShare()
     max_restarts: int = 5
     preemption_timeout_s: float = 3600.0
     upload_timeout_s: float = 300.0
@@ -118,7 +118,7 @@ class TrialSpec(Record):
     start_checkpoint: UUID | None = None
 
 
-class Member(Record):
+class GangMember(Record):
     """One worker of a gang. Ranks are numbered through the members in their order; the first is the chief.
 
     `part`: how much of its one slot is the run's; 0: all of its slots."""

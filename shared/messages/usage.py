@@ -11,7 +11,7 @@ from shared.messages.base import Query, Record
 UsageKey = Literal["day", "tenant", "workspace", "user", "experiment", "pool"]
 
 
-class Used(Record):
+class SlotUsageRow(Record):
     """What was used in the period; of the keys, those are set that were asked for. `cost` is of slots whose price was known, in its currency.
     Days are of UTC."""
 
@@ -27,7 +27,7 @@ class Used(Record):
 
 
 class UsagePage(BaseModel):
-    rows: tuple[Used, ...]
+    rows: tuple[SlotUsageRow, ...]
     next: tuple[str, ...] | None = None
 
 

@@ -35,7 +35,7 @@ class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
     lost_at: datetime
 
 
-class WorkerGone(Event, entity="worker", happened="gone", key="worker", line="worker gone"):
+class WorkerLostForGood(Event, entity="worker", happened="gone", key="worker", line="worker gone"):
     """scheduler → registry: the worker is lost for good, and with it what only it holds. Its instance is gone, or it was silent for very
     long; if it comes back after all, `worker.joined` says so."""
 

@@ -12,17 +12,17 @@ AGAIN_S = 2.0
 """How long a cancelled task may take to tidy up before it is taken for one that lost its cancellation."""
 
 
-def leave_if_cancelled() -> None:
+def raise_if_cancelled() -> None:
     """Raise CancelledError where the current task was cancelled and is still running."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
 
 
-async def run_together(*works: Coroutine[Any, Any, None]) -> None:
+async def run_all(*works: Coroutine[Any, Any, None]) -> None:
     """Run all to their end; the first failure ends the others, and is raised.
 
-    A TaskGroup of Python 3.11 leaves its own task counted as cancelled when a member fails, so that `leave_if_cancelled` would end what
+    A TaskGroup of Python 3.11 leaves its own task counted as cancelled when a member fails, so that `raise_if_cancelled` would end what
     goes on after the failure.
     """
     tasks = [asyncio.create_task(work) for work in works]
@@ -31,10 +31,10 @@ async def run_together(*works: Coroutine[Any, Any, None]) -> None:
     finally:
         for task in tasks:
             task.cancel()
-        await see_ended(tasks)
+        await wait_until_ended(tasks)
 
 
-async def see_ended(tasks: Iterable[asyncio.Task[Any]]) -> None:
+async def wait_until_ended(tasks: Iterable[asyncio.Task[Any]]) -> None:
     """Wait until cancelled tasks have ended, cancelling again those that stay: one lost its cancellation, the next finds it."""
     staying = set(tasks)
     while staying:

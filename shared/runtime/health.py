@@ -14,7 +14,7 @@ import structlog
 from shared.clock import Clock
 from shared.errors import MusterError
 from shared.messages.health import CheckResult, HealthReport
-from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.cancelling import raise_if_cancelled
 from shared.telemetry import metrics
 
 PERIOD_S = 5.0
@@ -41,7 +41,7 @@ class _Check:
     has_run: bool = False
 
 
-class Health:
+class HealthChecks:
     """The checks of one process.
 
     Args:
@@ -68,7 +68,7 @@ class Health:
         self.expect(name)
         while True:
             self._note(name, await self._reason(name, probe))
-            leave_if_cancelled()
+            raise_if_cancelled()
             await asyncio.sleep(self._period_s if self._checks[name].reason is None else self._again_s)
 
     def expect(self, name: str) -> None:

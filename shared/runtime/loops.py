@@ -10,7 +10,7 @@ from datetime import timedelta
 import structlog
 
 from shared.errors import MusterError
-from shared.runtime.cancelling import leave_if_cancelled
+from shared.runtime.cancelling import raise_if_cancelled
 from shared.runtime.outages import Outages
 
 AGAIN = timedelta(seconds=5)
@@ -42,7 +42,7 @@ async def repeat(step: Step, every: timedelta, sooner: asyncio.Event | None = No
             outages.failed(name, error)
         except Exception:  # noqa: BLE001 - unforeseen: told each time, because it will not end by itself
             _log.exception("a step failed", step=name)
-        leave_if_cancelled()
+        raise_if_cancelled()
         await _pause(pause, sooner)
 
 

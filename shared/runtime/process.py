@@ -1,6 +1,6 @@
 """The one skeleton of a process: settings, logs, traces, side port, a task group, and an end in order.
 
-`__main__.py` of a service calls `run`; its `service.py` composes the parts on the `Process` that it is given. At SIGTERM
+`__main__.py` of a service calls `run`; its `service.py` composes the parts on the `ServiceProcess` that it is given. At SIGTERM
 the tasks end in the reverse order of their start, each by its `stop` first (it takes no more work, finishes what is in
 hand), then what was entered closes in reverse. So start the relay before the consumers, whose handlers feed it.
 
@@ -24,15 +24,15 @@ from shared import telemetry
 from shared.clock import SystemClock
 from shared.errors import MusterError, Rejected, Transient
 from shared.messages.health import PROCESS, CheckResult, HealthReport
-from shared.runtime.cancelling import see_ended
-from shared.runtime.health import Health, Probe
+from shared.runtime.cancelling import wait_until_ended
+from shared.runtime.health import HealthChecks, Probe
 from shared.runtime.side_port import side_port
 from shared.settings import ServiceSettings, load
 from shared.telemetry import logs
 
 Settings = TypeVar("Settings", bound=ServiceSettings)
 Value = TypeVar("Value")
-Compose = Callable[[Settings, "Process"], Coroutine[object, object, None]]
+Compose = Callable[[Settings, "ServiceProcess"], Coroutine[object, object, None]]
 Main = Callable[[], Coroutine[object, object, None]]
 UntilStopped = Callable[[asyncio.Event], Coroutine[object, object, None]]
 Stop = Callable[[], Awaitable[None]]
@@ -55,7 +55,7 @@ class _Started:
     stop: Stop | None
 
 
-class Process:
+class ServiceProcess:
     """What a composition builds on."""
 
     def __init__(self, name: str, group: asyncio.TaskGroup, stack: AsyncExitStack) -> None:
@@ -64,7 +64,7 @@ class Process:
         self._stack = stack
         self._started: list[_Started] = []
         self._clock = SystemClock()
-        self.health = Health(name, self._clock)
+        self.health = HealthChecks(name, self._clock)
         self._composed = False
         self._since = self._clock.now()
         self._ending = asyncio.Event()
@@ -144,7 +144,7 @@ class Process:
             await self._ending.wait()
         except asyncio.CancelledError:
             # A task crashed, and the group cancels the others once: one that lost it would keep the process for ever.
-            await see_ended([composing, *(started.task for started in self._started)])
+            await wait_until_ended([composing, *(started.task for started in self._started)])
             raise
         _log.info("the process is ending")
         composing.cancel()
@@ -181,7 +181,7 @@ async def _main(name: str, settings: Settings, compose: Compose[Settings]) -> bo
     """Run to the end, and return whether it was an end in order."""
     try:
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
-            process = Process(name, group, stack)
+            process = ServiceProcess(name, group, stack)
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, process.end)
@@ -212,7 +212,7 @@ async def _finish(started: _Started) -> None:
         except MusterError as error:
             _log.warning("a task could not finish what it had in hand", task=started.name, error=str(error))
     started.task.cancel()
-    await see_ended({started.task})
+    await wait_until_ended({started.task})
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

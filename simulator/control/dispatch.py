@@ -7,7 +7,7 @@ from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.desired import agrees, desired_of
 from services.scheduler.core.state.observed import Observed
 from shared.ids import WorkerId
-from simulator.control.messages import Orders
+from simulator.control.messages import DesiredSet
 
 ANSWER_MS = 2000
 FIRST_RETRY_MS = 100
@@ -17,7 +17,7 @@ REPEAT_MS = 1000
 Later = Callable[[int, Callable[[], None]], None]
 
 
-class Dispatch:
+class DesiredStateSender:
     """One set on its way to a worker at most; a change meanwhile is sent right after it.
 
     Args:
@@ -30,7 +30,7 @@ class Dispatch:
         self,
         cluster: Cluster,
         epoch: int,
-        carry: Callable[[Orders], None],
+        carry: Callable[[DesiredSet], None],
         later: Later,
         retries: bool,
     ) -> None:
@@ -99,7 +99,7 @@ class Dispatch:
             number = self._waiting[worker] = self._sequence
             delay_ms = self._delay_ms.get(worker, FIRST_RETRY_MS)
             self._later(ANSWER_MS + delay_ms, lambda: self._try_again(worker, number, now_ms))
-        self._carry(Orders(worker, self._epoch, self._sequence, desired_of(self._cluster, worker)))
+        self._carry(DesiredSet(worker, self._epoch, self._sequence, desired_of(self._cluster, worker)))
 
     def _try_again(self, worker: WorkerId, number: int, sent_ms: int) -> None:
         if self._waiting.get(worker) != number:

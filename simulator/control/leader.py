@@ -8,19 +8,19 @@ from typing import Protocol
 
 from services.scheduler.core.planning.decisions import Demand
 from services.scheduler.core.reducers import draining, wishes
-from services.scheduler.core.reducers.workers import on_heard, on_joined, on_worker_lost
+from services.scheduler.core.reducers.workers import on_heartbeat, on_joined, on_worker_lost
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.liveness import LEASE_S, Silence
-from services.scheduler.core.state.records.trial import Wish
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.liveness import LEASE_S, SilenceDetector
+from services.scheduler.core.state.records.trial import TrialRequest
 from services.scheduler.core.state.unsaved import Unsaved
-from services.scheduler.core.turn import Event, postpone, take_turn
+from services.scheduler.core.turn import Event, defer_save, run_cycle
 from shared.ids import PoolName, RunId, WorkerId
-from simulator.agenda import Agenda
-from simulator.control.dispatch import Dispatch
-from simulator.control.messages import Orders, Sighting
-from simulator.control.records import NotLeader, Records
-from simulator.watching.watch import Watch
+from simulator.agenda import EventQueue
+from simulator.control.dispatch import DesiredStateSender
+from simulator.control.messages import DesiredSet, ObservedSet
+from simulator.control.records import NotLeader, SchedulerDatabase
+from simulator.watching.watch import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Process(Protocol):
     """What a leader uses of the process it lives in."""
 
     name: str
-    agenda: Agenda
-    records: Records
-    watch: Watch
+    agenda: EventQueue
+    records: SchedulerDatabase
+    watch: Observer
 
     def later(self, delay_ms: int, act: Callable[[], None]) -> None:
         """After a delay, unless the process has died meanwhile."""
@@ -60,7 +60,7 @@ class Process(Protocol):
         """Hand rows of the outbox to the bus."""
         ...
 
-    def carry(self, orders: Orders) -> None: ...
+    def carry(self, orders: DesiredSet) -> None: ...
 
     def tell_demand(self, version: int, demand: Demand) -> None:
         """What a pool could use beyond what stands, when that has changed."""
@@ -80,8 +80,8 @@ class Leader:
         self.process = process
         self.tempo = tempo
         self.cluster = process.records.load(process.agenda.now)
-        self.silence = Silence(process.agenda.monotonic_s)
-        self.dispatch = Dispatch(
+        self.silence = SilenceDetector(process.agenda.monotonic_s)
+        self.dispatch = DesiredStateSender(
             self.cluster, epoch, process.carry, process.later, retries=tempo.beat_ms is not None
         )
         self._events: list[Event] = []
@@ -109,7 +109,7 @@ class Leader:
         self._events.append(event)
         self._wake()
 
-    def take_wish(self, wish: Wish, part: Part) -> None:
+    def take_wish(self, wish: TrialRequest, part: ExperimentPolicy) -> None:
         """A handler has kept a wish: the world learns it."""
 
         def apply(cluster: Cluster, now: datetime) -> None:
@@ -120,7 +120,7 @@ class Leader:
                 # A trial of an earlier request, which has left memory.
                 cluster.put_trial(before, lazily=True)
             self.process.records.last_place += 1
-            cluster.apply(wishes.on_wish(cluster, wish, self.process.records.last_place, now))
+            cluster.apply(wishes.on_request(cluster, wish, self.process.records.last_place, now))
 
         self.push(apply)
 
@@ -136,7 +136,7 @@ class Leader:
 
         self.push(apply)
 
-    def hear(self, sighting: Sighting) -> None:
+    def hear(self, sighting: ObservedSet) -> None:
         """Take an observed set of a worker that has joined, unless a newer one was taken before."""
         told = sighting.heard
         if told.worker not in self.process.records.workers or not self._is_next(sighting):
@@ -146,7 +146,7 @@ class Leader:
             self.dispatch.answered(told.worker, sighting.answers, self.process.agenda.now_ms)
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            cluster.apply(on_heard(cluster, told, now))
+            cluster.apply(on_heartbeat(cluster, told, now))
             if self.tempo.beat_ms is not None:
                 self.dispatch.compare(told.worker, told.allocations, self.process.agenda.now_ms)
 
@@ -185,7 +185,7 @@ class Leader:
             return
         # 2. Advance the world by what has happened, plan, and make the plan part of the world.
         events, self._events = self._events, []
-        turn = take_turn(self.cluster, events, self._next_token, self.process.agenda.now)
+        turn = run_cycle(self.cluster, events, self._next_token, self.process.agenda.now)
         self.process.watch.on_turn(self.cluster, turn.plan)
         self._demands |= turn.plan.demand
         # 3. Save and tell in one transaction, which holds only under our epoch.
@@ -196,7 +196,7 @@ class Leader:
             if self.process.reaches("before_save"):
                 self._after_commit_time(lambda: self._save(changes))
         else:
-            postpone(self.cluster, changes)
+            defer_save(self.cluster, changes)
             self._send(changes)
 
     def _after_commit_time(self, act: Callable[[], None]) -> None:
@@ -254,7 +254,7 @@ class Leader:
         self._last_token += 1
         return self._last_token
 
-    def _is_next(self, sighting: Sighting) -> bool:
+    def _is_next(self, sighting: ObservedSet) -> bool:
         number = (sighting.incarnation, sighting.sequence)
         if number <= self._seen.get(sighting.heard.worker, (0, 0)):
             return False

@@ -2,26 +2,26 @@
 
 from dataclasses import dataclass
 
-from services.scheduler.core.state.desired import Desired
-from services.scheduler.core.state.observed import Heard
+from services.scheduler.core.state.desired import DesiredRun
+from services.scheduler.core.state.observed import ObservedState
 from shared.ids import WorkerId
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class DesiredSet:
     """A desired set: everything that a worker should have, from the leader of `epoch`."""
 
     worker: WorkerId
     epoch: int
     sequence: int
-    allocations: tuple[Desired, ...]
+    allocations: tuple[DesiredRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ObservedSet:
     """An observed set of one life of a worker's daemon; `sequence` rises with each. `answers`: the desired set that it is the reply to."""
 
-    heard: Heard
+    heard: ObservedState
     incarnation: int
     sequence: int
     answers: int | None = None

@@ -7,26 +7,26 @@ from services.scheduler.core.planning.decisions import Demand
 from services.scheduler.core.reducers import wishes
 from services.scheduler.core.reducers.workers import on_removed
 from services.scheduler.core.state.facts import Fact
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.records.trial import Wish
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.trial import TrialRequest
 from shared.ids import RunId, WorkerId
-from simulator.agenda import Act, Agenda
+from simulator.agenda import Act, EventQueue
 from simulator.control.leader import Leader, Tempo
-from simulator.control.messages import Orders, Sighting
-from simulator.control.records import LEASE_MS, Records
-from simulator.watching.watch import Watch
-from simulator.wire import Stream, Wire
+from simulator.control.messages import DesiredSet, ObservedSet
+from simulator.control.records import LEASE_MS, SchedulerDatabase
+from simulator.watching.watch import Observer
+from simulator.wire import SimulatedBus, SimulatedStream
 
 PULSE_MS = 250
 RECONCILE_MS = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Wished:
+class TrialWanted:
     """`trial.wanted` as it stands in the stream; `part` is what its experiment has in the queue unless it has one."""
 
-    wish: Wish
-    part: Part
+    wish: TrialRequest
+    part: ExperimentPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +53,24 @@ class Removed:
     worker: WorkerId
 
 
-Told = Wished | Settled | Drained | Removed
+SchedulerMessage = TrialWanted | Settled | Drained | Removed
 
 
 @dataclass(slots=True)
 class Links:
     """Where a scheduler process is joined to the rest of the world. `outbound`: who takes facts, and which."""
 
-    agenda: Agenda
-    wire: Wire
-    records: Records
-    inbound: Stream[Told]
-    outbound: Sequence[tuple[Stream[tuple[int, Fact]], tuple[type[Fact], ...]]]
-    deliver: Callable[[Orders], None]
-    watch: Watch
-    demands: Stream[tuple[int, Demand]] | None = None
+    agenda: EventQueue
+    wire: SimulatedBus
+    records: SchedulerDatabase
+    inbound: SimulatedStream[SchedulerMessage]
+    outbound: Sequence[tuple[SimulatedStream[tuple[int, Fact]], tuple[type[Fact], ...]]]
+    deliver: Callable[[DesiredSet], None]
+    watch: Observer
+    demands: SimulatedStream[tuple[int, Demand]] | None = None
 
 
-class Node:
+class SchedulerProcess:
     """One process. What it had begun when it froze goes on when it wakes; what it had begun when it died does not."""
 
     def __init__(self, name: str, links: Links, tempo: Tempo) -> None:
@@ -126,7 +126,7 @@ class Node:
         for life, act in backlog:
             self._do(life, act)
 
-    def hear(self, sighting: Sighting) -> None:
+    def hear(self, sighting: ObservedSet) -> None:
         """A worker's observed set has come in."""
         self._do(self._life, lambda: self.leader.hear(sighting) if self.leader else None)
 
@@ -152,7 +152,7 @@ class Node:
                 if isinstance(row[1], kinds):
                     stream.publish(row)
 
-    def carry(self, orders: Orders) -> None:
+    def carry(self, orders: DesiredSet) -> None:
         if self.is_up:
             self._links.wire.send(self.name, orders.worker, lambda: self._links.deliver(orders))
 
@@ -221,7 +221,7 @@ class Node:
         if self.leader:
             self.leader.reconcile()
 
-    def _handle(self, leader: Leader, told: Told, ack: Act) -> None:
+    def _handle(self, leader: Leader, told: SchedulerMessage, ack: Act) -> None:
         """A handler: keep what came, and after the commit have the world take it up."""
 
         def commit() -> None:
@@ -240,11 +240,11 @@ class Node:
         else:
             commit()
 
-    def _keep(self, told: Told) -> Callable[[Leader], None] | None:
+    def _keep(self, told: SchedulerMessage) -> Callable[[Leader], None] | None:
         """What one transaction does about a message; the inbox drops those seen before."""
         records = self.records
         match told:
-            case Wished(wish, part):
+            case TrialWanted(wish, part):
                 if not records.is_first(f"{wish.trial}:{wish.version}"):
                     return None
                 records.keep_wish(wish, self.agenda.now_ms)

@@ -10,12 +10,12 @@ from datetime import datetime
 from services.scheduler.core.reducers import draining, stops, wishes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Fact
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
-from services.scheduler.core.state.records.run import Run, Took, state_of
+from services.scheduler.core.state.records.run import PauseTimes, Run, state_of
 from services.scheduler.core.state.records.run_states import GangState
-from services.scheduler.core.state.records.trial import Awaited, RequestState, Trial, Wish
+from services.scheduler.core.state.records.trial import AwaitedUploads, RequestState, Trial, TrialRequest
 from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, PoolName, RunId, TrialId, WorkerId
@@ -38,7 +38,7 @@ class LeaseRow:
 
 
 @dataclass(slots=True)
-class Records:
+class SchedulerDatabase:
     """The tables. `is_up`: whether the database answers."""
 
     is_up: bool = True
@@ -46,8 +46,8 @@ class Records:
     pools: dict[PoolName, PoolPolicy] = field(default_factory=dict)
     quotas: dict[Path, Quota] = field(default_factory=dict)
     reservations: list[Reservation] = field(default_factory=list)
-    parts: dict[ExperimentId, Part] = field(default_factory=dict)
-    wanted: dict[TrialId, Wish] = field(default_factory=dict)
+    parts: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
+    wanted: dict[TrialId, TrialRequest] = field(default_factory=dict)
     wanted_at_ms: dict[TrialId, int] = field(default_factory=dict)
     trials: dict[TrialId, Trial] = field(default_factory=dict)
     runs: dict[RunId, Run] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Records:
         self.inbox.add(message)
         return True
 
-    def keep_wish(self, wish: Wish, now_ms: int) -> None:
+    def keep_wish(self, wish: TrialRequest, now_ms: int) -> None:
         """Keep a trial's newest wish; a repeat or an older one changes nothing."""
         before = self.wanted.get(wish.trial)
         if before is None or before.version < wish.version:
@@ -124,7 +124,7 @@ class Records:
         """Rows to be published; those published meanwhile are left out."""
         return [(row, self.outbox.pop(row)) for row in rows if row in self.outbox]
 
-    def late_wishes(self, since_ms: int) -> list[Wish]:
+    def late_wishes(self, since_ms: int) -> list[TrialRequest]:
         return [self.wanted[trial] for trial, at in self.wanted_at_ms.items() if at >= since_ms]
 
     def load(self, now: datetime) -> Cluster:
@@ -151,7 +151,9 @@ class Records:
         for trial in sorted(trials, key=lambda trial: trial.place):
             cluster.put_trial(trial)
         cluster.apply(
-            stops.on_term(cluster, ((run.experiment, run.took) for run in by_token if run.took != Took()))
+            stops.on_term(
+                cluster, ((run.experiment, run.took) for run in by_token if run.took != PauseTimes())
+            )
         )
         cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
         self.last_place = max((trial.place for trial in self.trials.values()), default=0)
@@ -159,13 +161,13 @@ class Records:
             before = self.trials.get(wish.trial)
             if before is None or not before.is_closed or wish.request > before.wish.request:
                 self.last_place += 1
-                cluster.apply(wishes.on_wish(cluster, wish, self.last_place, now))
+                cluster.apply(wishes.on_request(cluster, wish, self.last_place, now))
         for name, reclaim in self.draining.items():
             if name in cluster.workers and cluster.workers[name].drain is Drain.OPEN:
                 cluster.apply(draining.on_drain(cluster, name, reclaim=reclaim, undo=False))
         return cluster
 
-    def _is_awaited(self, awaited: Awaited) -> bool:
+    def _is_awaited(self, awaited: AwaitedUploads) -> bool:
         return self.settled.get(awaited.run, 0) < awaited.announced
 
     def _is_needed(self, trial: Trial) -> bool:

@@ -9,7 +9,7 @@ from simulator.agenda import BEGINNING
 from simulator.demand.owner import ROOT, tenant_id
 
 
-class Booking(NamedTuple):
+class ReservationItem(NamedTuple):
     """`holder`: (tenant,) or (tenant, workspace); times from the beginning."""
 
     holder: tuple[str, ...]
@@ -18,7 +18,7 @@ class Booking(NamedTuple):
     end_ms: int
 
 
-def reservation_of(booking: Booking, number: int, pool: PoolName) -> Reservation:
+def reservation_of(booking: ReservationItem, number: int, pool: PoolName) -> Reservation:
     """As the scheduler's tables have it."""
     tenant, *below = booking.holder
     begin_ms, end_ms = (milliseconds(BEGINNING) + at for at in (booking.begin_ms, booking.end_ms))

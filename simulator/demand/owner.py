@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from services.scheduler.core.state.facts import Closed, Fact
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
-from services.scheduler.core.state.records.trial import Needs, Wish
+from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, derived_id
-from shared.messages.specs import Wanted
-from simulator.agenda import Act, Agenda
-from simulator.control.node import Told, Wished
-from simulator.trials import Item
-from simulator.watching.watch import Watch
-from simulator.wire import Stream
+from shared.messages.specs import DesiredState
+from simulator.agenda import Act, EventQueue
+from simulator.control.node import SchedulerMessage, TrialWanted
+from simulator.trials import WorkloadTrial
+from simulator.watching.watch import Observer
+from simulator.wire import SimulatedStream
 
 ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
 
@@ -24,8 +24,8 @@ ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
 class Order:
     """A trial as its owner sees it; `closed` is the number of the newest request known to be over."""
 
-    item: Item
-    wish: Wish
+    item: WorkloadTrial
+    wish: TrialRequest
     closed: int = 0
 
     @property
@@ -33,7 +33,7 @@ class Order:
         return self.closed < self.wish.request
 
 
-class Owner:
+class TrialOwner:
     """Wants each item of a workload at its time.
 
     Args:
@@ -41,7 +41,12 @@ class Owner:
     """
 
     def __init__(
-        self, agenda: Agenda, stream: Stream[Told], watch: Watch, items: Iterable[Item], pool: PoolName
+        self,
+        agenda: EventQueue,
+        stream: SimulatedStream[SchedulerMessage],
+        watch: Observer,
+        items: Iterable[WorkloadTrial],
+        pool: PoolName,
     ) -> None:
         self.orders: dict[TrialId, Order] = {}
         self.open = 0
@@ -65,12 +70,12 @@ class Owner:
         if self._coming:
             self._agenda.at(self._coming[-1][1].arrives_ms, self._arrive)
 
-    def steer(self, trial: TrialId, wanted: Wanted) -> None:
+    def steer(self, trial: TrialId, wanted: DesiredState) -> None:
         """Want something else of a trial: a newer wish; one that was closed is wanted again by a new request."""
         order = self.orders[trial]
         wish = order.wish
         if not order.is_open:
-            if wanted is not Wanted.RUN:
+            if wanted is not DesiredState.RUN:
                 return
             self.open += 1
             wish = replace(wish, request=wish.request + 1)
@@ -95,7 +100,7 @@ class Owner:
         now_ms = self._agenda.now_ms
         while self._coming and self._coming[-1][1].arrives_ms <= now_ms:
             number, item = self._coming.pop()
-            order = Order(item, wish_of(item, number, self._pool))
+            order = Order(item, request_of(item, number, self._pool))
             self.orders[order.wish.trial] = order
             self.open += 1
             self._watch.on_arrived(order.wish.trial, order.wish.tenant, item)
@@ -104,33 +109,33 @@ class Owner:
 
     def _want(self, order: Order) -> None:
         item = order.item
-        part = Part(
+        part = ExperimentPolicy(
             item.priority or DEFAULT_PRIORITY,
             item.weight,
             item.experiment_max_slots,
             None,
             item.max_concurrent_trials,
         )
-        self._stream.publish(Wished(order.wish, part))
+        self._stream.publish(TrialWanted(order.wish, part))
 
 
 def tenant_id(name: str) -> TenantId:
     return TenantId(derived_id(ROOT, "tenant", name))
 
 
-def wish_of(item: Item, number: int, pool: PoolName) -> Wish:
+def request_of(item: WorkloadTrial, number: int, pool: PoolName) -> TrialRequest:
     """The first wish of item `number`."""
     tenant = tenant_id(item.tenant)
     experiment = item.experiment or f"{item.workspace}:{item.user}:{number}"
-    return Wish(
+    return TrialRequest(
         trial=TrialId(derived_id(ROOT, "trial", number)),
         tenant=tenant,
         experiment=ExperimentId(derived_id(tenant, "experiment", experiment)),
         version=1,
         request=1,
-        wanted=Wanted.RUN,
+        wanted=DesiredState.RUN,
         decide_at=None,
-        needs=Needs(
+        needs=SlotNeeds(
             item.min_slots, item.max_slots, single_node=item.single_node, part=item.part, where=item.where
         ),
         pool=pool,

@@ -27,7 +27,7 @@ NOISE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class EarlierRunData:
     """An earlier run, in the units of the search's time.
 
     Attributes:
@@ -108,7 +108,7 @@ class Earlier:
     """
 
     def __init__(
-        self, config: ExperimentConfig, seen: Sequence[Seen], seed: int, terms: Terms = Terms()
+        self, config: ExperimentConfig, seen: Sequence[EarlierRunData], seed: int, terms: Terms = Terms()
     ) -> None:
         self._metric, self._time_metric = config.searcher.metric, time_metric(config)
         self._others = Objectives.of(config).others
@@ -136,12 +136,12 @@ class Earlier:
             steps=None if self._terms.is_length_known else max(1, round(like.end)),
         )
 
-    def _step_ms(self, near: Sequence[Seen]) -> float:
+    def _step_ms(self, near: Sequence[EarlierRunData]) -> float:
         if self._terms.step_ms is not None:
             return self._terms.step_ms
         return math.exp(sum(math.log(max(one.step_ms, 0.01)) for one in near) / len(near))
 
-    def _value(self, like: Seen, trial: int, step: int) -> float:
+    def _value(self, like: EarlierRunData, trial: int, step: int) -> float:
         noise = NOISE * self._apart * Random(f"{self._seed}/trial {trial}/{step}").gauss(0.0, 1.0)
         return like.value(step) + self._gained(like.end, step) + noise
 
@@ -154,13 +154,13 @@ class Earlier:
         return sum(gains) / len(gains) if gains else 0.0
 
 
-def length_of(seen: Sequence[Seen]) -> int | None:
+def length_of(seen: Sequence[EarlierRunData]) -> int | None:
     """How long a trial trained that was not stopped; None: there was none."""
     whole = [one.end for one in seen if one.is_whole]
     return max(1, round(median(whole))) if whole else None
 
 
-def _every(like: Seen) -> int:
+def _every(like: EarlierRunData) -> int:
     between = [after - before for before, after in zip((0.0, *like.times), like.times, strict=False)]
     return max(1, round(median(between)))
 

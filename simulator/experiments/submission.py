@@ -4,14 +4,14 @@ from dataclasses import dataclass, field
 
 from muster.config import ExperimentConfig
 from muster.config.sections import Resources
-from services.scheduler.core.state.records.labels import Where, where_of
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.labels import PlacementConstraint, where_of
+from services.scheduler.core.state.records.trial import SlotNeeds
 from services.searcher.core.experiment.entities import Trial
-from services.searcher.core.search.warm import COLD, Warmth
+from services.searcher.core.search.warm import NO_PRIOR_OBSERVATIONS, PriorObservations
 from shared.ids import WorkerId
 from simulator.experiments.earlier import Earlier
 from simulator.experiments.learning import Landscape, Learning
-from simulator.trials import Item, SteppedWork
+from simulator.trials import SteppedWork, WorkloadTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Submission:
     launch_ms: int = 1000
     stop_ms: int = 500
     earlier: Earlier | None = None
-    warmth: Warmth = COLD
+    warmth: PriorObservations = NO_PRIOR_OBSERVATIONS
     landscape: Landscape | Earlier = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,18 +59,20 @@ class Submission:
         return self.seed if own is None else own
 
     @property
-    def needs(self) -> Needs:
+    def needs(self) -> SlotNeeds:
         """What one trial asks for."""
         resources = self.config.resources
         least, most = resources.slot_range
         where = where_asked(resources)
-        return Needs(least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where)
+        return SlotNeeds(
+            least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where
+        )
 
-    def item(self, trial: Trial, now_ms: int, source: Trial | None = None) -> Item:
+    def item(self, trial: Trial, now_ms: int, source: Trial | None = None) -> WorkloadTrial:
         """What a trial that the search made now has to do; a copy goes on from where the newest checkpoint of `source` is."""
         resources, curve = self.config.resources, self.landscape.curve(trial.point, trial.number)
         steps = curve.steps or self.learning.steps
-        return Item(
+        return WorkloadTrial(
             name=f"{self.name}.{trial.number}",
             arrives_ms=now_ms,
             work=SteppedWork(steps, curve.step_ms, self.needs.max_slots),
@@ -96,7 +98,7 @@ class Submission:
         )
 
 
-def where_asked(resources: Resources) -> Where | None:
+def where_asked(resources: Resources) -> PlacementConstraint | None:
     """On which machines its trials may be, and would rather be; None: anywhere."""
     excluded = map(WorkerId, resources.excluded_workers)
     return where_of(resources.required_labels, resources.preferred_labels, excluded)

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from muster.config import ExperimentConfig, load_config
 from muster.config.document import dotted, read_text
-from muster.errors import Rejected, plain_fault
+from muster.errors import Rejected, describe_fault
 from simulator.files.schema import Cluster, Policy, Strict, Trial, Workload
 
 M = TypeVar("M", bound=Strict)
@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
 
 
 def _plain(fault: ErrorDetails) -> str:
-    return plain_fault(fault["type"], fault["msg"], fault.get("ctx", {}))
+    return describe_fault(fault["type"], fault["msg"], fault.get("ctx", {}))
 
 
 def _wrong(path: Path, place: str, what: str) -> Rejected:

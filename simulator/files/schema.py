@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
-from muster.config.labels import Labels as LabelsOfMachines, LabelWord, read_labels
+from muster.config.labels import LabelPart, Labels as LabelsOfMachines, read_labels
 from services.scheduler.core.state.records.labels import Labels, labels_of
 from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
@@ -28,7 +28,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Machines(Strict):
+class MachineGroup(Strict):
     """`count` machines alike, named `name-1`, `name-2`, …
 
     Attributes:
@@ -44,7 +44,7 @@ class Machines(Strict):
     is_numbered: bool = True
     kind: SlotKind | None = None
     labels: LabelsOfMachines = Field(default_factory=dict)
-    domains: dict[LabelWord, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    domains: dict[LabelPart, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
     def worker(self, number: int) -> WorkerId:
         """The name of the machine with this number, from 0."""
@@ -63,7 +63,7 @@ class Failures(Strict):
     away_min: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 10.0
 
 
-class Limits(Strict):
+class QuotaLimits(Strict):
     """What a tenant or a workspace may hold, in slots; `weight` is its part under `fair_share`."""
 
     guaranteed: Annotated[int, Field(ge=0)] = 0
@@ -115,11 +115,13 @@ class Cluster(Strict):
         reservations: In their windows these slots serve their holder alone.
     """
 
-    machines: tuple[Machines, ...] = ()
+    machines: tuple[MachineGroup, ...] = ()
     provider: Provider | None = None
     exclusive: bool = True
     failures: Failures | None = None
-    quotas: dict[Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)?$")], Limits] = Field(default_factory=dict)
+    quotas: dict[Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)?$")], QuotaLimits] = Field(
+        default_factory=dict
+    )
     reservations: tuple[Window, ...] = ()
 
     @model_validator(mode="after")
@@ -149,7 +151,7 @@ class Policy(Strict):
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = 600.0
     elastic: bool = True
     defragment: bool = False
-    topology: tuple[LabelWord, ...] = ()
+    topology: tuple[LabelPart, ...] = ()
     placement: Literal["best_fit", "spread"] = "best_fit"
 
 

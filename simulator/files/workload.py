@@ -9,10 +9,10 @@ from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
 from simulator.files.reading import read_config
 from simulator.files.schema import Experiment, Trial, Workload
-from simulator.trials import Item, PlainWork
+from simulator.trials import PlainWork, WorkloadTrial
 
 
-def items_of(workload: Workload) -> list[Item]:
+def items_of(workload: Workload) -> list[WorkloadTrial]:
     """The trials that no search makes."""
     return [item for trial in workload.trials for item in _items(trial)]
 
@@ -84,10 +84,10 @@ def _max_time(config: ExperimentConfig) -> int | None:
     return searcher.max_time if isinstance(searcher, Timed) else None
 
 
-def _items(trial: Trial) -> list[Item]:
+def _items(trial: Trial) -> list[WorkloadTrial]:
     first_ms, every_ms = _ms(trial.arrives_s), trial.every_s * 1000
     return [
-        Item(
+        WorkloadTrial(
             name=trial.name if trial.count == 1 else f"{trial.name}-{number + 1}",
             arrives_ms=first_ms + round(number * every_ms),
             work=PlainWork(max(1, _ms(trial.length_s)), trial.whole_slots),

@@ -12,7 +12,7 @@ RETRY_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JournaledReport:
     """One validation; `number` counts its run's from 1."""
 
     run: Run
@@ -41,12 +41,12 @@ class Journal:
         self._reaches = reaches
         self._later = later
         self._on_sent = on_sent
-        self._lines: deque[Line] = deque()
+        self._lines: deque[JournaledReport] = deque()
 
     def __len__(self) -> int:
         return len(self._lines)
 
-    def write(self, line: Line) -> None:
+    def write(self, line: JournaledReport) -> None:
         """Keep a line and send it, unless others are before it."""
         self._lines.append(line)
         if len(self._lines) == 1 and not self._sends():

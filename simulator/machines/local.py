@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from services.scheduler.core.state.records.labels import Labels
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import Signal, SlotKind
 
@@ -33,6 +33,6 @@ class Local:
     phase: Phase = "preparing"
     rendezvous: str | None = None
     progress: float = 0.0
-    exit: Exit | None = None
+    exit: RunExit | None = None
     is_started: bool = False
     is_dropped: bool = False

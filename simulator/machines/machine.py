@@ -7,19 +7,19 @@ the daemon, and no rank ended for silence before `ORPHAN_AFTER_MS`. Neighbours: 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.scheduler.core.state.desired import Desired
-from services.scheduler.core.state.observed import Heard, Observed
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.desired import DesiredRun
+from services.scheduler.core.state.observed import Observed, ObservedState
+from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.specs import Signal
-from simulator.agenda import Act, Agenda
-from simulator.control.messages import Orders, Sighting
-from simulator.machines.journal import Journal, Line
+from simulator.agenda import Act, EventQueue
+from simulator.control.messages import DesiredSet, ObservedSet
+from simulator.machines.journal import Journal, JournaledReport
 from simulator.machines.local import Kind, Local
 from simulator.machines.registry import Refused, Registry, Unknown
 from simulator.machines.training import Training
 from simulator.searching.messages import Verdict
-from simulator.watching.watch import Watch
+from simulator.watching.watch import Observer
 
 ORPHAN_AFTER_MS = 1_800_000
 KILL_MS = 50
@@ -27,7 +27,7 @@ RETRY_MS = 1000
 
 
 @dataclass(slots=True)
-class Ties:
+class MachineLinks:
     """What machines share.
 
     Attributes:
@@ -35,11 +35,11 @@ class Ties:
         reach_registry: Does something there if it can be reached from this machine now; False: it cannot.
     """
 
-    agenda: Agenda
+    agenda: EventQueue
     training: Training
     registry: Registry
-    watch: Watch
-    tell: Callable[[WorkerId, Sighting], None]
+    watch: Observer
+    tell: Callable[[WorkerId, ObservedSet], None]
     reach_registry: Callable[[WorkerId], bool]
 
 
@@ -51,7 +51,7 @@ class Machine:
             of the gang's meeting, of checkpoints, of ends.
     """
 
-    def __init__(self, kind: Kind, ties: Ties, beat_ms: int | None) -> None:
+    def __init__(self, kind: Kind, ties: MachineLinks, beat_ms: int | None) -> None:
         self.kind = kind
         self.is_on = False
         self.local: dict[AllocationId, Local] = {}
@@ -98,7 +98,7 @@ class Machine:
         """The scheduler has answered."""
         self._heard_ms = self._ties.agenda.now_ms
 
-    def obey(self, orders: Orders, answer: Callable[[Sighting], None]) -> None:
+    def obey(self, orders: DesiredSet, answer: Callable[[ObservedSet], None]) -> None:
         """Apply a desired set unless it comes from a deposed leader or is older than one applied; answer what is here."""
         if not self.is_on:
             return
@@ -116,7 +116,7 @@ class Machine:
 
     # --- what training says
 
-    def on_exit(self, allocation: AllocationId, exited: Exit) -> None:
+    def on_exit(self, allocation: AllocationId, exited: RunExit) -> None:
         local = self.local.get(allocation)
         if local is not None and local.phase in ("running", "stopping"):
             self._finish(local, exited, "exit")
@@ -128,11 +128,11 @@ class Machine:
     def on_validated(self, run: Run, number: int, step: int) -> None:
         reports = self._ties.training.item_of(run).reports
         assert reports is not None
-        self._journal.write(Line(run, number, step, reports.values(step)))
+        self._journal.write(JournaledReport(run, number, step, reports.values(step)))
 
     # --- orders
 
-    def _apply(self, orders: Orders) -> None:
+    def _apply(self, orders: DesiredSet) -> None:
         named = set()
         for wanted in orders.allocations:
             named.add(wanted.run.allocation)
@@ -144,7 +144,7 @@ class Machine:
         for allocation in [a for a in self.local if a not in named]:
             self._drop(self.local[allocation])
 
-    def _begin(self, wanted: Desired) -> None:
+    def _begin(self, wanted: DesiredRun) -> None:
         run = wanted.run
         slot_ids = next(share.slot_ids for share in run.shares if share.worker == self.kind.name)
         local = Local(run, slot_ids, Signal.RUN, wanted.trial.wish.decide_at)
@@ -152,7 +152,7 @@ class Machine:
         self._later(self._ties.training.launch_ms(run), lambda: self._fetched(local))
         self._change(local, wanted)
 
-    def _change(self, local: Local, wanted: Desired) -> None:
+    def _change(self, local: Local, wanted: DesiredRun) -> None:
         local.is_dropped = False
         decide_at = wanted.trial.wish.decide_at
         is_new = wanted.wanted is not local.wanted or decide_at != local.decide_at
@@ -163,10 +163,10 @@ class Machine:
         if local.phase == "exited":
             return
         if local.wanted is Signal.KILL:
-            self._kill(local, Exit(exit_code=-9, forced=True), "wanted")
+            self._kill(local, RunExit(exit_code=-9, forced=True), "wanted")
         elif local.phase == "preparing" or local.phase == "ready":
             if local.wanted is not Signal.RUN:
-                self._finish(local, Exit(acknowledged=local.wanted), "wanted")
+                self._finish(local, RunExit(acknowledged=local.wanted), "wanted")
             elif local.phase == "ready":
                 self._start_when_met(local)
         elif is_new:
@@ -177,7 +177,7 @@ class Machine:
         if local.phase == "exited":
             del self.local[local.run.allocation]
         else:
-            self._kill(local, Exit(exit_code=-9, forced=True), "dropped")
+            self._kill(local, RunExit(exit_code=-9, forced=True), "dropped")
 
     # --- the life of ranks
 
@@ -193,7 +193,7 @@ class Machine:
                 self._later(RETRY_MS, lambda: self._fetched(local))
                 return
             if restored is Refused:
-                refused = Exit(exit_code=None, is_machine_fault=True, reason="the restore was refused")
+                refused = RunExit(exit_code=None, is_machine_fault=True, reason="the restore was refused")
                 self._finish(local, refused, "refused")
                 return
             local.progress = max(restored, self._ties.training.item_of(local.run).begins_at)
@@ -213,7 +213,7 @@ class Machine:
         if self._beat_ms is not None:
             self._say()
 
-    def _kill(self, local: Local, exited: Exit, cause: str) -> None:
+    def _kill(self, local: Local, exited: RunExit, cause: str) -> None:
         if local.phase == "stopping":
             return
         local.phase = "stopping"
@@ -221,7 +221,7 @@ class Machine:
             self._ties.training.leave(local.run.allocation, self.kind.name)
         self._later(KILL_MS if local.is_started else 0, lambda: self._finish(local, exited, cause))
 
-    def _finish(self, local: Local, exited: Exit, cause: str) -> None:
+    def _finish(self, local: Local, exited: RunExit, cause: str) -> None:
         if local.phase == "exited" or self.local.get(local.run.allocation) is not local:
             return
         local.phase, local.exit = "exited", exited
@@ -257,7 +257,9 @@ class Machine:
         if self._ties.agenda.now_ms - self._heard_ms >= ORPHAN_AFTER_MS:
             for local in list(self.local.values()):
                 if local.phase != "exited":
-                    orphaned = Exit(exit_code=None, is_machine_fault=True, reason="the scheduler was silent")
+                    orphaned = RunExit(
+                        exit_code=None, is_machine_fault=True, reason="the scheduler was silent"
+                    )
                     self._kill(local, orphaned, "orphaned")
         self._say()
         # Answered or not: one heartbeat that is lost must not cost a lease.
@@ -267,10 +269,10 @@ class Machine:
         if self.is_on:
             self._ties.tell(self.kind.name, self._sighting())
 
-    def _sighting(self, answers: int | None = None) -> Sighting:
+    def _sighting(self, answers: int | None = None) -> ObservedSet:
         self._sequence += 1
         allocations = tuple(self._observed(local) for local in self.local.values())
-        heard = Heard(
+        heard = ObservedState(
             worker=self.kind.name,
             pool=self.kind.pool,
             kind=self.kind.slot_kind,
@@ -280,7 +282,7 @@ class Machine:
             and all(local.phase == "exited" for local in self.local.values()),
             allocations=allocations,
         )
-        return Sighting(heard, self._incarnation, self._sequence, answers)
+        return ObservedSet(heard, self._incarnation, self._sequence, answers)
 
     def _observed(self, local: Local) -> Observed:
         run = local.run

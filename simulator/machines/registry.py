@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from services.registry.runs.core.fencing import Ending, Fence
+from services.registry.runs.core.fencing import Fence, RunEnding
 from services.scheduler.core.state.facts import Ended, Fact, Granted
 from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, TrialId, WorkerId
-from simulator.agenda import Act, Agenda
+from simulator.agenda import Act, EventQueue
 from simulator.searching.messages import Saved, Stored
-from simulator.watching.watch import Watch
+from simulator.watching.watch import Observer
 
 UPLOAD_TIMEOUT_MS = 300_000
 """So long a next run waits for the uploads of the one before it; the store always responds here."""
-GONE_AFTER_MS = 1_800_000
+LOST_FOR_GOOD_AFTER_MS = 1_800_000
 """A machine that is off for so long after its run's end is lost for good, and what it had not sent with it."""
 Refused = None
 """Instead of a progress: the run may not start."""
@@ -30,7 +30,7 @@ class _Known:
     newest_token: int = 0
     saved: float = 0.0
     saved_by: tuple[int, int] = (0, 0)
-    endings: dict[int, Ending] = field(default_factory=dict)
+    endings: dict[int, RunEnding] = field(default_factory=dict)
 
 
 class Registry:
@@ -45,10 +45,10 @@ class Registry:
 
     def __init__(
         self,
-        watch: Watch,
+        watch: Observer,
         ask: Callable[[Run], bool | None],
         tell: Callable[[Saved | Stored], None],
-        agenda: Agenda,
+        agenda: EventQueue,
         is_off: Callable[[WorkerId], bool],
     ) -> None:
         self._agenda = agenda
@@ -69,9 +69,9 @@ class Registry:
             case Ended(run, _, ending, exited):
                 known = self._grant(run)
                 if ending.outcome == "lost":
-                    self._bar(known, run, Ending.lost)
+                    self._bar(known, run, RunEnding.lost)
                 elif exited is not None and exited.forced:
-                    self._bar(known, run, Ending.forced)
+                    self._bar(known, run, RunEnding.forced)
                     self._give_up(run)
                 else:
                     self._await_uploads(run, is_requeued=ending.closes is None)
@@ -116,13 +116,13 @@ class Registry:
             return
         if is_requeued:
             self._agenda.after(UPLOAD_TIMEOUT_MS, lambda: self._give_up(run))
-        self._agenda.after(GONE_AFTER_MS, lambda: self._give_up_lost(run))
+        self._agenda.after(LOST_FOR_GOOD_AFTER_MS, lambda: self._give_up_lost(run))
 
     def _give_up_lost(self, run: Run) -> None:
         if self._is_off(run.chief):
             self._give_up(run)
         elif not self._is_settled(run):
-            self._agenda.after(GONE_AFTER_MS, lambda: self._give_up_lost(run))
+            self._agenda.after(LOST_FOR_GOOD_AFTER_MS, lambda: self._give_up_lost(run))
 
     def _is_settled(self, run: Run) -> bool:
         return all((run.id, number) in self._done for number in range(1, (run.progress.announced or 0) + 1))
@@ -139,10 +139,10 @@ class Registry:
                 raise Unknown
             known = self._grant(run)
             if is_stale:
-                self._bar(known, run, known.endings.get(run.token, Ending.lost))
+                self._bar(known, run, known.endings.get(run.token, RunEnding.lost))
         return self._trials[run.trial]
 
-    def _bar(self, known: _Known, run: Run, ending: Ending) -> None:
+    def _bar(self, known: _Known, run: Run, ending: RunEnding) -> None:
         known.endings[run.token] = ending
         self._watch.on_barred(run)
 

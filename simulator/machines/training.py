@@ -8,27 +8,27 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
 
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import AllocationId, TrialId, WorkerId
 from shared.messages.specs import Signal
-from simulator.agenda import Agenda
+from simulator.agenda import EventQueue
 from simulator.machines.registry import Registry
 from simulator.searching.messages import Verdict
-from simulator.trials import Item, Spread
-from simulator.watching.watch import Watch
+from simulator.trials import Spread, WorkloadTrial
+from simulator.watching.watch import Observer
 
 ANSWER_MS = 2000
 """So long ranks wait for a verdict; then they train on, and a late one applies at the next step."""
 BREAK_MS = 1000
 """From the death of a member to the failure of the others."""
 _SAVED_ON = frozenset({Signal.PREEMPT, Signal.PAUSE, Signal.STOP})
-BROKEN = Exit(exit_code=1, reason="the gang lost a member")
+BROKEN = RunExit(exit_code=1, reason="the gang lost a member")
 
 
-class Member(Protocol):
+class GangMember(Protocol):
     """A machine's part of a gang."""
 
-    def on_exit(self, allocation: AllocationId, exited: Exit) -> None:
+    def on_exit(self, allocation: AllocationId, exited: RunExit) -> None:
         """Its ranks have ended by themselves."""
 
     def on_validated(self, run: Run, number: int, step: int) -> None:
@@ -39,7 +39,7 @@ class Member(Protocol):
 
 
 @dataclass(slots=True)
-class Attempt:
+class GangAttempt:
     """One run's ranks on all its machines.
 
     Attributes:
@@ -50,8 +50,8 @@ class Attempt:
     """
 
     run: Run
-    item: Item
-    members: dict[WorkerId, Member] = field(default_factory=dict)
+    item: WorkloadTrial
+    members: dict[WorkerId, GangMember] = field(default_factory=dict)
     progress: float = 0.0
     since_ms: int | None = None
     saved_ms: int = 0
@@ -97,10 +97,10 @@ class Training:
 
     def __init__(
         self,
-        agenda: Agenda,
+        agenda: EventQueue,
         registry: Registry,
-        watch: Watch,
-        item_of: Callable[[TrialId], Item],
+        watch: Observer,
+        item_of: Callable[[TrialId], WorkloadTrial],
         fails: Callable[[], bool],
     ) -> None:
         self._agenda = agenda
@@ -108,10 +108,10 @@ class Training:
         self._watch = watch
         self._item_of = item_of
         self._fails = fails
-        self._attempts: dict[AllocationId, Attempt] = {}
+        self._attempts: dict[AllocationId, GangAttempt] = {}
         self._resized: set[TrialId] = set()
 
-    def item_of(self, run: Run) -> Item:
+    def item_of(self, run: Run) -> WorkloadTrial:
         return self._item_of(run.trial)
 
     def launch_ms(self, run: Run) -> int:
@@ -119,16 +119,16 @@ class Training:
         item, is_resized = self._item_of(run.trial), run.trial in self._resized
         return max(0, (item.resize_ms or 0) - item.upload_ms) if is_resized else item.launch_ms
 
-    def attempt(self, allocation: AllocationId) -> Attempt | None:
+    def attempt(self, allocation: AllocationId) -> GangAttempt | None:
         return self._attempts.get(allocation)
 
     def join(
-        self, run: Run, worker: WorkerId, member: Member, progress: float, decide_at: float | None
+        self, run: Run, worker: WorkerId, member: GangMember, progress: float, decide_at: float | None
     ) -> None:
         """A machine has started its ranks; the last to do so begins the training. What it begins with is the chief's."""
         attempt = self._attempts.get(run.allocation)
         if attempt is None:
-            attempt = self._attempts[run.allocation] = Attempt(run, self._item_of(run.trial))
+            attempt = self._attempts[run.allocation] = GangAttempt(run, self._item_of(run.trial))
         if attempt.is_over:
             self._agenda.after(BREAK_MS, lambda: member.on_exit(run.allocation, BROKEN))
             return
@@ -182,12 +182,12 @@ class Training:
         elif attempt.is_held and verdict.validation == attempt.validations:
             self._go_on(attempt)
 
-    def progress(self, attempt: Attempt) -> float:
+    def progress(self, attempt: GangAttempt) -> float:
         """Brought up to now."""
         self._bring_up_to_date(attempt)
         return attempt.progress
 
-    def _look_ahead(self, attempt: Attempt) -> None:
+    def _look_ahead(self, attempt: GangAttempt) -> None:
         """Put down what comes next by itself: the end, a checkpoint, or a change of pace."""
         item, now_ms = attempt.item, self._agenda.now_ms
         pace = item.work.pace(attempt.spread, attempt.progress)
@@ -199,7 +199,7 @@ class Training:
         number = attempt.plan
         self._agenda.at(due_ms, lambda: self._come_to(attempt, number))
 
-    def _come_to(self, attempt: Attempt, number: int) -> None:
+    def _come_to(self, attempt: GangAttempt, number: int) -> None:
         if attempt.is_over or attempt.plan != number:
             return
         self._bring_up_to_date(attempt)
@@ -208,7 +208,7 @@ class Training:
         if not attempt.is_held:
             self._proceed(attempt)
 
-    def _validate(self, attempt: Attempt) -> None:
+    def _validate(self, attempt: GangAttempt) -> None:
         """Report, and wait for the verdict where the search decides here."""
         reports = attempt.item.reports
         assert reports is not None
@@ -224,13 +224,13 @@ class Training:
                 lambda: self._go_on(attempt) if attempt.plan == number and attempt.is_held else None,
             )
 
-    def _go_on(self, attempt: Attempt) -> None:
+    def _go_on(self, attempt: GangAttempt) -> None:
         attempt.is_held = False
         if not attempt.is_over:
             attempt.since_ms = self._agenda.now_ms
             self._proceed(attempt)
 
-    def _proceed(self, attempt: Attempt) -> None:
+    def _proceed(self, attempt: GangAttempt) -> None:
         """Where the ranks are by now: at the end, at a failure of their code, at a checkpoint or on their way."""
         if attempt.progress >= attempt.item.work.total:
             self._end(attempt, self._exit(attempt))
@@ -241,15 +241,15 @@ class Training:
             self._save_if_due(attempt)
             self._look_ahead(attempt)
 
-    def _exit(self, attempt: Attempt, acknowledged: Signal | None = None) -> Exit:
-        return Exit(
+    def _exit(self, attempt: GangAttempt, acknowledged: Signal | None = None) -> RunExit:
+        return RunExit(
             acknowledged=acknowledged,
             validations=attempt.validations,
             checkpoints=attempt.checkpoints,
             step=attempt.step,
         )
 
-    def _bring_up_to_date(self, attempt: Attempt) -> None:
+    def _bring_up_to_date(self, attempt: GangAttempt) -> None:
         now_ms = self._agenda.now_ms
         if attempt.since_ms is None or attempt.is_over or attempt.is_held:
             return
@@ -259,23 +259,23 @@ class Training:
         attempt.progress = min(reached, pace.until, work.total)
         attempt.since_ms = now_ms
 
-    def _save_if_due(self, attempt: Attempt) -> None:
+    def _save_if_due(self, attempt: GangAttempt) -> None:
         period_ms = attempt.item.checkpoint_ms
         if period_ms is not None and self._agenda.now_ms >= attempt.saved_ms + period_ms:
             self._save(attempt)
 
-    def _save(self, attempt: Attempt) -> None:
+    def _save(self, attempt: GangAttempt) -> None:
         attempt.checkpoints += 1
         attempt.saved_ms = self._agenda.now_ms
         chief = attempt.members[attempt.run.chief]
         chief.on_saved(attempt.run.allocation, attempt.run, attempt.checkpoints, attempt.progress)
 
-    def _stop_soon(self, attempt: Attempt) -> None:
+    def _stop_soon(self, attempt: GangAttempt) -> None:
         signal = attempt.signal
         stop_ms = 0 if attempt.is_resized else attempt.item.stop_ms
         self._agenda.after(stop_ms, lambda: self._stop(attempt, signal))
 
-    def _stop(self, attempt: Attempt, signal: Signal) -> None:
+    def _stop(self, attempt: GangAttempt, signal: Signal) -> None:
         if attempt.is_over or attempt.signal is not signal:
             return
         self._bring_up_to_date(attempt)
@@ -285,7 +285,7 @@ class Training:
             self._save(attempt)
         self._end(attempt, self._exit(attempt, signal))
 
-    def _end(self, attempt: Attempt, exited: Exit) -> None:
+    def _end(self, attempt: GangAttempt, exited: RunExit) -> None:
         attempt.is_over = True
         self._attempts.pop(attempt.run.allocation, None)
         members, attempt.members = attempt.members, {}

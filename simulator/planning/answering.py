@@ -12,27 +12,27 @@ from pydantic import JsonValue
 
 from muster.config import Timed, load_config
 from muster.errors import Transient
-from shared.bus import Ask, Bus
+from shared.bus import Bus, RequestContext
 from shared.bus.responder import Answer, Question as Asked
 from shared.ids import SITE
 from shared.messages.plans import (
     EarlierRun,
+    ExperimentPlan,
     GetCurves,
     GetOutlook,
+    GetPriorObservations,
     GetProvided,
-    GetWarmth,
-    KnownAtStart,
-    Plan,
     PlanExperiment,
+    PriorObservationsReply,
     ProvidedPool,
 )
 from shared.messages.specs import UNCATEGORIZED
 from simulator.files.reading import read_cluster_document
 from simulator.files.schema import Policy
-from simulator.planning.players import Players
+from simulator.planning.players import SimulationWorkers
 from simulator.planning.question import Question
-from simulator.planning.standing import Standing, standing_of
-from simulator.planning.telling import plan_of
+from simulator.planning.standing import PoolSnapshot, snapshot_of
+from simulator.planning.telling import summarize
 
 T = TypeVar("T")
 ASK_S = 3.0
@@ -45,12 +45,12 @@ class Answers:
     """Holds nothing between two questions."""
 
     bus: Bus
-    players: Players
+    players: SimulationWorkers
 
     def answers(self) -> Mapping[Asked, Answer]:
         return {PlanExperiment: self.plan}
 
-    async def plan(self, ask: Ask, query: PlanExperiment) -> Plan:
+    async def plan(self, ask: RequestContext, query: PlanExperiment) -> ExperimentPlan:
         """Raises Rejected for what cannot be foretold, with the key; Transient where all players are busy for too long."""
         standing, earlier, start = await asyncio.gather(
             self._standing(ask, query), self._earlier(ask, query), self._start(ask, query)
@@ -69,9 +69,9 @@ class Answers:
         played = await self.players.play(question, ask.deadline_s)
         price = standing.price if query.price_per_slot_hour is None else query.price_per_slot_hour
         is_cut = len(played.futures) < question.futures
-        return plan_of(standing.label, played.basics, played.futures, standing.crowd, price, is_cut)
+        return summarize(standing.label, played.basics, played.futures, standing.crowd, price, is_cut)
 
-    async def _standing(self, ask: Ask, query: PlanExperiment) -> Standing:
+    async def _standing(self, ask: RequestContext, query: PlanExperiment) -> PoolSnapshot:
         if query.cluster is not None:
             return _told(query.cluster)
         workspace = query.config.get("workspace") or UNCATEGORIZED
@@ -81,9 +81,9 @@ class Answers:
         )
         pools: tuple[ProvidedPool, ...] = provided.pools if provided else ()
         mine = next((one for one in pools if one.pool == query.pool), None)
-        return standing_of(outlook, mine, query.whole)
+        return snapshot_of(outlook, mine, query.whole)
 
-    async def _earlier(self, ask: Ask, query: PlanExperiment) -> tuple[EarlierRun, ...]:
+    async def _earlier(self, ask: RequestContext, query: PlanExperiment) -> tuple[EarlierRun, ...]:
         if query.code_hash is None:
             return ()
         metric, time_metric = _metrics(query)
@@ -91,13 +91,13 @@ class Answers:
         found = await _unless_away(self.bus.ask(question, ask.tenant, ASK_S))
         return found.runs if found else ()
 
-    async def _start(self, ask: Ask, query: PlanExperiment) -> KnownAtStart:
+    async def _start(self, ask: RequestContext, query: PlanExperiment) -> PriorObservationsReply:
         """What the search would know; of a plan that cannot ask for it, nothing. Raises Rejected: there is no such experiment."""
         warm_start = getattr(load_config(query.config).searcher, "warm_start", None)
         if warm_start is None or not warm_start.experiments:
-            return KnownAtStart()
-        found = await _unless_away(self.bus.ask(GetWarmth(config=query.config), ask.tenant, ASK_S))
-        return found or KnownAtStart(
+            return PriorObservationsReply()
+        found = await _unless_away(self.bus.ask(GetPriorObservations(config=query.config), ask.tenant, ASK_S))
+        return found or PriorObservationsReply(
             notes=("what the search knows of earlier experiments could not be asked",)
         )
 
@@ -109,12 +109,12 @@ def _metrics(query: PlanExperiment) -> tuple[str, str | None]:
     return searcher.metric, None if time_metric == "step" else time_metric
 
 
-def _told(document: dict[str, JsonValue]) -> Standing:
+def _told(document: dict[str, JsonValue]) -> PoolSnapshot:
     """Machines that the asker has described."""
     cluster = read_cluster_document(document, "cluster")
     machines = sum(one.count for one in cluster.machines)
     slots = sum(one.count * one.slots for one in cluster.machines)
-    return Standing(f"machines as described, {slots} slots on {machines}", cluster, Policy())
+    return PoolSnapshot(f"machines as described, {slots} slots on {machines}", cluster, Policy())
 
 
 async def _unless_away(answer: Awaitable[T]) -> T | None:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from services.scheduler.core.explaining.forecast import rests
-from services.scheduler.core.state.records.labels import Labels, Where, labels_of
+from services.scheduler.core.state.records.labels import Labels, PlacementConstraint, labels_of
 from shared.ids import WorkerId
 from shared.messages.plans import OutlookRequest
 from simulator.planning.question import tenant_name, workspace_name
-from simulator.trials import Item, PlainWork
+from simulator.trials import PlainWork, WorkloadTrial
 
 CASES = (0.0, *rests.CASES)
 """The parts of all cases that a request's `rest_s` speaks of, after none."""
@@ -21,7 +21,7 @@ CHECKPOINT_MS = 600_000
 """So often the others are taken to save: nobody says when they do, and where turns are taken a run yields only once it has saved."""
 
 
-def items_of(crowd: Sequence[OutlookRequest], chance: Random) -> list[Item]:
+def items_of(crowd: Sequence[OutlookRequest], chance: Random) -> list[WorkloadTrial]:
     """One for each request."""
     mean_age_s = _mean([one.age_s for one in crowd if one.workers])
     return [
@@ -45,9 +45,9 @@ def are_unknown(crowd: Sequence[OutlookRequest]) -> int:
     return sum(one.count for one in crowd if not one.rest_s)
 
 
-def _item(place: int, one: OutlookRequest, rest_s: float) -> Item:
+def _item(place: int, one: OutlookRequest, rest_s: float) -> WorkloadTrial:
     length_ms = max(1, round(rest_s * 1000)) + (NOW_MS if one.workers else 0)
-    return Item(
+    return WorkloadTrial(
         name=f"other {place}",
         arrives_ms=RUNNING_MS if one.workers else WAITING_MS,
         work=PlainWork(length_ms, one.slots),
@@ -68,11 +68,11 @@ def _item(place: int, one: OutlookRequest, rest_s: float) -> Item:
     )
 
 
-def _where(place: int, one: OutlookRequest) -> Where | None:
+def _where(place: int, one: OutlookRequest) -> PlacementConstraint | None:
     wanted: Labels = ((_mark(place), "here"),) if one.workers else ()
     if not (wanted or one.required_labels or one.excluded_workers):
         return None
-    return Where(labels_of(one.required_labels), wanted, one.excluded_workers)
+    return PlacementConstraint(labels_of(one.required_labels), wanted, one.excluded_workers)
 
 
 def _rest_s(one: OutlookRequest, mean_age_s: float, chance: Random) -> float:

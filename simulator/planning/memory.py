@@ -8,13 +8,13 @@ from statistics import median
 
 from shared.ids import ExperimentId
 from shared.messages.plans import EarlierRun
-from simulator.experiments.earlier import Seen
+from simulator.experiments.earlier import EarlierRunData
 
 HANDOVER_MS = 3000.0
 """A run that is granted so soon after another of its experiment has ended had waited for that: longer gaps have other reasons."""
 
 
-def remember(runs: Iterable[EarlierRun], slots: float) -> list[Seen]:
+def read_earlier(runs: Iterable[EarlierRun], slots: float) -> list[EarlierRunData]:
     """What those runs show that reported the metric at least once.
 
     How long a step takes comes from the time between validations of one run, so that neither launch nor end stands in it; runs that
@@ -30,7 +30,7 @@ def remember(runs: Iterable[EarlierRun], slots: float) -> list[Seen]:
     return [_seen(run, _work(run) or common, slots, handover_ms) for run in useful]
 
 
-def _seen(run: EarlierRun, work: float, slots: float, handover_ms: float) -> Seen:
+def _seen(run: EarlierRun, work: float, slots: float, handover_ms: float) -> EarlierRunData:
     pairs = sorted(
         {
             time: value for time, value in zip(run.times, run.values, strict=True) if math.isfinite(value)
@@ -39,7 +39,7 @@ def _seen(run: EarlierRun, work: float, slots: float, handover_ms: float) -> See
     times, values = zip(*pairs, strict=True)
     # Only a trial's first run is known to begin at the first step.
     beside_ms = _held_ms(run) - run.times[-1] * work / run.slots
-    return Seen(
+    return EarlierRunData(
         point=run.hyperparameters,
         times=times,
         values=values,

@@ -6,7 +6,7 @@ import sys
 
 from muster.errors import MusterError, Rejected
 from simulator.planning.playing import basics_of, futures, understand
-from simulator.planning.question import Line, Question, Refused
+from simulator.planning.question import AnswerLine, Question, Refused
 
 
 def main() -> None:
@@ -16,21 +16,21 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
         play = understand(Question.model_validate_json(sys.stdin.buffer.read()))
-        _write(Line(basics=basics_of(play)))
+        _write(AnswerLine(basics=basics_of(play)))
         for future in futures(play):
-            _write(Line(future=future))
+            _write(AnswerLine(future=future))
     except MusterError as error:
-        _write(Line(refused=Refused(problem=error.to_problem())))
+        _write(AnswerLine(refused=Refused(problem=error.to_problem())))
     except MemoryError:
         too_large = Rejected(
             "plan_too_large",
             f"playing this search takes more than {memory_mib} MiB",
             hint="plan for fewer trials, or as if nothing else ran in the pool",
         )
-        _write(Line(refused=Refused(problem=too_large.to_problem())))
+        _write(AnswerLine(refused=Refused(problem=too_large.to_problem())))
 
 
-def _write(line: Line) -> None:
+def _write(line: AnswerLine) -> None:
     sys.stdout.write(line.model_dump_json(exclude_none=True) + "\n")
     sys.stdout.flush()
 

@@ -10,7 +10,7 @@ import structlog
 from muster.errors import from_problem
 from shared.clock import Clock
 from shared.errors import Broken, Rejected, Transient
-from simulator.planning.question import Basics, Future, Line, Question
+from simulator.planning.question import AnswerLine, Basics, Future, Question
 
 MODULE = "simulator.planning.player"
 MARGIN_S = 2.0
@@ -21,14 +21,14 @@ _log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Played:
+class SimulatedFutures:
     """What a player said."""
 
     basics: Basics
     futures: list[Future] = field(default_factory=list)
 
 
-class Players:
+class SimulationWorkers:
     """Starts them.
 
     Args:
@@ -43,7 +43,7 @@ class Players:
         self._seconds = seconds
         self._memory_mib = memory_mib
 
-    async def play(self, question: Question, deadline_s: float) -> Played:
+    async def play(self, question: Question, deadline_s: float) -> SimulatedFutures:
         """Returns at least one future.
 
         Raises:
@@ -61,7 +61,7 @@ class Players:
         finally:
             self._free.release()
 
-    async def _play(self, question: Question, seconds: float) -> Played:
+    async def _play(self, question: Question, seconds: float) -> SimulatedFutures:
         player = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", MODULE, str(self._memory_mib), str(int(seconds) + 2),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -87,7 +87,7 @@ class _Said:
     has_ended: bool = False
 
     def take(self, line: bytes) -> None:
-        told = Line.model_validate_json(line)
+        told = AnswerLine.model_validate_json(line)
         if told.refused is not None:
             raise from_problem(dict(told.refused.problem))
         if told.basics is not None:
@@ -95,9 +95,9 @@ class _Said:
         if told.future is not None:
             self.futures.append(told.future)
 
-    def outcome(self, seconds: float) -> Played:
+    def outcome(self, seconds: float) -> SimulatedFutures:
         if self.basics is not None and self.futures:
-            return Played(self.basics, self.futures)
+            return SimulatedFutures(self.basics, self.futures)
         if self.has_ended:
             _log.error("a player failed", errors=self.errors.decode(errors="replace")[-2000:])
             raise Broken("the search could not be played")

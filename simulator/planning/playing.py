@@ -10,15 +10,15 @@ from muster.config import Custom, ExperimentConfig, Pbt, Timed, load_config
 from muster.errors import Rejected
 from services.searcher.core.experiment.results import time_metric
 from services.searcher.core.reducers.changes import Decision
-from services.searcher.core.search.warm import Known, Warmth
+from services.searcher.core.search.warm import PriorObservations, PriorTrial
 from shared.messages.specs import WHOLE_SLOT
-from simulator.experiments.earlier import Earlier, Seen, Terms, length_of
+from simulator.experiments.earlier import Earlier, EarlierRunData, Terms, length_of
 from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
 from simulator.machines.local import Kind
 from simulator.planning.budgets import playable
 from simulator.planning.crowd import NOW_MS, are_unknown, items_of, marks_of
-from simulator.planning.memory import remember
+from simulator.planning.memory import read_earlier
 from simulator.planning.question import (
     OWN_TENANT,
     OWN_WORKSPACE,
@@ -34,7 +34,7 @@ from simulator.simulate import POOL, TEMPO, machines_of
 from simulator.simulation import Setup, Simulation
 from simulator.watching.experiments import Experiments
 from simulator.watching.measures import Measures
-from simulator.watching.watch import Watch
+from simulator.watching.watch import Observer
 
 NAME = "experiment"
 SPREAD = 0.1
@@ -49,12 +49,12 @@ MOST_RUNGS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Play:
+class ParsedQuestion:
     """A question, understood. `steps`: of one trial; `notes`: on what is not played."""
 
     question: Question
     config: ExperimentConfig
-    seen: list[Seen]
+    seen: list[EarlierRunData]
     steps: int
     notes: tuple[str, ...] = ()
 
@@ -64,20 +64,20 @@ class Play:
         return self.question.steps is not None or isinstance(self.config.searcher, Timed)
 
 
-def understand(question: Question) -> Play:
+def understand(question: Question) -> ParsedQuestion:
     """Raises Rejected: a trial fits nowhere, or it is not known how long one trains."""
     config = load_config(question.config)
     priority = config.resources.priority or question.policy.default_priority
     resources = config.resources.model_copy(update={"priority": priority})
     config = config.model_copy(update={"workspace": workspace_name(OWN_WORKSPACE), "resources": resources})
     check_room(config.resources, question.cluster)
-    seen = remember(question.earlier, _slots(config))
+    seen = read_earlier(question.earlier, _slots(config))
     budget, notes = playable(config.budget, is_timed=question.step_s is not None or bool(seen))
     config = config.model_copy(update={"budget": budget})
-    return Play(question, config, seen, _steps(question, config, seen), notes)
+    return ParsedQuestion(question, config, seen, _steps(question, config, seen), notes)
 
 
-def basics_of(play: Play) -> Basics:
+def basics_of(play: ParsedQuestion) -> Basics:
     """What the futures go by."""
     question, seen = play.question, play.seen
     unknown = are_unknown(question.crowd)
@@ -99,13 +99,13 @@ def basics_of(play: Play) -> Basics:
     )
 
 
-def futures(play: Play) -> Iterator[Future]:
+def futures(play: ParsedQuestion) -> Iterator[Future]:
     """As many as asked for; equal questions have equal futures. Raises Rejected: the search does not end within a year."""
     for seed in range(play.question.futures):
         yield _play(play, seed)
 
 
-def _play(play: Play, seed: int) -> Future:
+def _play(play: ParsedQuestion, seed: int) -> Future:
     chance = Random(f"future {seed}")
     question, pool = play.question, policy_of(play.question.policy, play.question.cluster, POOL)
     measures, experiments, rungs = Measures(), Experiments(), _Rungs()
@@ -140,7 +140,7 @@ def _go_on(simulation: Simulation) -> None:
         agenda.step()
 
 
-def _submission(play: Play, seed: int, chance: Random) -> Submission:
+def _submission(play: ParsedQuestion, seed: int, chance: Random) -> Submission:
     question, config, steps = play.question, play.config, play.steps
     first, best = (1.0, 0.0) if config.searcher.smaller_is_better else (0.0, 1.0)
     said_ms = None if question.step_s is None else question.step_s * 1000
@@ -168,14 +168,14 @@ def _submission(play: Play, seed: int, chance: Random) -> Submission:
     )  # fmt: skip
 
 
-def _warmth(play: Play) -> Warmth:
+def _warmth(play: ParsedQuestion) -> PriorObservations:
     """What trials came to is held against what is played only where that goes as earlier ones did: a model has values of its own."""
     start = play.question.start
     known = start.known if play.seen else ()
-    return Warmth(start.points, tuple(Known(**each.model_dump()) for each in known))
+    return PriorObservations(start.points, tuple(PriorTrial(**each.model_dump()) for each in known))
 
 
-def _notes_of_start(play: Play) -> tuple[str, ...]:
+def _notes_of_start(play: ParsedQuestion) -> tuple[str, ...]:
     start = play.question.start
     if not start.known or play.seen:
         return start.notes
@@ -207,7 +207,7 @@ def _slots(config: ExperimentConfig) -> float:
     return part / WHOLE_SLOT if part else config.resources.slot_range[1]
 
 
-def _steps(question: Question, config: ExperimentConfig, seen: list[Seen]) -> int:
+def _steps(question: Question, config: ExperimentConfig, seen: list[EarlierRunData]) -> int:
     searcher = config.searcher
     if isinstance(searcher, Custom):
         message = "what a search of searcher 'custom' tries is known to its program alone"
@@ -225,7 +225,7 @@ def _steps(question: Question, config: ExperimentConfig, seen: list[Seen]) -> in
     return steps
 
 
-class _Rungs(Watch):
+class _Rungs(Observer):
     """How far each trial of the search came."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from pydantic import JsonValue
 
 from shared.messages.base import Record
-from shared.messages.plans import EarlierRun, KnownAtStart, OutlookRequest
+from shared.messages.plans import EarlierRun, OutlookRequest, PriorObservationsReply
 from simulator.files.schema import Cluster, Policy
 
 OWN_TENANT, OWN_WORKSPACE = 0, 0
@@ -25,7 +25,7 @@ class Question(Record):
     policy: Policy = Policy()
     crowd: tuple[OutlookRequest, ...] = ()
     earlier: tuple[EarlierRun, ...] = ()
-    start: KnownAtStart = KnownAtStart()
+    start: PriorObservationsReply = PriorObservationsReply()
     steps: int | None = None
     step_s: float | None = None
     futures: int = 20
@@ -60,7 +60,7 @@ class Refused(Record):
     problem: dict[str, JsonValue]
 
 
-class Line(Record):
+class AnswerLine(Record):
     """One line of a player's answer: exactly one of these."""
 
     basics: Basics | None = None

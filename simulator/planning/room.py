@@ -2,14 +2,14 @@
 
 from muster.config.sections import Resources
 from muster.errors import Rejected
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from simulator.experiments.submission import where_asked
 from simulator.files.schema import Cluster
 
 
 def check_room(resources: Resources, cluster: Cluster) -> None:
     """Raises Rejected, naming the key."""
-    where = where_asked(resources) or Where()
+    where = where_asked(resources) or PlacementConstraint()
     sizes = [
         group.slots
         for group in cluster.machines

@@ -7,7 +7,7 @@ from shared.errors import Rejected
 from shared.messages.plans import Outlook, OutlookRequest, ProvidedPool
 from shared.messages.pools import PoolRules
 from shared.messages.workers import WorkerView
-from simulator.files.schema import Cluster, Limits, Machines, Policy, Provider, Window
+from simulator.files.schema import Cluster, MachineGroup, Policy, Provider, QuotaLimits, Window
 from simulator.planning.question import tenant_name, workspace_name
 
 BOOT_S = 90.0
@@ -15,7 +15,7 @@ BOOT_S = 90.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PoolSnapshot:
     """`label` says of what it is; `price`: of a slot for an hour, None where nothing is known."""
 
     label: str
@@ -25,7 +25,7 @@ class Standing:
     price: float | None = None
 
 
-def standing_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool) -> Standing:
+def snapshot_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool) -> PoolSnapshot:
     """`is_whole`: as if nobody else were there. Raises Rejected for a pool without machines that could ever take work."""
     ready = [one for one in outlook.workers if one.state == "ready" and _slots(one)]
     provider = _provider(provided, outlook)
@@ -39,7 +39,7 @@ def standing_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool)
         provider=provider,
         exclusive=outlook.pool.exclusive,
         quotas={
-            _holder(one.tenant, one.workspace): Limits(
+            _holder(one.tenant, one.workspace): QuotaLimits(
                 guaranteed=one.guaranteed, maximum=one.maximum, weight=one.weight
             )
             for one in outlook.limits
@@ -49,11 +49,11 @@ def standing_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool)
     known = {one.worker for one in ready}
     crowd = () if is_whole else tuple(one for one in outlook.requests if known.issuperset(one.workers))
     label = _label(name, ready, provider)
-    return Standing(label, cluster, _policy(outlook.pool.rules), crowd, outlook.price_per_slot_hour)
+    return PoolSnapshot(label, cluster, _policy(outlook.pool.rules), crowd, outlook.price_per_slot_hour)
 
 
-def _machine(worker: WorkerView) -> Machines:
-    return Machines(
+def _machine(worker: WorkerView) -> MachineGroup:
+    return MachineGroup(
         name=worker.worker,
         is_numbered=False,
         slots=_slots(worker),

@@ -2,27 +2,27 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from shared.messages.plans import OutlookRequest, Plan, RungTrials, Spread
+from shared.messages.plans import ExperimentPlan, OutlookRequest, RungTrials, Spread
 from simulator.planning.question import Basics, Future
 
 LOW, HIGH = 0.1, 0.9
 
 
-def plan_of(
+def summarize(
     on: str,
     basics: Basics,
     futures: Sequence[Future],
     crowd: Sequence[OutlookRequest],
     price: float | None,
     is_cut: bool,
-) -> Plan:
+) -> ExperimentPlan:
     """From at least one future. `is_cut`: there was no time for as many as were asked for."""
     is_timed = basics.step_s is not None
     hours = _spread(futures, lambda one: one.slot_hours) if is_timed else None
     notes = list(basics.notes)
     if is_cut:
         notes.append(f"there was time for {len(futures)} of the futures that were asked for")
-    return Plan(
+    return ExperimentPlan(
         on=on,
         basis="earlier_trials" if basics.earlier_runs else "stated_model",
         earlier_runs=basics.earlier_runs,

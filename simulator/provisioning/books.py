@@ -6,7 +6,7 @@ from services.provisioner.core.instances.instance import Instance, IntentId
 from shared.ids import InstanceId, WorkerId
 
 
-class Books:
+class InstanceTable:
     """Instances by id, in the order in which they were wanted."""
 
     def __init__(self) -> None:

@@ -11,10 +11,10 @@ from typing import Protocol
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
-from simulator.agenda import Agenda
+from simulator.agenda import EventQueue
 from simulator.machines.local import Kind
 
 _RUNNING = Sighting(Presence.RUNNING)
@@ -23,7 +23,7 @@ NOTICE_MS = 120_000
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class CloudBehavior:
     """How a cloud treats its customers, whatever they rent.
 
     Attributes:
@@ -52,7 +52,7 @@ class Manners:
         return round(chance.expovariate(1 / self.taken_every_ms))
 
 
-class Provider(Protocol):
+class CloudProvider(Protocol):
     """What the provisioner's drivers are to it."""
 
     taken: int
@@ -80,8 +80,8 @@ class Cloud:
 
     def __init__(
         self,
-        agenda: Agenda,
-        manners: Manners,
+        agenda: EventQueue,
+        manners: CloudBehavior,
         chance: Random,
         switch_on: Callable[[Kind], object],
         switch_off: Callable[[WorkerId], None],
@@ -112,7 +112,7 @@ class Cloud:
             placed[one.worker] = None
         if count == len(missing):
             return Launched(placed)
-        return Launched(placed, Refusal("no_capacity", "the cloud has no such machine"))
+        return Launched(placed, LaunchRefusal("no_capacity", "the cloud has no such machine"))
 
     def _order(self, one: Instance, offer: Offer) -> None:
         self._standing[one.worker] = False

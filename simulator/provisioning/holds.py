@@ -4,8 +4,8 @@ from datetime import datetime
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.refusals import (
-    Hold,
-    Refusal,
+    LaunchBackoff,
+    LaunchRefusal,
     Scope,
     is_cleared,
     on_refused,
@@ -17,13 +17,13 @@ class Holds:
     """One of each scope."""
 
     def __init__(self) -> None:
-        self._by_scope: dict[Scope, Hold] = {}
+        self._by_scope: dict[Scope, LaunchBackoff] = {}
 
     @property
-    def all(self) -> list[Hold]:
+    def all(self) -> list[LaunchBackoff]:
         return list(self._by_scope.values())
 
-    def take(self, offer: Offer, refusal: Refusal, now: datetime) -> None:
+    def take(self, offer: Offer, refusal: LaunchRefusal, now: datetime) -> None:
         """Takes in a refusal."""
         scope = scope_of(offer, refusal.cause)
         self._by_scope[scope] = on_refused(self._by_scope.get(scope), offer, refusal, now)

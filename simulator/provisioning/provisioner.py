@@ -7,17 +7,24 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from services.provisioner.core.instances.instance import Instance, IntentId, State, Trigger, ended, moved
+from services.provisioner.core.instances.instance import (
+    Instance,
+    InstanceState,
+    InstanceTrigger,
+    IntentId,
+    ended,
+    moved,
+)
 from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
-from services.provisioner.core.instances.outcomes import on_kicked, on_launched, on_not_done
+from services.provisioner.core.instances.outcomes import on_failed_attempt, on_kicked, on_launched
 from services.provisioner.core.planning.absences import Absences
-from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.lack import Shortage
 from services.provisioner.core.planning.loads import Loads
-from services.provisioner.core.planning.moving import Waste
-from services.provisioner.core.planning.plan import Plan, World, is_at_rest, plan_pool
+from services.provisioner.core.planning.moving import ExcessCost
+from services.provisioner.core.planning.plan import PoolPlan, PoolWorld, is_idle, plan_pool
 from services.provisioner.core.planning.sizing import Launch
-from services.provisioner.core.planning.standing import Demand, Standing
-from services.provisioner.core.planning.sweeping import Bill, Leftovers, plan_sweep
+from services.provisioner.core.planning.standing import Demand, PoolStatus
+from services.provisioner.core.planning.sweeping import Bill, ProviderLeftovers, plan_sweep
 from services.provisioner.core.renting.spec import PoolSpec
 from services.scheduler.core.planning.decisions import Demand as Told
 from services.scheduler.core.state.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
@@ -27,10 +34,10 @@ from shared.ids import InstanceId, WorkerId, derived_id
 from simulator.agenda import Act
 from simulator.control.node import Drained, Removed
 from simulator.demand.owner import ROOT
-from simulator.provisioning.books import Books
-from simulator.provisioning.cloud import Provider
+from simulator.provisioning.books import InstanceTable
+from simulator.provisioning.cloud import CloudProvider
 from simulator.provisioning.holds import Holds
-from simulator.provisioning.ties import Ties
+from simulator.provisioning.ties import ProvisionerLinks
 
 PLACE = "provisioner"
 EVERY_MS, AT_REST_MS = 1000, 10_000
@@ -47,7 +54,7 @@ POINTS = (
 class Provisioner:
     """One process and its tables. It dies between an intent, its effect and the record of it, and is started again."""
 
-    def __init__(self, ties: Ties, spec: PoolSpec, cloud: Provider) -> None:
+    def __init__(self, ties: ProvisionerLinks, spec: PoolSpec, cloud: CloudProvider) -> None:
         self.spec = spec
         self.cloud = cloud
         self.most = 0
@@ -56,10 +63,10 @@ class Provisioner:
         self.dies_at: tuple[str, int] | None = None
         """A point of fault at which it is to die next, and for how many milliseconds."""
         self._ties = ties
-        self._books = Books()
+        self._books = InstanceTable()
         self._demand = Demand()
         self._demand_version = 0
-        self._loads, self._waste, self._lack = Loads(), Waste(), Lack()
+        self._loads, self._waste, self._lack = Loads(), ExcessCost(), Shortage()
         self._absences, self._strangers = Absences(), Absences()
         self._holds = Holds()
         self._sampled_ms = -AT_REST_MS
@@ -97,7 +104,7 @@ class Provisioner:
         self.dies_at = None
         self._life += 1
         self.is_up = False
-        self._loads, self._waste, self._lack = Loads(), Waste(), Lack()
+        self._loads, self._waste, self._lack = Loads(), ExcessCost(), Shortage()
         self._absences, self._strangers = Absences(), Absences()
         self._sampled_ms = self._ties.agenda.now_ms - AT_REST_MS
         self._ties.agenda.after(down_ms, self._start)
@@ -127,11 +134,13 @@ class Provisioner:
         now = self._ties.agenda.now
         match fact:
             case WorkerUp(worker):
-                after = moved(before, Trigger.JOINED, now)
+                after = moved(before, InstanceTrigger.JOINED, now)
                 is_open = worker.liveness is Liveness.READY and worker.drain is Drain.OPEN
-                return replace(after, is_open=is_open and after.state is State.READY, silent_since=None)
+                return replace(
+                    after, is_open=is_open and after.state is InstanceState.READY, silent_since=None
+                )
             case WorkerEmptied():
-                return replace(moved(before, Trigger.EMPTIED, now), is_open=False)
+                return replace(moved(before, InstanceTrigger.EMPTIED, now), is_open=False)
             case WorkerDown():
                 return replace(before, is_open=False, silent_since=before.silent_since or now)
 
@@ -159,7 +168,7 @@ class Provisioner:
         self._absences.sample((one.worker for one in live), there, now)
         # 2. Decide.
         spec = self.cloud.prices(self.spec, agenda.now_ms)
-        standing = Standing(
+        standing = PoolStatus(
             self._demand,
             live,
             self._loads.idle_since,
@@ -169,7 +178,7 @@ class Provisioner:
             lack=self._lack,
         )
         lateness = {spec.driver: self.cloud.lateness}
-        world = World(spec, standing, sightings, self._absences.missed, lateness)
+        world = PoolWorld(spec, standing, sightings, self._absences.missed, lateness)
         plan = plan_pool(world, now)
         if plan.sizing.rates is not None:
             self._waste.sample(plan.sizing.rates, now)
@@ -187,7 +196,7 @@ class Provisioner:
         self.most = max(self.most, len(self.live))
         with suppress(Transient):
             self._ties.watch.on_machines(self.spec, self.live, self.cloud.observe())
-        return self._sample_every_ms if is_at_rest(world, plan, now) else EVERY_MS
+        return self._sample_every_ms if is_idle(world, plan, now) else EVERY_MS
 
     def _sample(self, now: datetime) -> bool:
         """Who is idle is asked for less often than what stands; False: not now."""
@@ -206,22 +215,22 @@ class Provisioner:
             self._save(one)
         return made
 
-    def _record(self, plan: Plan) -> None:
+    def _record(self, plan: PoolPlan) -> None:
         now, tell = self._ties.agenda.now, self._ties.tell
         for _, after in plan.moves:
             self._save(after)
         for one, refusal in plan.refusals:
             self._holds.take(offer_of(one), refusal, now)
         for one in (*plan.sizing.drains, *plan.sizing.moved):
-            self._save(moved(one, Trigger.DRAIN, now))
+            self._save(moved(one, InstanceTrigger.DRAIN, now))
             tell(Drained(one.worker, reclaim=one in plan.sizing.moved))
         for one in plan.sizing.undone:
-            self._save(moved(one, Trigger.UNDO, now))
+            self._save(moved(one, InstanceTrigger.UNDO, now))
             tell(Drained(one.worker, reclaim=False, undo=True))
         for one in plan.sizing.withdrawn:
-            self._save(moved(one, Trigger.RELEASE, now))
+            self._save(moved(one, InstanceTrigger.RELEASE, now))
 
-    def _act(self, plan: Plan, new: list[Intent]) -> None:
+    def _act(self, plan: PoolPlan, new: list[Intent]) -> None:
         acts: list[Act] = [
             partial(self._launch, intent) for intent in (*map(self._again, plan.launches), *new)
         ]
@@ -242,7 +251,7 @@ class Provisioner:
         try:
             self.cloud.terminate(one.worker, one.external_id)
         except Transient as error:
-            self._save(on_not_done(self.instances[one.id], self._ties.agenda.now, str(error)))
+            self._save(on_failed_attempt(self.instances[one.id], self._ties.agenda.now, str(error)))
             return
         if self._reaches("provisioner_after_effect"):
             self._save(ended(self.instances[one.id], self._ties.agenda.now))
@@ -262,7 +271,9 @@ class Provisioner:
         }
         now = self._ties.agenda.now
         self._strangers.sample(left.keys() - bills.keys(), (), now)
-        swept = plan_sweep(Leftovers(left, bills, self._strangers.missed, self.cloud.lateness, True), now)
+        swept = plan_sweep(
+            ProviderLeftovers(left, bills, self._strangers.missed, self.cloud.lateness, True), now
+        )
         for worker, bill in swept.bills.items():
             self._save(replace(known[worker], launched_at=bill.launched_at, ended_at=bill.ended_at))
         for worker, machine in swept.ends:
@@ -276,7 +287,9 @@ class Provisioner:
     def _launch(self, intent: Intent) -> None:
         """Whoever dies before the outcome is on record finds the machines that came, or makes the call again."""
         now = self._ties.agenda.now
-        wanted = tuple(one for one in intent.instances if self.instances[one.id].state is State.WANTED)
+        wanted = tuple(
+            one for one in intent.instances if self.instances[one.id].state is InstanceState.WANTED
+        )
         launched = self.cloud.launch(replace(intent, instances=wanted))
         if not self._reaches("provisioner_after_effect"):
             return

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.planning.loads import WorkerLoad
 from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
-from simulator.agenda import Agenda
-from simulator.control.node import Told as Message
-from simulator.provisioning.cloud import Manners
-from simulator.watching.watch import Watch
+from simulator.agenda import EventQueue
+from simulator.control.node import SchedulerMessage as Message
+from simulator.provisioning.cloud import CloudBehavior
+from simulator.watching.watch import Observer
 
 
 @dataclass(slots=True)
-class Ties:
+class ProvisionerLinks:
     """Where the provisioner is joined to the world.
 
     Attributes:
@@ -22,11 +22,11 @@ class Ties:
         loads: What the scheduler says runs on each worker; None: it does not answer.
     """
 
-    agenda: Agenda
+    agenda: EventQueue
     tell: Callable[[Message], None]
-    watch: Watch
+    watch: Observer
     is_up: Callable[[], bool]
-    loads: Callable[[], Mapping[WorkerId, Load] | None]
+    loads: Callable[[], Mapping[WorkerId, WorkerLoad] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +34,4 @@ class Rented:
     """A pool whose machines come and go, and where from."""
 
     spec: PoolSpec
-    manners: Manners
+    manners: CloudBehavior

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from services.scheduler.core.state.records.run import Run
-from services.searcher.core.reducers.changes import VerdictWord
+from services.searcher.core.reducers.changes import VerdictKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +34,5 @@ class Verdict:
 
     run: Run
     validation: int
-    word: VerdictWord
+    word: VerdictKind
     decide_at: float | None

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from services.scheduler.core.state.facts import Closed, Ended, Fact, Granted
 from services.scheduler.core.state.records.run import Run
-from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.budget.ledger import SlotUsage
 from services.searcher.core.budget.limits import millis
 from services.searcher.core.experiment import entities
 from services.searcher.core.experiment.results import Result
@@ -20,7 +20,7 @@ from simulator.searching.messages import Saved, Stored
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class SearcherEvent:
     """About one trial. `name` is the message's own; `act` applies it to the experiment, given the trial's number."""
 
     name: str
@@ -28,27 +28,27 @@ class News:
     act: Callable[[Changes, int], None]
 
 
-def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> News | None:
+def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> SearcherEvent | None:
     """From the scheduler; None: it concerns no trial. `price`: of a slot for an hour."""
     name = f"fact {number}"
     match fact:
         case Granted(run, _):
             held = _holding(run, price)
-            return News(
+            return SearcherEvent(
                 name, run.trial, lambda changes, trial: on_granted(changes, RunSlots(trial, run.number, held))
             )
         case Ended(run, _, ending, exited):
             counts = (exited.validations, exited.checkpoints) if exited else (None, None)
-            ended, is_requeued = entities.Ended(run.number, *counts), ending.closes is None
+            ended, is_requeued = entities.RunEndReport(run.number, *counts), ending.closes is None
             held = _holding(run, price)
-            return News(
+            return SearcherEvent(
                 name,
                 run.trial,
                 lambda changes, trial: on_run_ended(changes, RunEnd(trial, ended, is_requeued, held)),
             )
         case Closed(closing, outcome, reason):
-            closed, request = entities.Closed(outcome, closing.runs, reason, now), closing.wish.request
-            return News(
+            closed, request = entities.ClosedRequest(outcome, closing.runs, reason, now), closing.wish.request
+            return SearcherEvent(
                 name,
                 closing.id,
                 lambda changes, trial: on_closed(changes, RequestEnd(trial, request, closed)),
@@ -56,24 +56,24 @@ def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> 
     return None
 
 
-def _holding(run: Run, price: float) -> Holding:
+def _holding(run: Run, price: float) -> SlotUsage:
     until_ms = None if run.ended_at is None else millis(run.ended_at)
-    return Holding(float(run.slots), millis(run.granted_at), until_ms, price)
+    return SlotUsage(float(run.slots), millis(run.granted_at), until_ms, price)
 
 
-def news_of_report(report: Stored | Saved) -> News:
+def news_of_report(report: Stored | Saved) -> SearcherEvent:
     """From the registry; an announced checkpoint counts whether it was saved or given up."""
     match report:
         case Saved(run, count, step, is_good):
             name = f"checkpoint {run.id}:{count}"
             checkpoint = CheckpointId(derived_id(run.id, "checkpoint", count))
-            found = entities.Checkpoint(checkpoint, run.number, step, is_good)
-            return News(
+            found = entities.TrialCheckpoint(checkpoint, run.number, step, is_good)
+            return SearcherEvent(
                 name, run.trial, lambda changes, trial: on_checkpoint(changes, CheckpointNews(trial, found))
             )
         case Stored(run, count, step, values, is_stale):
             name = f"validation {run.id}:{count}"
-            return News(
+            return SearcherEvent(
                 name,
                 run.trial,
                 lambda changes, trial: on_validation(

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.records.trial import Wish
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.trial import TrialRequest
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import fold
@@ -43,13 +43,13 @@ class Row:
 
 
 @dataclass(slots=True)
-class Rows:
+class SearcherTables:
     """All tables; `whose` finds a trial's experiment, `outbox` holds wishes that are committed and not yet published."""
 
     experiments: dict[ExperimentId, Row] = field(default_factory=dict)
     whose: dict[TrialId, tuple[ExperimentId, int]] = field(default_factory=dict)
     inbox: set[str] = field(default_factory=set)
-    outbox: list[tuple[Wish, Part]] = field(default_factory=list)
+    outbox: list[tuple[TrialRequest, ExperimentPolicy]] = field(default_factory=list)
 
     def is_first(self, message: str) -> bool:
         """Whether a message was never handled before."""
@@ -63,6 +63,6 @@ class Rows:
         for row in self.experiments.values():
             row.search = None
 
-    def take_outbox(self) -> Iterable[tuple[Wish, Part]]:
+    def take_outbox(self) -> Iterable[tuple[TrialRequest, ExperimentPolicy]]:
         taken, self.outbox = self.outbox, []
         return taken

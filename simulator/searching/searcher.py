@@ -9,28 +9,28 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from services.scheduler.core.state.facts import Closed, Fact
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
-from services.scheduler.core.state.records.trial import Wish
+from services.scheduler.core.state.records.trial import TrialRequest
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.ending import end_rest
 from services.searcher.core.reducers.limits import keep_budget
 from services.searcher.core.reducers.runs import on_overdue
-from services.searcher.core.reducers.starting import go_on
+from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.agenda import Act
-from simulator.control.node import Told, Wished
+from simulator.control.node import SchedulerMessage, TrialWanted
 from simulator.demand.owner import tenant_id
 from simulator.experiments.submission import Submission
 from simulator.searching.messages import Saved, Stored, Verdict
-from simulator.searching.news import News, news_of_fact, news_of_report
-from simulator.searching.rows import Row, Rows
-from simulator.trials import Item
-from simulator.watching.watch import Watch
-from simulator.wire import Stream, Wire
+from simulator.searching.news import SearcherEvent, news_of_fact, news_of_report
+from simulator.searching.rows import Row, SearcherTables
+from simulator.trials import WorkloadTrial
+from simulator.watching.watch import Observer
+from simulator.wire import SimulatedBus, SimulatedStream
 
 PLACE = "searcher"
 RETRY_MS = 1000
@@ -41,7 +41,7 @@ Apply = Callable[[Changes], None]
 
 
 @dataclass(slots=True)
-class Ties:
+class SearcherLinks:
     """Where the searcher is joined to the world.
 
     Attributes:
@@ -49,9 +49,9 @@ class Ties:
         tell: Sends a verdict to a worker; it may be lost.
     """
 
-    wire: Wire
-    wishes: Stream[Told]
-    watch: Watch
+    wire: SimulatedBus
+    wishes: SimulatedStream[SchedulerMessage]
+    watch: Observer
     is_up: Callable[[], bool]
     tell: Callable[[WorkerId, Verdict], None]
 
@@ -74,7 +74,7 @@ class Searcher:
 
     def __init__(
         self,
-        ties: Ties,
+        ties: SearcherLinks,
         submissions: Sequence[Submission],
         pool: PoolName,
         commit_ms: int,
@@ -82,15 +82,15 @@ class Searcher:
     ) -> None:
         self.ties = ties
         self._price = price_per_slot_hour
-        self.rows = Rows()
-        self.items: dict[TrialId, Item] = {}
+        self.rows = SearcherTables()
+        self.items: dict[TrialId, WorkloadTrial] = {}
         self.left = len(submissions)
         """Experiments that have not ended."""
         self.is_up = True
         self.dies_at: tuple[str, int] | None = None
         """A point of fault at which it is to die next, and for how many milliseconds."""
         self._agenda = ties.wire.agenda
-        self._gateway: Stream[_Task] = Stream(ties.wire, "gateway")
+        self._gateway: SimulatedStream[_Task] = SimulatedStream(ties.wire, "gateway")
         self._pool = pool
         self._commit_ms = commit_ms
         self._commands = 0
@@ -154,7 +154,9 @@ class Searcher:
         begin = lambda changes: on_submission(changes, Submitted(submission.warmth, submitted, self._price))  # noqa: E731
         self._gateway.publish(_Task(f"submission {number}", name, begin))
 
-    def _hear(self, news: News, acknowledge: Act, cause: Fact | Stored | Saved | None = None) -> None:
+    def _hear(
+        self, news: SearcherEvent, acknowledge: Act, cause: Fact | Stored | Saved | None = None
+    ) -> None:
         whose = self.rows.whose.get(news.trial)
         if whose is None:
             acknowledge()
@@ -167,7 +169,7 @@ class Searcher:
         """The slow loop: announced reports that have not come by now never will."""
         whose = self.rows.whose.get(trial)
         if whose is not None and not self.rows.experiments[whose[0]].trials[whose[1]].is_final:
-            overdue = News(f"overdue {trial} {self._agenda.now_ms}", trial, on_overdue)
+            overdue = SearcherEvent(f"overdue {trial} {self._agenda.now_ms}", trial, on_overdue)
             self._hear(overdue, lambda: None)
             self._agenda.after(SETTLE_EVERY_MS, lambda: self._settle(trial))
 
@@ -227,7 +229,7 @@ class Searcher:
         changes = Changes(row.submission.config, row.experiment, known, row.loaded(), self._agenda.now)
         task.act(changes)
         if changes.missing:
-            go_on(changes, [row.trials[number] for number in changes.missing])
+            resume_loaded(changes, [row.trials[number] for number in changes.missing])
         if changes.needs_rest:
             end_rest(changes, row.live())
         decision = changes.decide()
@@ -258,9 +260,9 @@ class Searcher:
             self.ties.watch.on_wished(trial.id, trial.wanted)
             self.rows.outbox.append((self._wish(row, trial), _part(row.submission)))
 
-    def _wish(self, row: Row, trial: Trial) -> Wish:
+    def _wish(self, row: Row, trial: Trial) -> TrialRequest:
         config = row.submission.config
-        return Wish(
+        return TrialRequest(
             trial=trial.id,
             tenant=row.tenant,
             experiment=row.experiment.id,
@@ -279,7 +281,7 @@ class Searcher:
 
     def _publish(self) -> None:
         for wish, part in self.rows.take_outbox():
-            self.ties.wishes.publish(Wished(wish, part))
+            self.ties.wishes.publish(TrialWanted(wish, part))
 
     def _reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:
@@ -296,6 +298,6 @@ class Searcher:
             act()
 
 
-def _part(submission: Submission) -> Part:
+def _part(submission: Submission) -> ExperimentPolicy:
     resources = submission.config.resources
-    return Part(resources.priority or DEFAULT_PRIORITY, resources.weight, resources.max_slots)
+    return ExperimentPolicy(resources.priority or DEFAULT_PRIORITY, resources.weight, resources.max_slots)

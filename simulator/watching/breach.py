@@ -1,16 +1,16 @@
 """What an invariant is: one who looks on, and speaks up."""
 
-from simulator.watching.watch import Watch
+from simulator.watching.watch import Observer
 
 
-class Breach(AssertionError):
+class InvariantViolation(AssertionError):
     """An invariant was broken."""
 
 
-class Invariant(Watch):
+class Invariant(Observer):
     """`words` say what must hold."""
 
     words = ""
 
-    def broken(self, how: str) -> Breach:
-        return Breach(f"{self.words}: {how}")
+    def broken(self, how: str) -> InvariantViolation:
+        return InvariantViolation(f"{self.words}: {how}")

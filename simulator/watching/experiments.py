@@ -8,8 +8,8 @@ from services.searcher.core.experiment.entities import Experiment
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import ExperimentId, TenantId, TrialId
 from simulator.experiments.submission import Submission
-from simulator.trials import Item
-from simulator.watching.watch import Watch
+from simulator.trials import WorkloadTrial
+from simulator.watching.watch import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class _Seen:
     steps: dict[int, int] = field(default_factory=dict)
 
 
-class Experiments(Watch):
+class Experiments(Observer):
     """Looks on, and gives the results at the end."""
 
     def __init__(self) -> None:
         self._seen: dict[ExperimentId, _Seen] = {}
         self._begins_at: dict[TrialId, int] = {}
 
-    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: WorkloadTrial) -> None:
         self._begins_at[trial] = int(item.begins_at)
 
     def on_decided(self, submission: Submission, decision: Decision) -> None:

@@ -3,27 +3,27 @@ the first breach ends the simulation."""
 
 from collections.abc import Iterable, Mapping
 
-from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed, Ended, Granted
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.slots import SlotCount
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import WHOLE_SLOT, Thousandths, Wanted
+from shared.messages.specs import WHOLE_SLOT, DesiredState, Thousandths
 from simulator.watching.breach import Invariant
 from simulator.watching.handover import AfterUploads, NoStaleWrite
 from simulator.watching.machines import EndedEmpty, WithinMaximum
 from simulator.watching.placement import WhereWanted
 from simulator.watching.priority import PriorityNeverInverted
 from simulator.watching.searches import (
-    EndsByTheRule,
+    HalvingRule,
     JournalRepeats,
     KeptConcurrency,
     NoStaleVerdict,
     OneVerdictEach,
 )
-from simulator.watching.turns import WholeTurns
+from simulator.watching.turns import WholeTimeSlices
 
 SHARED = "no slot is granted beyond its whole, or shared by two tenants"
 
@@ -200,11 +200,11 @@ class NoHealthyRunKilled(Invariant):
             elif isinstance(fact, Ended):
                 self._judge_end(fact)
 
-    def on_wished(self, trial: TrialId, wanted: Wanted) -> None:
-        if wanted is not Wanted.RUN:
+    def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
+        if wanted is not DesiredState.RUN:
             self._ended.add(trial)
 
-    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         self._excused |= {signal.run for signal in planned.signals}
         self._excused |= {resize.run for resize in planned.resizes}
 
@@ -234,13 +234,13 @@ def all_invariants() -> list[Invariant]:
         WhereWanted(),
         KeptQuotas(),
         PriorityNeverInverted(),
-        WholeTurns(),
+        WholeTimeSlices(),
         NothingLost(),
         NoHealthyRunKilled(),
         OneVerdictEach(),
         NoStaleVerdict(),
         KeptConcurrency(),
-        EndsByTheRule(),
+        HalvingRule(),
         JournalRepeats(),
         WithinMaximum(),
         EndedEmpty(),

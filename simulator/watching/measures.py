@@ -8,9 +8,9 @@ from services.scheduler.core.state.facts import Closed, Ended, Granted
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import ExperimentId, RunId, TenantId, TrialId
-from simulator.agenda import Agenda
-from simulator.trials import Item, Work
-from simulator.watching.watch import Watch
+from simulator.agenda import EventQueue
+from simulator.trials import Work, WorkloadTrial
+from simulator.watching.watch import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class TrialFigures:
     """A trial's way. `waited_s`: until its first grant; `alone_s`: what it takes, as far as it got, when it never waits and nothing
     fails."""
 
@@ -38,7 +38,7 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class TenantFigures:
     """What one tenant's trials got. `speed`: the mean of `alone_s` / `took_s` over its trials."""
 
     trials: int
@@ -50,7 +50,7 @@ class Account:
 
 @dataclass(slots=True)
 class _Way:
-    item: Item
+    item: WorkloadTrial
     granted_ms: int | None = None
     closed_ms: int | None = None
     outcome: str = ""
@@ -59,10 +59,10 @@ class _Way:
 
 
 @dataclass(slots=True)
-class Measures(Watch):
+class Measures(Observer):
     """Looks on, and gives the figures at the end."""
 
-    agenda: Agenda = field(default_factory=Agenda)
+    agenda: EventQueue = field(default_factory=EventQueue)
     placements: int = 0
     preempted: int = 0
     resized: int = 0
@@ -75,7 +75,7 @@ class Measures(Watch):
     _used: dict[TenantId, float] = field(default_factory=dict)
     _tenants: dict[TenantId, str] = field(default_factory=dict)
 
-    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: WorkloadTrial) -> None:
         self.ways[trial] = _Way(item)
         self._tenants[tenant] = item.tenant
 
@@ -104,12 +104,12 @@ class Measures(Watch):
                 case _:
                     pass
 
-    def served(self) -> list[Served]:
+    def served(self) -> list[TrialFigures]:
         """All trials that have ended, in order of arrival."""
         ended = [way for way in self.ways.values() if way.closed_ms is not None]
         return [_served(way) for way in sorted(ended, key=lambda way: way.item.arrives_ms)]
 
-    def accounts(self, served: Sequence[Served]) -> dict[str, Account]:
+    def accounts(self, served: Sequence[TrialFigures]) -> dict[str, TenantFigures]:
         """By tenant, by name."""
         names = sorted({one.tenant for one in served})
         hours = dict.fromkeys(names, 0.0)
@@ -155,12 +155,12 @@ def alone_ms(work: Work, slots: int, share: float = 1.0) -> float:
     return took_ms
 
 
-def _served(way: _Way) -> Served:
+def _served(way: _Way) -> TrialFigures:
     item = way.item
     closed_ms = way.closed_ms if way.closed_ms is not None else item.arrives_ms
     share = 1.0 if way.outcome == "completed" else way.step / item.steps
     first_ms = way.granted_ms if way.granted_ms is not None else closed_ms
-    return Served(
+    return TrialFigures(
         name=item.name,
         tenant=item.tenant,
         outcome=way.outcome,
@@ -171,8 +171,8 @@ def _served(way: _Way) -> Served:
     )
 
 
-def _account(served: Sequence[Served], slot_hours: float) -> Account:
-    return Account(
+def _account(served: Sequence[TrialFigures], slot_hours: float) -> TenantFigures:
+    return TenantFigures(
         trials=len(served),
         waiting=figures(one.waited_s for one in served),
         completion=figures(one.took_s for one in served),

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from services.scheduler.core.planning.decisions import Grant
-from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster, is_leaving
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
 from services.scheduler.core.state.records.run import Run
-from services.scheduler.core.state.records.trial import Trial, Wish
+from services.scheduler.core.state.records.trial import Trial, TrialRequest
 from simulator.watching.breach import Invariant
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -26,7 +26,7 @@ class PriorityNeverInverted(Invariant):
 
     words = "priority never inverted"
 
-    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:
             if signal.for_trial is None or signal.because == "defragment":
                 continue
@@ -121,7 +121,7 @@ def _booked(cluster: Cluster, granted: Trial, grants: Sequence[Grant]) -> list[P
     return [holder for holder in booked - held if _is_under(granted.wish, holder)]
 
 
-def _is_under(wish: Wish, holder: Path) -> bool:
+def _is_under(wish: TrialRequest, holder: Path) -> bool:
     return (wish.tenant, wish.workspace)[: len(holder)] == holder
 
 

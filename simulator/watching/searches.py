@@ -127,7 +127,7 @@ class _Course:
     is_at_top: bool = False
 
 
-class EndsByTheRule(Invariant):
+class HalvingRule(Invariant):
     """By stopping, a trial goes on past a rung while it is among the best 1/divisor of those seen there so far, itself included; one that fails has
     the worst place. What the search decides, and how its trials end, is what this rule says."""
 

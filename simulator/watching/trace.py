@@ -7,15 +7,15 @@ from services.scheduler.core.state.facts import Closed, Ended, Granted, Resized
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import TrialId, WorkerId
-from simulator.agenda import Agenda
-from simulator.watching.watch import Watch
+from simulator.agenda import EventQueue
+from simulator.watching.watch import Observer
 
 
-class Trace(Watch):
+class Trace(Observer):
     """Folds every saved fact and every start and stop of ranks, each with its time, into one digest."""
 
     def __init__(self) -> None:
-        self.agenda = Agenda()
+        self.agenda = EventQueue()
         self._hash = hashlib.blake2b(digest_size=16)
 
     @property

@@ -1,17 +1,17 @@
 """Where equals take turns: the invariant of the quantum."""
 
-from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
 from simulator.watching.breach import Invariant
 
 
-class WholeTurns(Invariant):
+class WholeTimeSlices(Invariant):
     """A run yields to another experiment, not before it has had its slots for a quantum and for `min_run`, nor before it has saved a
     checkpoint, and never when its trial has ignored the signal before."""
 
     words = "no turn cut short"
 
-    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:
             run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
             if signal.because != "turn" or signal.for_trial is None:

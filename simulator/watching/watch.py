@@ -4,25 +4,25 @@ from collections.abc import Collection, Sequence
 
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.renting.spec import PoolSpec
-from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.unsaved import Unsaved
 from services.searcher.core.reducers.changes import Decision
 from shared.ids import TenantId, TrialId, WorkerId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from simulator.experiments.submission import Submission
-from simulator.trials import Item
+from simulator.trials import WorkloadTrial
 
 
-class Watch:
+class Observer:
     """What can be seen; each is called right after it happened."""
 
-    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: WorkloadTrial) -> None:
         """A trial is wanted for the first time."""
 
-    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         """A leader has planned and made the plan part of its world, which nobody else knows yet."""
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
@@ -40,7 +40,7 @@ class Watch:
     def on_closed(self, closed: Closed) -> None:
         """The searcher has learned of a request's end."""
 
-    def on_wished(self, trial: TrialId, wanted: Wanted) -> None:
+    def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
         """The searcher wants something else of a trial."""
 
     def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
@@ -74,17 +74,17 @@ class Watch:
         """The registry has stored a validation."""
 
 
-class Watches(Watch):
+class Observers(Observer):
     """Several who look on, in their order."""
 
-    def __init__(self, watches: Sequence[Watch]) -> None:
+    def __init__(self, watches: Sequence[Observer]) -> None:
         self._all = tuple(watches)
 
-    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: WorkloadTrial) -> None:
         for watch in self._all:
             watch.on_arrived(trial, tenant, item)
 
-    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for watch in self._all:
             watch.on_turn(cluster, planned)
 
@@ -108,7 +108,7 @@ class Watches(Watch):
         for watch in self._all:
             watch.on_closed(closed)
 
-    def on_wished(self, trial: TrialId, wanted: Wanted) -> None:
+    def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
         for watch in self._all:
             watch.on_wished(trial, wanted)
 

@@ -10,21 +10,21 @@ from uuid import UUID
 
 from services.scheduler.core.reducers import ends, wishes
 from services.scheduler.core.reducers.reporting import on_reported
-from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.reducers.workers import on_heartbeat
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed, Granted
-from services.scheduler.core.state.indexes.elastic.goodput import Batch, split_batch
-from services.scheduler.core.state.indexes.elastic.history import History
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.observed import Heard
+from services.scheduler.core.state.indexes.elastic.goodput import BatchSplit, split_batch
+from services.scheduler.core.state.indexes.elastic.history import ReportHistory
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.observed import ObservedState
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.run import Exit, Run
-from services.scheduler.core.state.records.trial import Needs, Wish
-from services.scheduler.core.turn import Event, take_turn
+from services.scheduler.core.state.records.run import Run, RunExit
+from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
+from services.scheduler.core.turn import Event, run_cycle
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import Signal, Wanted
-from simulator.agenda import Agenda
-from simulator.trials import Pace, Spread
+from shared.messages.specs import DesiredState, Signal
+from simulator.agenda import EventQueue
+from simulator.trials import Spread, TrainingPace
 from simulator.workloads.published import RESTART_MS, Job
 from simulator.workloads.training import limits_of, measured, pace
 
@@ -34,7 +34,7 @@ TENANT = TenantId(UUID(int=1))
 
 
 @dataclass(slots=True)
-class Outcome:
+class ReplayOutcome:
     """How a job fared. `service_ms`: slot-milliseconds held; `starts`: how often it began, its first start included."""
 
     job: Job
@@ -56,10 +56,10 @@ class _Attempt:
 
     run: Run
     spread: Spread
-    batch: Batch
+    batch: BatchSplit
     held_since_ms: int
     since_ms: int
-    pace: Pace | None = None
+    pace: TrainingPace | None = None
     plan: int = 0
 
 
@@ -68,8 +68,8 @@ class _Trial:
     """`history`: what an elastic one has measured."""
 
     id: TrialId
-    outcome: Outcome
-    history: History | None = None
+    outcome: ReplayOutcome
+    history: ReportHistory | None = None
     progress: float = 0.0
     attempt: _Attempt | None = None
 
@@ -91,28 +91,28 @@ class Setting:
     policy: PoolPolicy
     machines: int
     slots_per_machine: int
-    needs: Callable[[Job], Needs]
+    needs: Callable[[Job], SlotNeeds]
     priority: Callable[[Job], int] = field(default=lambda job: 42)
     restart_ms: int = RESTART_MS
 
 
-class Replay:
+class WorkloadReplay:
     """One workload under one setting; `run` returns how each job fared, in order of arrival."""
 
     def __init__(self, setting: Setting, jobs: Sequence[Job]) -> None:
         self._setting = setting
-        self._agenda = Agenda()
+        self._agenda = EventQueue()
         self._cluster = Cluster()
         self._tokens = count(1)
         self._events: list[Event] = []
         self._is_due = False
         self._trials = {
-            TrialId(UUID(int=number + 1)): _Trial(TrialId(UUID(int=number + 1)), Outcome(job))
+            TrialId(UUID(int=number + 1)): _Trial(TrialId(UUID(int=number + 1)), ReplayOutcome(job))
             for number, job in enumerate(jobs)
         }
         self._open = len(self._trials)
 
-    def run(self) -> list[Outcome]:
+    def run(self) -> list[ReplayOutcome]:
         self._build()
         for trial in self._trials.values():
             self._agenda.at(trial.job.arrives_ms, lambda trial=trial: self._arrive(trial))  # type: ignore[misc]
@@ -125,21 +125,21 @@ class Replay:
         self._cluster.put_pool(self._setting.policy)
         slots = tuple(range(self._setting.slots_per_machine))
         for number in range(self._setting.machines):
-            said = Heard(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
-            self._cluster.apply(on_heard(self._cluster, said, self._agenda.now))
+            said = ObservedState(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
+            self._cluster.apply(on_heartbeat(self._cluster, said, self._agenda.now))
 
     def _arrive(self, trial: _Trial) -> None:
         """One user per job: an experiment of its own."""
         needs = self._setting.needs(trial.job)
         if needs.is_elastic:
-            trial.history = History(limits_of(trial.job.profile))
-        wish = Wish(
+            trial.history = ReportHistory(limits_of(trial.job.profile))
+        wish = TrialRequest(
             trial=trial.id,
             tenant=TENANT,
             experiment=ExperimentId(trial.id),
             version=1,
             request=1,
-            wanted=Wanted.RUN,
+            wanted=DesiredState.RUN,
             decide_at=None,
             needs=needs,
             pool=self._setting.policy.name,
@@ -147,11 +147,15 @@ class Replay:
             workspace="research",
             owner=trial.job.name,
         )
-        part = Part(self._setting.priority(trial.job))
+        part = ExperimentPolicy(self._setting.priority(trial.job))
         self._happened(
-            lambda cluster, _: cluster.apply(wishes.on_part(cluster, ExperimentId(trial.id), part))
+            lambda cluster, _: cluster.apply(
+                wishes.on_experiment_policy(cluster, ExperimentId(trial.id), part)
+            )
         )
-        self._happened(lambda cluster, now: cluster.apply(wishes.on_wish(cluster, wish, trial.id.int, now)))
+        self._happened(
+            lambda cluster, now: cluster.apply(wishes.on_request(cluster, wish, trial.id.int, now))
+        )
 
     def _happened(self, event: Event) -> None:
         """What happens at the same moment is one turn's."""
@@ -167,7 +171,7 @@ class Replay:
     def _turn(self) -> None:
         self._is_due = False
         events, self._events = self._events, []
-        turn = take_turn(self._cluster, events, lambda: next(self._tokens), self._agenda.now)
+        turn = run_cycle(self._cluster, events, lambda: next(self._tokens), self._agenda.now)
         for fact in turn.unsaved.facts:
             if isinstance(fact, Granted):
                 self._start(self._trials[fact.trial.id], fact.run)
@@ -200,7 +204,7 @@ class Replay:
         left_ms = ceil((attempt.pace.until - trial.progress) / attempt.pace.per_ms)
         self._plan(trial, left_ms, self._mark)
 
-    def _adapt(self, trial: _Trial, attempt: _Attempt, history: History) -> None:
+    def _adapt(self, trial: _Trial, attempt: _Attempt, history: ReportHistory) -> None:
         """An elastic run takes the batch that its own reports say is best, and reports what it then measures."""
         spread, limits = attempt.spread, history.limits
         attempt.batch = history.batch(len(spread), sum(spread))
@@ -219,7 +223,7 @@ class Replay:
         if trial.progress < trial.job.profile.marks[-1]:
             self._train(trial)
         else:
-            self._end(trial, Exit())
+            self._end(trial, RunExit())
 
     def _stop(self, trial: _Trial) -> None:
         """The run saves and gives its slots back; what that takes is part of the pause before its next first step."""
@@ -229,9 +233,9 @@ class Replay:
         if attempt.pace is not None:
             trained_ms = self._agenda.now_ms - attempt.since_ms
             trial.progress = min(trial.progress + attempt.pace.per_ms * trained_ms, attempt.pace.until)
-        self._end(trial, Exit(acknowledged=Signal.PREEMPT))
+        self._end(trial, RunExit(acknowledged=Signal.PREEMPT))
 
-    def _end(self, trial: _Trial, exited: Exit) -> None:
+    def _end(self, trial: _Trial, exited: RunExit) -> None:
         attempt, trial.attempt = trial.attempt, None
         assert attempt is not None
         held_ms = self._agenda.now_ms - attempt.held_since_ms
@@ -262,6 +266,6 @@ def _saved(cluster: Cluster, run_id: RunId, now: datetime) -> None:
         cluster.follow(run.with_progress(checkpoints=run.progress.checkpoints + 1, saved_at=now))
 
 
-def _exit(cluster: Cluster, run_id: RunId, exited: Exit, now: datetime) -> None:
+def _exit(cluster: Cluster, run_id: RunId, exited: RunExit, now: datetime) -> None:
     for share in cluster.runs[run_id].shares:
         cluster.apply(ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now))

@@ -3,31 +3,38 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from services.scheduler.core.state.indexes.elastic.goodput import Batch, Limits, Noise, split_batch
+from services.scheduler.core.state.indexes.elastic.goodput import (
+    BatchLimits,
+    BatchSplit,
+    GradientNoise,
+    split_batch,
+)
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
-from simulator.trials import Pace, Spread
+from simulator.trials import Spread, TrainingPace
 from simulator.workloads.profiles import Profile
 from simulator.workloads.published import SLOTS_PER_MACHINE, Job
 
 
-def limits_of(profile: Profile) -> Limits:
+def limits_of(profile: Profile) -> BatchLimits:
     """What a model allows its batches to be."""
-    return Limits(profile.first_batch, profile.last_batch, profile.least_per_slot, profile.most_per_slot)
+    return BatchLimits(profile.first_batch, profile.last_batch, profile.least_per_slot, profile.most_per_slot)
 
 
-def pace(profile: Profile, spread: Spread, batch: Batch, progress: float) -> Pace:
+def pace(profile: Profile, spread: Spread, batch: BatchSplit, progress: float) -> TrainingPace:
     """How fast a model trains from `progress` on: it holds to the end of the epoch, where its gradient changes."""
     epoch = _epoch(profile, progress)
     step_s, sync_s = profile.step(spread, batch.per_slot)
     seconds = step_s + (batch.rounds - 1) * (step_s - sync_s)
     gain = profile.gain(_total(profile, spread, batch), epoch)
-    return Pace(gain / seconds / 1000, profile.marks[epoch])
+    return TrainingPace(gain / seconds / 1000, profile.marks[epoch])
 
 
-def measured(profile: Profile, spread: Spread, batch: Batch, progress: float) -> tuple[Timing, Noise]:
+def measured(
+    profile: Profile, spread: Spread, batch: BatchSplit, progress: float
+) -> tuple[Timing, GradientNoise]:
     """What a job can report while it trains so: it has measured nothing else."""
     step_s, sync_s = profile.step(spread, batch.per_slot)
-    noise = Noise(*profile.noise(_total(profile, spread, batch), _epoch(profile, progress)))
+    noise = GradientNoise(*profile.noise(_total(profile, spread, batch), _epoch(profile, progress)))
     return Timing(len(spread), sum(spread), batch.per_slot, step_s, step_s - sync_s), noise
 
 
@@ -41,7 +48,7 @@ class AskedWork:
     def total(self) -> float:
         return self.job.profile.marks[-1]
 
-    def pace(self, spread: Spread, progress: float) -> Pace:
+    def pace(self, spread: Spread, progress: float) -> TrainingPace:
         profile = self.job.profile
         batch = split_batch(self.job.batch, sum(spread), limits_of(profile))
         return pace(profile, spread, batch, progress)
@@ -63,6 +70,6 @@ def _epoch(profile: Profile, progress: float) -> int:
     return min(bisect_right(profile.marks, progress), len(profile.marks) - 1)
 
 
-def _total(profile: Profile, spread: Spread, batch: Batch) -> int:
+def _total(profile: Profile, spread: Spread, batch: BatchSplit) -> int:
     """Rounding must not lead out of what was validated."""
     return min(max(batch.total(sum(spread)), profile.first_batch), profile.last_batch)

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import httpx
 
-from services.gateway.platform.auth.authentication import Authenticator, Presented
-from services.gateway.platform.auth.grants import Binding, Place, add_up, within
+from services.gateway.platform.auth.authentication import Authenticator, CallerCredentials
+from services.gateway.platform.auth.grants import Binding, Scope, combine_bindings, row_filters
 from services.gateway.platform.auth.permissions import ROLES, Permission
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, render_token
 from services.gateway.platform.call import Caller, check_permission
@@ -93,21 +93,21 @@ class _Known(Authenticator):
     """Whoever asks has a role in each of many workspaces."""
 
     async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
-        given = [Binding("editor", ROLES["editor"], Place(f"workspace-{index}")) for index in range(PLACES)]
-        return Caller(TenantId(UUID(int=1)), "tenant", UUID(int=2), "somebody", add_up(given, None))
+        given = [Binding("editor", ROLES["editor"], Scope(f"workspace-{index}")) for index in range(PLACES)]
+        return Caller(TenantId(UUID(int=1)), "tenant", UUID(int=2), "somebody", combine_bindings(given, None))
 
 
 async def _authorise() -> float:
     """Milliseconds from a bearer token to what its call sees, for one who is remembered."""
     clock = SystemClock()
     known = _Known(None, b"pepper", clock, None, {})  # type: ignore[arg-type]
-    shown = Presented(render_token(bytes(RANDOM_BYTES)))
+    shown = CallerCredentials(render_token(bytes(RANDOM_BYTES)))
     needed = random.Random(SEED).choices([Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE], k=CALLS)
     began = time.process_time()
     for permission in needed:
         caller = await known.caller_of(shown)
         check_permission(caller, permission, names_object=True)
-        within(caller.grants, permission)
+        row_filters(caller.grants, permission)
     return (time.process_time() - began) * 1000 / CALLS
 
 

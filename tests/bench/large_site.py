@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.loading import loading
-from services.scheduler.core.state.records.gang import Gang, Share
-from services.scheduler.core.state.records.labels import Labels, Where
+from services.scheduler.core.state.records.gang import Gang, GangShare
+from services.scheduler.core.state.records.labels import Labels, PlacementConstraint
 from services.scheduler.core.state.records.pool import Quota
 from services.scheduler.core.state.records.run import Grant, Run
 from services.scheduler.core.state.records.run_states import GangState
-from services.scheduler.core.state.records.trial import Needs, RequestState, Trial, Wish
-from services.scheduler.core.state.records.worker import Hold, Liveness, Worker
+from services.scheduler.core.state.records.trial import RequestState, SlotNeeds, Trial, TrialRequest
+from services.scheduler.core.state.records.worker import Liveness, SlotHold, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId, id_of
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.support.policies import plain
 
 SEED = 7
@@ -46,7 +46,7 @@ class Records:
     """What the tables say."""
 
     quotas: dict[tuple[TenantId, ...], Quota] = field(default_factory=dict)
-    parts: dict[ExperimentId, Part] = field(default_factory=dict)
+    parts: dict[ExperimentId, ExperimentPolicy] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
@@ -76,7 +76,9 @@ class Site:
         for tenant in range(TENANTS):
             records.quotas[TenantId(id_of(1 + tenant)),] = QUOTA
             for number in range(EXPERIMENTS):
-                records.parts[self._experiment(tenant, number)] = Part(42, weight=1.0 + number % 3)
+                records.parts[self._experiment(tenant, number)] = ExperimentPolicy(
+                    42, weight=1.0 + number % 3
+                )
         self._fill()
         for _ in range(WAITING):
             records.trials.append(self.trial(self.generator.randrange(TENANTS)))
@@ -87,15 +89,15 @@ class Site:
         self.place += 1
         number = self.generator.randrange(EXPERIMENTS)
         size = self.size_of[tenant, number]
-        wish = Wish(
+        wish = TrialRequest(
             trial=TrialId(id_of(1 << 64 | self.place)),
             tenant=TenantId(id_of(1 + tenant)),
             experiment=self._experiment(tenant, number),
             version=1,
             request=1,
-            wanted=Wanted.RUN,
+            wanted=DesiredState.RUN,
             decide_at=None,
-            needs=Needs(size, size, where=self.where_of[tenant, number]),
+            needs=SlotNeeds(size, size, where=self.where_of[tenant, number]),
             pool=POOL,
             max_restarts=5,
             workspace=f"workspace {number % 2}",
@@ -139,8 +141,8 @@ class Site:
         while size:
             worker = partly.get(tenant) or fresh.pop()
             here = worker.free_slot_ids[:size]
-            worker.hold(allocation, Hold(trial.wish.tenant, here))
-            shares.append(Share(worker.id, len(here), here, worker.address))
+            worker.hold(allocation, SlotHold(trial.wish.tenant, here))
+            shares.append(GangShare(worker.id, len(here), here, worker.address))
             size -= len(here)
             if worker.free_slot_ids:
                 partly[tenant] = worker
@@ -187,7 +189,7 @@ def _labels_of(rack: int) -> Labels:
     return (("gpu", GPUS[rack % len(GPUS)]), ("rack", f"r{rack:03d}"), ("zone", f"z{rack % ZONES}"))
 
 
-def _taste(generator: random.Random) -> Where:
+def _taste(generator: random.Random) -> PlacementConstraint:
     """A kind of machine; half would rather be in one zone."""
     preferred = (("zone", f"z{generator.randrange(ZONES)}"),) if generator.random() < 0.5 else ()
-    return Where(required=(("gpu", generator.choice(GPUS)),), preferred=preferred)
+    return PlacementConstraint(required=(("gpu", generator.choice(GPUS)),), preferred=preferred)

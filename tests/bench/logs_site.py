@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
 from services.registry.logs.core.lines import Block, Packed, Row, pack
 from services.registry.logs.store import objects as log_objects
-from services.registry.logs.store.objects import Attempt, Due
+from services.registry.logs.store.objects import PackableTrial, PackAttempt
 from services.registry.storage.links import log_key
 from services.registry.store.report_tables import log_heads
 from services.registry.store.tables import trials
@@ -78,7 +78,9 @@ async def _fill(connection: AsyncConnection, store: S3Objects, text_bytes: int) 
         packed = pack(_blocks(number)) if number < distinct else made[number % distinct]
         if number < distinct:
             made.append(packed if number != NEEDLE_AT else made[-1])
-        attempt = Attempt(derived_id(trial, "object", number), Due(DEFAULT_TENANT, trial, heads[trial]))
+        attempt = PackAttempt(
+            derived_id(trial, "object", number), PackableTrial(DEFAULT_TENANT, trial, heads[trial])
+        )
         await store.put(log_key(DEFAULT_TENANT, trial, attempt.id), packed.content)
         heads[trial] += packed.about.lines
         head = update(log_heads).where(log_heads.c.trial == trial)

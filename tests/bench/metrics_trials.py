@@ -92,11 +92,11 @@ class Trial:
         self.journal.append([(make_record(self._point(), 0)[0], 0) for _ in range(reports)])
         self.source.wake(urgent=False)
 
-    def _point(self) -> wire.Point:
+    def _point(self) -> wire.ReportFrame:
         self._step += 1
         noise = self._generator.random()
         values = (math.exp(-self._step / 5000) + noise / 10, 1 - noise / 5, 1e-3, noise * 3, 900 + noise)
-        return wire.Point(
+        return wire.ReportFrame(
             self._step, self._step, int(time.time() * 1000), dict(zip(NAMES, values, strict=True))
         )
 

@@ -21,7 +21,7 @@ from shared.ids import PoolName
 from simulator.control.leader import Tempo
 from simulator.provisioning.ties import Rented
 from simulator.simulation import Setup, Simulation
-from simulator.trials import Item
+from simulator.trials import WorkloadTrial
 from simulator.watching.measures import Measures
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.kept import OPTIONS, Outcome, play_parts
@@ -47,7 +47,7 @@ class Played:
     taken: int = 0
 
 
-def play(items: Sequence[Item], market: Market, spec: PoolSpec, seed: int) -> Played:
+def play(items: Sequence[WorkloadTrial], market: Market, spec: PoolSpec, seed: int) -> Played:
     """One day, until its last trial has ended."""
     measures = Measures()
     setup = Setup(plain(POOL), [], items, seed, Tempo(tick_ms=10_000), rented=Rented(spec, market))

@@ -11,13 +11,13 @@ from uuid import UUID
 from services.scheduler.core.reducers import wishes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.pool import OrderName
-from services.scheduler.core.state.records.trial import Needs, Wish
-from services.scheduler.core.turn import take_turn
-from services.scheduler.cycle import Term
+from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
+from services.scheduler.core.turn import run_cycle
+from services.scheduler.cycle import LeaderTerm
 from services.scheduler.queries.listing import page_of
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId
 from shared.messages.queue import GetQueue
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.support.policies import plain
 
@@ -35,7 +35,7 @@ def measure(report: Report) -> Figures:
     figures: Figures = {}
     for order in ORDERS:
         for name, experiments in EXPERIMENTS.items():
-            term = Term(1, _waiting(order, experiments), 1, 1000, WAITING)
+            term = LeaderTerm(1, _waiting(order, experiments), 1, 1000, WAITING)
             seconds, seen = _read(term)
             report.check(f"entries_{order}_{name}", WAITING, seen)
             figures[f"page_{order}_{name}_ms"] = round(1000 * percentile(seconds, 0.5), 1)
@@ -50,13 +50,13 @@ def _waiting(order: OrderName, experiments: int) -> Cluster:
         trial = TrialId(UUID(int=1_000_000 + number))
         experiment = ExperimentId(UUID(int=1 + number % experiments))
         cluster.apply(
-            wishes.on_wish(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+            wishes.on_request(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
         )
-    take_turn(cluster, (), lambda: 1, NOW)
+    run_cycle(cluster, (), lambda: 1, NOW)
     return cluster
 
 
-def _read(term: Term) -> tuple[list[float], int]:
+def _read(term: LeaderTerm) -> tuple[list[float], int]:
     seconds, seen, after = [], 0, None
     while seen == 0 or after:
         begun = time.process_time()
@@ -69,15 +69,15 @@ def _read(term: Term) -> tuple[list[float], int]:
     return seconds, seen
 
 
-_WISH = Wish(
+_WISH = TrialRequest(
     trial=TrialId(UUID(int=0)),
     tenant=TENANT,
     experiment=ExperimentId(UUID(int=0)),
     version=1,
     request=1,
-    wanted=Wanted.RUN,
+    wanted=DesiredState.RUN,
     decide_at=None,
-    needs=Needs(),
+    needs=SlotNeeds(),
     pool=POOL,
     max_restarts=0,
 )

@@ -16,7 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from services.scheduler.service import default_policy
 from services.scheduler.settings import PoolSection
 from shared.ids import PoolName
@@ -28,7 +28,7 @@ from simulator.workloads.published import (
     read_jobs,
     workloads,
 )
-from simulator.workloads.replay import Outcome, Replay, Setting
+from simulator.workloads.replay import ReplayOutcome, Setting, WorkloadReplay
 from simulator.workloads.training import alone_ms, limits_of
 from tests.bench.figures.distributions import COLOURS, draw
 from tests.bench.harness import Figures, Report, percentile, run
@@ -44,16 +44,16 @@ PLAIN = ("fifo", "priority", "fair_share")
 QUANTUM = timedelta(minutes=10)
 
 
-def as_asked(job: Job) -> Needs:
-    return Needs(job.slots, job.slots)
+def as_asked(job: Job) -> SlotNeeds:
+    return SlotNeeds(job.slots, job.slots)
 
 
-def as_it_scales(job: Job) -> Needs:
-    return Needs(1, limits_of(job.profile).most_slots)
+def as_it_scales(job: Job) -> SlotNeeds:
+    return SlotNeeds(1, limits_of(job.profile).most_slots)
 
 
 def _setting(
-    policy: PoolPolicy, needs: Callable[[Job], Needs], priority: Callable[[Job], int] = lambda job: 42
+    policy: PoolPolicy, needs: Callable[[Job], SlotNeeds], priority: Callable[[Job], int] = lambda job: 42
 ) -> Setting:
     return Setting(policy, MACHINES, SLOTS_PER_MACHINE, needs, priority)
 
@@ -94,7 +94,7 @@ class Summary:
     starts: float
 
 
-def summarise(outcomes: Sequence[Outcome]) -> Summary:
+def summarise(outcomes: Sequence[ReplayOutcome]) -> Summary:
     seconds = [outcome.completion_ms / 1000 for outcome in outcomes]
     begin = min(outcome.job.arrives_ms for outcome in outcomes)
     makespan_ms = max(outcome.job.arrives_ms + outcome.completion_ms for outcome in outcomes) - begin
@@ -118,7 +118,7 @@ def measure(report: Report) -> Figures:
     report.say(f"{'':24}  mean s   p99 s  makespan s  used  Jain  starts")
     for policy, setting in SETTINGS.items():
         for path in workloads():
-            outcomes = Replay(setting, read_jobs(path)).run()
+            outcomes = WorkloadReplay(setting, read_jobs(path)).run()
             unfinished += sum(outcome.ended_ms is None for outcome in outcomes)
             found = summaries[policy][path.stem] = summarise(outcomes)
             completions_s[policy] += [outcome.completion_ms / 1000 for outcome in outcomes]

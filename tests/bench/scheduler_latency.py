@@ -25,7 +25,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from deploy.keys.permissions import ADMIN, inbox
 from shared.bus import Bus, Envelope
-from shared.bus.pipeline import Outgoing, Pipeline, Stored
+from shared.bus.pipeline import Outgoing, Pipeline, PublishAck
 from shared.clock import SystemClock
 from shared.errors import MusterError
 from shared.ids import SITE, ExperimentId, TenantId, TrialId, derived_id, new_id
@@ -33,7 +33,7 @@ from shared.messages.experiments import TrialWanted
 from shared.messages.pools import GetCluster
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunGranted
-from shared.messages.specs import Slots, TrialSpec, Wanted
+from shared.messages.specs import DesiredState, Slots, TrialSpec
 from tests.bench.durable import DurableServers
 from tests.bench.fleet import Fleet
 from tests.bench.harness import Figures, Report, percentile, run
@@ -72,7 +72,7 @@ class Searcher:
         now = time.perf_counter()
         self.wanted_at |= {trial: now for trial, _ in wishes}
         outcomes = await self._pipeline.publish([message for _, message in wishes], PATIENCE_S)
-        assert all(isinstance(outcome, Stored) for outcome in outcomes), outcomes
+        assert all(isinstance(outcome, PublishAck) for outcome in outcomes), outcomes
 
     async def until(self, count: int) -> None:
         """Waits until so many requests have closed; gives up in the end."""
@@ -98,7 +98,7 @@ def _wish(number: int) -> tuple[str, Outgoing]:
         trial_id=trial,
         experiment_id=experiment,
         version=1,
-        wanted=Wanted.RUN,
+        wanted=DesiredState.RUN,
         spec=TrialSpec(
             experiment_number=1 + number // TENANTS % EXPERIMENTS,
             trial_number=number,

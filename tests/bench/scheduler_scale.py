@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import ends, wishes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.trial import Trial
-from services.scheduler.core.turn import Turn, take_turn
+from services.scheduler.core.turn import CycleResult, run_cycle
 from services.scheduler.service import GC_THRESHOLD
 from shared.ids import RunId
 from shared.messages.specs import Signal
@@ -67,10 +67,10 @@ class Life:
                 self._end(cluster, run_id, now)
             for trial in arriving:
                 self.site.place += 1
-                cluster.apply(wishes.on_wish(cluster, trial.wish, trial.place, now))
+                cluster.apply(wishes.on_request(cluster, trial.wish, trial.place, now))
 
         started = time.perf_counter()
-        turn = take_turn(self.cluster, [happen], self._next_token, self.now)
+        turn = run_cycle(self.cluster, [happen], self._next_token, self.now)
         seconds = time.perf_counter() - started
         self._note(turn)
         return seconds
@@ -99,12 +99,12 @@ class Life:
     def _end(self, cluster: Cluster, run_id: RunId, now: datetime) -> None:
         for share in cluster.runs[run_id].shares:
             found = cluster.runs[run_id]
-            how = Exit(acknowledged=Signal.PREEMPT) if found.preempted else Exit()
+            how = RunExit(acknowledged=Signal.PREEMPT) if found.preempted else RunExit()
             cluster.apply(ends.on_exit(cluster, found, share.worker, how, now))
         ended = cluster.runs[run_id]
         cluster.forget(runs=[run_id], trials=[ended.trial] if cluster.trials[ended.trial].is_closed else [])
 
-    def _note(self, turn: Turn) -> None:
+    def _note(self, turn: CycleResult) -> None:
         self.grants += len(turn.plan.grants)
         self.asked += [signal.run for signal in turn.plan.signals]
         trials = self.cluster.trials

@@ -14,7 +14,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher.core.experiment.entities import Closed, Ended, Experiment, Trial
+from services.searcher.core.experiment.entities import ClosedRequest, Experiment, RunEndReport, Trial
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import fold
@@ -22,16 +22,16 @@ from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end_rest
 from services.searcher.core.reducers.events import RequestEnd, RunEnd
 from services.searcher.core.reducers.runs import on_closed, on_run_ended
-from services.searcher.core.reducers.starting import go_on
+from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import Observation, make_sampler
-from services.searcher.core.search.saved import state_of
+from services.searcher.core.search.saved import save_state
 from services.searcher.core.search.search import Search
 from services.searcher.runner import snapshots as saving
 from shared.ids import ExperimentId
 from shared.messages.queue import RequestOutcome
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.service_scale import measure_service
 
@@ -81,7 +81,7 @@ class Core:
         changes = Changes(self.config, self.experiment, [self.trials[n] for n in numbers], self.search, NOW)
         act(changes)
         if changes.missing:
-            go_on(changes, [self.trials[each] for each in changes.missing])
+            resume_loaded(changes, [self.trials[each] for each in changes.missing])
         if changes.needs_rest:
             end_rest(changes, [trial for trial in self.trials.values() if not trial.is_final])
         decision = changes.decide()
@@ -89,7 +89,7 @@ class Core:
         self.trials.update(decision.trials)
         self.journal += decision.entries
         for number in decision.wanted:
-            if number not in self.listed and self.trials[number].wanted is Wanted.RUN:
+            if number not in self.listed and self.trials[number].wanted is DesiredState.RUN:
                 self.open.append(number)
                 self.listed.add(number)
 
@@ -101,7 +101,7 @@ class Core:
             at = chance.randrange(len(self.open))
             number = self.open[at]
             trial = self.trials[number]
-            if trial.wanted is Wanted.RUN:
+            if trial.wanted is DesiredState.RUN:
                 steps[number] = step = steps.get(number, 0) + 1
                 loss = (number * 0.6180339887 % 1.0) + chance.random() / step
                 self.report(Result(number, trial.request, step, step, {"loss": loss}))
@@ -117,13 +117,14 @@ class Core:
         self.took.append(perf_counter() - before)
 
     def end(self, trial: Trial) -> None:
-        outcome: RequestOutcome = "parked" if trial.wanted is Wanted.PARK else "stopped"
-        ended = Ended(trial.request, trial.reported[1], 0)
+        outcome: RequestOutcome = "parked" if trial.wanted is DesiredState.PARK else "stopped"
+        ended = RunEndReport(trial.request, trial.reported[1], 0)
 
         def act(changes: Changes) -> None:
             on_run_ended(changes, RunEnd(trial.number, ended, is_requeued=False))
             on_closed(
-                changes, RequestEnd(trial.number, trial.request, Closed(outcome, trial.request, None, NOW))
+                changes,
+                RequestEnd(trial.number, trial.request, ClosedRequest(outcome, trial.request, None, NOW)),
             )
 
         self.turn(act, trial.number)
@@ -151,7 +152,7 @@ def _play(stop_once: bool) -> Figures:
     again = Search(core.config, SEED)
     restore_s, _ = _timed(lambda: saving.restore(again, state))
     return {
-        "is_restored": int(state_of(again) == state_of(core.search)),
+        "is_restored": int(save_state(again) == save_state(core.search)),
         "trials": len(core.trials),
         "state": core.experiment.state.value,
         "reports": len(core.took),

@@ -8,13 +8,13 @@ from itertools import islice
 from time import perf_counter
 
 from shared.bus import Envelope
-from shared.bus.pipeline import Outgoing, Stored
-from shared.database.driver import Driver
+from shared.bus.pipeline import Outgoing, PublishAck
+from shared.database.driver import AsyncpgDriver
 from shared.database.engine import Database
 from shared.ids import ExperimentId, RunId, TrialId, derived_id, new_id
 from shared.messages.base import Event
 from shared.messages.experiments import TrialWanted
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from shared.settings import PostgresSettings
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report
@@ -104,7 +104,7 @@ class Played:
         await eventually(
             lambda: all(one.version > 1 for one in self._wishes(experiment).values()), WAIT_S, 0.5
         )
-        going = [one for one in self._wishes(experiment).values() if one.wanted is Wanted.RUN]
+        going = [one for one in self._wishes(experiment).values() if one.wanted is DesiredState.RUN]
         await self._publish(_report(wish, 2) for wish in going)
         await self._judged(experiment, TRIALS + len(going))
         before = perf_counter()
@@ -128,7 +128,7 @@ class Played:
         while batch := list(islice(left, AT_ONCE)):
             pipeline = self.neighbours.bus.pipeline
             outcomes = await pipeline.publish([self._outgoing(message) for message in batch], PUBLISHED_S)
-            refused = [each for each in outcomes if not isinstance(each, Stored)]
+            refused = [each for each in outcomes if not isinstance(each, PublishAck)]
             if refused:
                 raise SystemExit(f"{len(refused)} messages were not stored: {refused[0]}")
 
@@ -144,7 +144,7 @@ class Played:
     async def _reached(self, query: str, experiment: ExperimentId, count: int) -> None:
         async def has_reached() -> bool:
             async with self.database.system() as connection:
-                found = await Driver.of(connection).fetch(query, experiment)
+                found = await AsyncpgDriver.of(connection).fetch(query, experiment)
             return bool(found[0]["count"] >= count)
 
         await eventually(has_reached, WAIT_S, every_s=0.05)

@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from services.scheduler.core.explaining.forecast.start import Start, forecast
+from services.scheduler.core.explaining.forecast.start import StartForecast, forecast
 from services.scheduler.core.explaining.refusals import binding_of
-from services.scheduler.core.planning.plan import Plan
+from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.pool import OrderName, PoolPolicy
 from services.scheduler.core.state.records.trial import RequestState
@@ -22,8 +22,8 @@ from shared.ids import PoolName, TrialId, WorkerId
 from simulator.control.leader import Tempo
 from simulator.machines.local import Kind
 from simulator.simulation import Setup, Simulation
-from simulator.trials import Item, PlainWork
-from simulator.watching.watch import Watch
+from simulator.trials import PlainWork, WorkloadTrial
+from simulator.watching.watch import Observer
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.support.policies import plain
 
@@ -57,16 +57,16 @@ SETTINGS = {
 
 
 @dataclass
-class Asking(Watch):
+class Asking(Observer):
     """Asks now and then, and hears when each that was asked has started."""
 
     chance: Random
-    asked: dict[TrialId, list[tuple[int, Start]]] = field(default_factory=lambda: defaultdict(list))
-    seen: list[tuple[Start, float]] = field(default_factory=list)
+    asked: dict[TrialId, list[tuple[int, StartForecast]]] = field(default_factory=lambda: defaultdict(list))
+    seen: list[tuple[StartForecast, float]] = field(default_factory=list)
     silent: int = 0
     next_ms: int = 0
 
-    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for grant in planned.grants:
             for at_ms, start in self.asked.pop(grant.trial, ()):
                 self.seen.append((start, float(cluster.now_ms - at_ms)))
@@ -74,7 +74,7 @@ class Asking(Watch):
             self.next_ms = cluster.now_ms + EVERY_MS
             self._ask(cluster, planned)
 
-    def _ask(self, cluster: Cluster, planned: Plan) -> None:
+    def _ask(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         waiting = [trial for trial in cluster.trials.values() if trial.state is RequestState.QUEUED]
         for trial in self.chance.sample(waiting, min(ASKED, len(waiting))):
             reason = binding_of(cluster, trial, planned.refusals.get(trial.id))
@@ -89,7 +89,7 @@ def measure(report: Report) -> Figures:
     """One line for each setting: how often the range was right, and how far off the middle was."""
     report.inputs(trials=TRIALS, machines=MACHINES, slots=SLOTS, seeds=SEEDS)
     figures: Figures = {}
-    everything: list[tuple[Start, float]] = []
+    everything: list[tuple[StartForecast, float]] = []
     for name, setting in SETTINGS.items():
         seen, silent = [], 0
         for seed in range(SEEDS):
@@ -103,7 +103,7 @@ def measure(report: Report) -> Figures:
     return figures
 
 
-def _figures(name: str, seen: Sequence[tuple[Start, float]]) -> Figures:
+def _figures(name: str, seen: Sequence[tuple[StartForecast, float]]) -> Figures:
     within = [start.earliest_ms <= true <= start.latest_ms for start, true in seen]
     late = [true > start.latest_ms for start, true in seen]
     off = [abs(start.expected_ms - true) / max(true, 60_000.0) for start, true in seen]
@@ -131,11 +131,11 @@ def _simulate(setting: Setting, seed: int) -> Asking:
     return asking
 
 
-def _items(setting: Setting, chance: Random) -> list[Item]:
+def _items(setting: Setting, chance: Random) -> list[WorkloadTrial]:
     """Experiments of ten trials, one after the other; each has a length of its own, and its trials vary around it."""
     sizes, weights = zip(*setting.sizes.items(), strict=True)
     slots_ms = MACHINES * SLOTS * 0.9
-    items: list[Item] = []
+    items: list[WorkloadTrial] = []
     now_ms = 0.0
     for number in range(TRIALS // 10):
         slots = chance.choices(sizes, weights)[0]
@@ -143,7 +143,7 @@ def _items(setting: Setting, chance: Random) -> list[Item]:
         for place in range(10):
             length_ms = int(middle_ms * chance.lognormvariate(0, setting.spread))
             items.append(
-                Item(
+                WorkloadTrial(
                     name=f"{number}.{place}",
                     arrives_ms=int(now_ms),
                     work=PlainWork(length_ms, slots),

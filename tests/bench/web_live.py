@@ -114,7 +114,9 @@ class Training:
             trial.append(1)
             if second % VALIDATES_EVERY == 0:
                 now_ms = int(time.time() * 1000)
-                told = wire.Point(0, first + second, now_ms, {"loss": 1 / second + number}, validation=1)
+                told = wire.ReportFrame(
+                    0, first + second, now_ms, {"loss": 1 / second + number}, validation=1
+                )
                 trial.journal.append([(make_record(told, second // VALIDATES_EVERY)[0], 0)])
                 trial.source.wake(urgent=True)
         sender.cancel()

@@ -9,13 +9,13 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.instance import INSTANCE, Instance, IntentId, worker_of
-from services.provisioner.core.instances.intents import Intent, Presence, member
-from services.provisioner.drivers.base import Driver, Machine
+from services.provisioner.core.instances.intents import Intent, Presence, instance_id_at
+from services.provisioner.drivers.base import MachineDriver, MachineRef
 from shared.clock import SystemClock
 from shared.ids import PoolName, WorkerId, new_id
 from tests.support.waiting import PATIENCE_S, eventually
 
-D = TypeVar("D", bound=Driver)
+D = TypeVar("D", bound=MachineDriver)
 Observed = Callable[[], Awaitable[bool]]
 ONE_CORE = Offer(MachineKind("cores", "local", 1, "cpu"))
 _CLOCK = SystemClock()
@@ -52,7 +52,7 @@ class MachineDriverContract(Generic[D]):
         assert seen.external_id == launched.placed[worker]
         assert (await driver.observe([intent.id]))[worker].external_id == seen.external_id
         assert not seen.extras
-        await driver.terminate([Machine(worker, seen.external_id)])
+        await driver.terminate([MachineRef(worker, seen.external_id)])
         await eventually(sees(driver, worker, None))
 
     async def test_machines_of_one_intent_are_told_apart(self, driver: D) -> None:
@@ -64,7 +64,7 @@ class MachineDriverContract(Generic[D]):
         for worker in workers:
             await eventually(sees(driver, worker, Presence.RUNNING))
         kept, *others = sorted(workers)
-        await driver.terminate([Machine(worker, launched.placed[worker]) for worker in others])
+        await driver.terminate([MachineRef(worker, launched.placed[worker]) for worker in others])
         for worker in others:
             await eventually(sees(driver, worker, None))
         await eventually(sees(driver, kept, Presence.RUNNING))
@@ -85,7 +85,7 @@ class MachineDriverContract(Generic[D]):
         await driver.launch(intent, tokens(intent))
         second = self.again(driver)
         await eventually(sees(second, worker, Presence.RUNNING))
-        await second.terminate([Machine(worker)])
+        await second.terminate([MachineRef(worker)])
         await eventually(sees(driver, worker, None))
 
     async def test_a_lost_machine_is_seen_no_more_and_can_still_be_ended(self, driver: D) -> None:
@@ -95,12 +95,12 @@ class MachineDriverContract(Generic[D]):
         await eventually(sees(driver, worker, Presence.RUNNING))
         await self.lose_machine(driver, worker)
         await eventually(sees(driver, worker, None))
-        await driver.terminate([Machine(worker, launched.placed[worker])])
+        await driver.terminate([MachineRef(worker, launched.placed[worker])])
         assert await sees(driver, worker, None)()
 
     async def test_ending_what_never_was_is_no_fault(self, driver: D) -> None:
         worker = an_intent(self.offer).instances[0].worker
-        await driver.terminate([Machine(worker)])
+        await driver.terminate([MachineRef(worker)])
         assert await sees(driver, worker, None)()
 
 
@@ -173,7 +173,7 @@ def tokens(intent: Intent, word: str = "let-me-in") -> Mapping[WorkerId, str]:
     return {one.worker: word for one in intent.instances}
 
 
-def sees(driver: Driver, worker: WorkerId, presence: Presence | None) -> Observed:
+def sees(driver: MachineDriver, worker: WorkerId, presence: Presence | None) -> Observed:
     """None: it is not there, or its provider says that it has ended."""
 
     async def claim() -> bool:
@@ -185,7 +185,7 @@ def sees(driver: Driver, worker: WorkerId, presence: Presence | None) -> Observe
 
 
 def _member(intent: IntentId, offer: Offer, index: int) -> Instance:
-    name = member(intent, index)
+    name = instance_id_at(intent, index)
     return Instance(
         id=name,
         pool=PoolName("default"),

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from muster.config import load_config
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import WorkerId
-from simulator.demand.bookings import Booking
+from simulator.demand.bookings import ReservationItem
 from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
-from simulator.faults import Trouble
+from simulator.faults import InjectedFault
 from simulator.machines.local import Kind
 from simulator.simulation import Setup
-from simulator.trials import Item, PlainWork
+from simulator.trials import PlainWork, WorkloadTrial
 from simulator.wire import CALM, ROUGH
 from tests.simulation.worlds import POOL, REAL
 
@@ -42,7 +42,7 @@ class Stored:
     """A world and its faults."""
 
     setup: Setup
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[InjectedFault, ...] = ()
 
 
 def _machines(*slots: int) -> list[Kind]:
@@ -59,7 +59,7 @@ def _trial(
     slots: int | tuple[int, int],
     priority: int | None,
     **more: object,
-) -> Item:
+) -> WorkloadTrial:
     """`slots`: how many, or from how many to how many."""
     least, most = slots if isinstance(slots, tuple) else (slots, slots)
     fields: dict[str, object] = {
@@ -69,7 +69,7 @@ def _trial(
         "launch_ms": 200,
         **more,
     }
-    return Item(
+    return WorkloadTrial(
         f"trial-{number}",
         arrives_ms,
         PlainWork(length_ms, most),
@@ -81,7 +81,10 @@ def _trial(
 
 
 def _calm(
-    policy: PoolPolicy, machines: list[Kind], items: list[Item], bookings: tuple[Booking, ...] = ()
+    policy: PoolPolicy,
+    machines: list[Kind],
+    items: list[WorkloadTrial],
+    bookings: tuple[ReservationItem, ...] = (),
 ) -> Setup:
     """Nothing is left to chance: messages take a millisecond, and no code fails."""
     return Setup(
@@ -116,13 +119,13 @@ BOOKED = Stored(
             _trial(11, 67_891, 30_278, 2, None, experiment="experiment-1"),
         ],
         bookings=(
-            Booking(("tenant-1",), 4, 30_000, 90_000),
-            Booking(("tenant-0", "lab"), 3, 60_000, 240_000),
+            ReservationItem(("tenant-1",), 4, 30_000, 90_000),
+            ReservationItem(("tenant-0", "lab"), 3, 60_000, 240_000),
         ),
     ),
     (
-        Trouble(33_000, "spot_taken", 0, whom=74, how=189),
-        Trouble(54_631, "power_lost", 2_000, whom=26, how=387),
+        InjectedFault(33_000, "spot_taken", 0, whom=74, how=189),
+        InjectedFault(54_631, "power_lost", 2_000, whom=26, how=387),
     ),
 )
 
@@ -153,7 +156,7 @@ SHARES_ON_THEIR_WAY = Stored(
             _trial(13, 61_207, 34_760, 1, None, tenant="tenant-1", experiment="experiment-3", checkpoint_ms=20_000),
             _trial(
                 14, 6_549, 89_296, 2, None,
-                experiment="experiment-4", checkpoint_ms=20_000, where=Where(required=(("rack", "r0"),)),
+                experiment="experiment-4", checkpoint_ms=20_000, where=PlacementConstraint(required=(("rack", "r0"),)),
             ),
         ],
         seed=901581,
@@ -209,19 +212,19 @@ SHARES_ON_THEIR_WAY = Stored(
         ],
     ),
     (
-        Trouble(2_494, "worker_cut_off", 34_000, whom=73, how=444),
-        Trouble(5_000, "daemon_restarted", 2_000, whom=81, how=254),
-        Trouble(7_458, "spot_taken", 1_577, whom=99, how=701),
-        Trouble(25_101, "scheduler_froze", 328, whom=91, how=126),
-        Trouble(33_000, "database_down", 22_000, whom=41, how=630),
-        Trouble(37_510, "power_lost", 100, whom=95, how=750),
-        Trouble(47_000, "scheduler_died", 47_203, whom=57, how=158),
-        Trouble(53_401, "worker_cut_off", 12_000, whom=5, how=957),
-        Trouble(93_248, "scheduler_froze", 106_000, whom=13, how=404),
-        Trouble(104_000, "search_steered", 6_000, whom=76, how=380),
-        Trouble(106_000, "daemon_restarted", 0, whom=17, how=202),
-        Trouble(129_000, "spot_taken", 0, whom=2, how=382),
-        Trouble(146_000, "power_lost", 89_000, whom=87, how=565),
+        InjectedFault(2_494, "worker_cut_off", 34_000, whom=73, how=444),
+        InjectedFault(5_000, "daemon_restarted", 2_000, whom=81, how=254),
+        InjectedFault(7_458, "spot_taken", 1_577, whom=99, how=701),
+        InjectedFault(25_101, "scheduler_froze", 328, whom=91, how=126),
+        InjectedFault(33_000, "database_down", 22_000, whom=41, how=630),
+        InjectedFault(37_510, "power_lost", 100, whom=95, how=750),
+        InjectedFault(47_000, "scheduler_died", 47_203, whom=57, how=158),
+        InjectedFault(53_401, "worker_cut_off", 12_000, whom=5, how=957),
+        InjectedFault(93_248, "scheduler_froze", 106_000, whom=13, how=404),
+        InjectedFault(104_000, "search_steered", 6_000, whom=76, how=380),
+        InjectedFault(106_000, "daemon_restarted", 0, whom=17, how=202),
+        InjectedFault(129_000, "spot_taken", 0, whom=2, how=382),
+        InjectedFault(146_000, "power_lost", 89_000, whom=87, how=565),
     ),
 )  # fmt: skip
 

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from simulator.agenda import Agenda
-from simulator.faults import Fault, Trouble
-from simulator.watching.watch import Watch
+from simulator.agenda import EventQueue
+from simulator.faults import Fault, InjectedFault
+from simulator.watching.watch import Observer
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, REAL, world
 from tests.support.policies import plain
 from tests.support.thorough import examples
 
 
-class Causes(Watch):
+class Causes(Observer):
     """When machines ended ranks, and why."""
 
     def __init__(self) -> None:
-        self.agenda = Agenda()
+        self.agenda = EventQueue()
         self.seen: list[tuple[int, str]] = []
 
     def on_stopped(self, worker: Any, run: Any, cause: str) -> None:
@@ -53,7 +53,7 @@ def test_one_thing_fails_again_and_again(fault: Fault) -> None:
 @pytest.mark.parametrize("lasts_ms", [300, 2_000, 5_000, 60_000, 25 * MINUTE_MS])
 @pytest.mark.parametrize("fault", ["bus_down", "database_down", "scheduler_froze", "scheduler_cut_off"])
 def test_an_outage_of_the_control_plane_ends_no_healthy_run(fault: Fault, lasts_ms: int) -> None:
-    trouble = Trouble(40_000, fault, lasts_ms, whom=0, how=0)
+    trouble = InjectedFault(40_000, fault, lasts_ms, whom=0, how=0)
     ended = world(7, troubles=[trouble], policy=plain(POOL))
     ended.end()
     runs = ended.simulation.records.runs.values()
@@ -62,7 +62,7 @@ def test_an_outage_of_the_control_plane_ends_no_healthy_run(fault: Fault, lasts_
 
 def test_a_worker_that_nobody_speaks_to_for_half_an_hour_ends_its_ranks_and_not_before() -> None:
     causes = Causes()
-    trouble = Trouble(60_000, "bus_down", 40 * MINUTE_MS, whom=0, how=0)
+    trouble = InjectedFault(60_000, "bus_down", 40 * MINUTE_MS, whom=0, how=0)
     silent = world(4, troubles=[trouble], watches=[causes], longest_work_ms=45 * MINUTE_MS)
     causes.agenda = silent.simulation.agenda
     silent.end(after_ms=240 * MINUTE_MS)

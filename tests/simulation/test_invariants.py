@@ -16,20 +16,22 @@ from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state import seeing
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes import standing
-from services.scheduler.core.state.liveness import Silence
+from services.scheduler.core.state.liveness import SilenceDetector
 from services.scheduler.core.state.records.run import Progress, Run
 from shared.ids import PoolName, WorkerId
-from simulator.faults import Fault, Trouble
-from simulator.watching.breach import Breach
+from simulator.faults import Fault, InjectedFault
+from simulator.watching.breach import InvariantViolation
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
 
 
-def seeds_fail(words: str, troubles: Sequence[Trouble] = (), faults: Iterable[Fault] = EVERY_FAULT) -> None:
+def seeds_fail(
+    words: str, troubles: Sequence[InjectedFault] = (), faults: Iterable[Fault] = EVERY_FAULT
+) -> None:
     def run_all() -> None:
         for seed in range(60):
             world(seed, faults, count=12, troubles=troubles).end()
 
-    with pytest.raises(Breach, match=re.escape(words)):
+    with pytest.raises(InvariantViolation, match=re.escape(words)):
         run_all()
 
 
@@ -58,7 +60,7 @@ def test_a_successor_that_does_not_wait_for_uploads_is_caught(monkeypatch: pytes
 def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = plan.plan
 
-    def cut_short(cluster: Cluster, pools: Sequence[PoolName], **how: object) -> plan.Plan:
+    def cut_short(cluster: Cluster, pools: Sequence[PoolName], **how: object) -> plan.SchedulingPlan:
         planned = whole(cluster, pools)
         return replace(planned, grants=tuple(_less(grant) for grant in planned.grants))
 
@@ -81,20 +83,20 @@ def test_a_request_whose_end_is_not_told_is_missed(monkeypatch: pytest.MonkeyPat
 def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def take_silent(self: Silence, now: float) -> list[WorkerId]:
+    def take_silent(self: SilenceDetector, now: float) -> list[WorkerId]:
         silent = sorted(w for w, at in self._heard.items() if now - max(at, self._floor) > self._lease_s)
         for worker in silent:
             del self._heard[worker]
         return silent
 
-    monkeypatch.setattr(Silence, "take_silent", take_silent)
-    trouble = Trouble(60_000, "bus_down", MINUTE_MS, whom=0, how=0)
+    monkeypatch.setattr(SilenceDetector, "take_silent", take_silent)
+    trouble = InjectedFault(60_000, "bus_down", MINUTE_MS, whom=0, how=0)
     seeds_fail("no healthy run killed", troubles=[trouble], faults=())
 
 
 def test_turns_that_are_over_at_once_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = standing.stander_of
-    monkeypatch.setattr(seeing, "stander_of", lambda *told: made(*told)._replace(turn_ms=0))
+    made = standing.running_allocation_of
+    monkeypatch.setattr(seeing, "running_allocation_of", lambda *told: made(*told)._replace(turn_ms=0))
     seeds_fail("no turn cut short", faults=())
 
 

@@ -14,12 +14,12 @@ from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.facts import WorkerEmptied
 from services.scheduler.core.state.records.worker import Drain, Worker
 from simulator.faults import Fault
-from simulator.provisioning.cloud import Manners
+from simulator.provisioning.cloud import CloudBehavior
 from simulator.provisioning.provisioner import Provisioner
 from simulator.provisioning.ties import Rented
 from simulator.simulation import Setup, Simulation
-from simulator.trials import Item, PlainWork
-from simulator.watching.breach import Breach
+from simulator.trials import PlainWork, WorkloadTrial
+from simulator.watching.breach import InvariantViolation
 from simulator.watching.invariants import all_invariants
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, World, world
 from tests.support.policies import plain
@@ -36,7 +36,7 @@ def rented(seed: int) -> Rented:
     spec = replace(SPEC, minimum=chance.choice([0, 1]))
     taken_every_ms = chance.choice([None, 5 * MINUTE_MS])
     return Rented(
-        spec, Manners(chance.choice([5_000, 60_000]), 0.5, chance.choice([0.0, 0.2]), taken_every_ms)
+        spec, CloudBehavior(chance.choice([5_000, 60_000]), 0.5, chance.choice([0.0, 0.2]), taken_every_ms)
     )
 
 
@@ -72,10 +72,12 @@ def test_a_provisioner_that_dies_again_and_again_leaks_no_machine() -> None:
 
 def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there() -> None:
     items = [
-        Item(f"trial {at}", at * MINUTE_MS, PlainWork(10 * MINUTE_MS, 8), 8, 8, launch_ms=0, upload_ms=0)
+        WorkloadTrial(
+            f"trial {at}", at * MINUTE_MS, PlainWork(10 * MINUTE_MS, 8), 8, 8, launch_ms=0, upload_ms=0
+        )
         for at in (0, 12, 30)
     ]
-    manners = Manners(boot_ms=MINUTE_MS, boot_spread=0.0)
+    manners = CloudBehavior(boot_ms=MINUTE_MS, boot_spread=0.0)
     setup = Setup(plain(POOL), [], items, rented=Rented(SPEC, manners))
     simulation = Simulation(setup, all_invariants())
     simulation.begin()
@@ -110,5 +112,5 @@ def fails(words: str) -> None:
         for seed in range(40):
             world(seed, rented=rented(seed)).end(after_ms=DAY_MS)
 
-    with pytest.raises(Breach, match=words):
+    with pytest.raises(InvariantViolation, match=words):
         run_all()

@@ -8,11 +8,11 @@ import pytest
 from muster.config import load_config
 from muster.errors import Rejected
 from shared.ids import ExperimentId, TrialId, WorkerId
-from shared.messages.plans import EarlierRun, OutlookRequest, Plan
+from shared.messages.plans import EarlierRun, ExperimentPlan, OutlookRequest
 from simulator.files.schema import Cluster
 from simulator.planning.playing import basics_of, futures, understand
 from simulator.planning.question import Question
-from simulator.planning.telling import plan_of
+from simulator.planning.telling import summarize
 
 FOUR_SLOTS = {"machines": [{"slots": 2, "count": 2}]}
 ONE_MACHINE = {"machines": [{"slots": 2, "name": "w", "is_numbered": False}]}
@@ -32,9 +32,9 @@ def question(searcher: dict[str, object], cluster: object = FOUR_SLOTS, **more: 
     return Question.model_validate(given)
 
 
-def played(asked: Question, price: float | None = None) -> Plan:
+def played(asked: Question, price: float | None = None) -> ExperimentPlan:
     play = understand(asked)
-    return plan_of("here", basics_of(play), list(futures(play)), asked.crowd, price, is_cut=False)
+    return summarize("here", basics_of(play), list(futures(play)), asked.crowd, price, is_cut=False)
 
 
 def run(number: int, lr: float, step_ms: int, epochs: int = 9, outcome: str = "completed") -> EarlierRun:
@@ -218,7 +218,7 @@ def test_what_cannot_be_foretold_is_refused_with_the_reason() -> None:
 def test_a_trial_for_machines_that_are_not_there_is_refused_and_never_waited_for() -> None:
     there = {"machines": [{"slots": 2, "name": "m", "labels": {"gpu": "h100"}}]}
 
-    def on(**resources: object) -> Plan:
+    def on(**resources: object) -> ExperimentPlan:
         return played(
             question({"name": "single"}, space={}, cluster=there, steps=5, futures=1, resources=resources)
         )

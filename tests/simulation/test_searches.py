@@ -9,7 +9,7 @@ import pytest
 
 from muster.config import load_config
 from services.searcher.core.experiment.entities import Trial
-from services.searcher.core.methods.asha import Bracket
+from services.searcher.core.methods.asha import StoppingBracket
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import make_sampler
@@ -19,7 +19,7 @@ from simulator.experiments.submission import Submission
 from simulator.faults import Fault
 from simulator.files.schema import Cluster, Policy
 from simulator.simulate import simulate
-from simulator.watching.breach import Breach
+from simulator.watching.breach import InvariantViolation
 from tests.simulation.worlds import EVERY_FAULT, world
 from tests.support.thorough import examples
 
@@ -134,15 +134,17 @@ def test_searches_of_equal_seeds_are_equal_and_of_others_are_not() -> None:
 
 
 def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    insert = Bracket._insert
-    monkeypatch.setattr(Bracket, "_insert", lambda self, rung, value: insert(self, rung, value) or True)
+    insert = StoppingBracket._insert
+    monkeypatch.setattr(
+        StoppingBracket, "_insert", lambda self, rung, value: insert(self, rung, value) or True
+    )
     searches_fail("closed trials agree with the rule")
 
 
 def test_a_search_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     # Two rooms keep it: a method asks for no more than there are places, and a search makes no more than it may.
     monkeypatch.setattr("services.searcher.core.methods.choose.initial_trials", lambda *told: 1000)
-    monkeypatch.setattr("services.searcher.core.search.search.places_of", lambda config: 1000)
+    monkeypatch.setattr("services.searcher.core.search.search.max_concurrency", lambda config: 1000)
     searches_fail("max_concurrent_trials kept")
 
 
@@ -171,5 +173,5 @@ def searches_fail(words: str, faults: Iterable[Fault] = (), first: int = 0) -> N
         for seed in range(first, first + 60):
             world(seed, faults, searches=3).end(after_ms=2 * HOURS_MS)
 
-    with pytest.raises(Breach, match=re.escape(words)):
+    with pytest.raises(InvariantViolation, match=re.escape(words)):
         run_all()

@@ -9,7 +9,7 @@ import pytest
 from simulator.desk import Question, answer
 from simulator.files.schema import Cluster, Policy
 from simulator.simulate import simulate
-from simulator.trials import Item, PlainWork
+from simulator.trials import PlainWork, WorkloadTrial
 from simulator.watching.measures import figures, jain
 
 PRIORITY = Policy(order="priority", preemption=False, quantum_s=None, elastic=False)
@@ -20,8 +20,8 @@ def cluster(count: int = 1, slots: int = 4, **more: object) -> Cluster:
     return Cluster.model_validate({"machines": [{"count": count, "slots": slots}], **more})
 
 
-def item(name: str, length_s: int, slots: int = 4, **more: object) -> Item:
-    made = Item(name, 0, PlainWork(length_s * 1000, slots), slots, slots, launch_ms=0, stop_ms=0)
+def item(name: str, length_s: int, slots: int = 4, **more: object) -> WorkloadTrial:
+    made = WorkloadTrial(name, 0, PlainWork(length_s * 1000, slots), slots, slots, launch_ms=0, stop_ms=0)
     return replace(made, **more)  # type: ignore[arg-type]
 
 

@@ -7,22 +7,22 @@ from random import Random
 from typing import get_args
 
 from muster.config import load_config
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
-from simulator.demand.bookings import Booking
+from simulator.demand.bookings import ReservationItem
 from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
-from simulator.faults import Fault, Faults, Trouble, draw
+from simulator.faults import Fault, Faults, InjectedFault, draw
 from simulator.machines.local import Kind
 from simulator.provisioning.ties import Rented
 from simulator.simulation import Setup, Simulation
-from simulator.trials import Item, PlainWork
+from simulator.trials import PlainWork, WorkloadTrial
 from simulator.watching.breach import Invariant
 from simulator.watching.invariants import NoHealthyRunKilled, NothingLost, all_invariants
 from simulator.watching.trace import Trace
-from simulator.watching.watch import Watch
+from simulator.watching.watch import Observer
 from simulator.wire import ROUGH
 from tests.support.policies import plain
 
@@ -37,11 +37,14 @@ MACHINES = [
 ]
 WHERES = (
     *[None] * 5,
-    Where(preferred=(("rack", "r1"),)),
-    Where(required=(("rack", "r0"),)),
-    Where(excluded=(WorkerId("w0"), WorkerId("w3"))),
+    PlacementConstraint(preferred=(("rack", "r1"),)),
+    PlacementConstraint(required=(("rack", "r0"),)),
+    PlacementConstraint(excluded=(WorkerId("w0"), WorkerId("w3"))),
 )
-BOOKINGS = (Booking(("tenant-1",), 4, 30_000, 90_000), Booking(("tenant-0", "lab"), 3, 60_000, 240_000))
+BOOKINGS = (
+    ReservationItem(("tenant-1",), 4, 30_000, 90_000),
+    ReservationItem(("tenant-0", "lab"), 3, 60_000, 240_000),
+)
 QUANTA = (None, None, timedelta(seconds=20))
 
 
@@ -81,8 +84,8 @@ def world(
     faults: Iterable[Fault] = (),
     count: int = 8,
     longest_ms: int = 2 * MINUTE_MS,
-    troubles: Iterable[Trouble] = (),
-    watches: Iterable[Watch] = (),
+    troubles: Iterable[InjectedFault] = (),
+    watches: Iterable[Observer] = (),
     longest_work_ms: int = 90_000,
     policy: PoolPolicy | None = None,
     tempo: Tempo = REAL,
@@ -120,7 +123,7 @@ def world(
     return begun(setup, [*drawn, *troubles], watches)
 
 
-def begun(setup: Setup, troubles: Iterable[Trouble] = (), watches: Iterable[Watch] = ()) -> World:
+def begun(setup: Setup, troubles: Iterable[InjectedFault] = (), watches: Iterable[Observer] = ()) -> World:
     """A given world under all invariants, with these troubles to come."""
     invariants, trace = all_invariants(), Trace()
     simulation = Simulation(setup, [*invariants, trace, *watches])
@@ -152,9 +155,9 @@ def _policy(chance: Random, seed: int) -> PoolPolicy:
     )
 
 
-def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
+def _item(chance: Random, number: int, longest_work_ms: int) -> WorkloadTrial:
     slots = chance.choice([1, 1, 2, 3, 4, 6])
-    return Item(
+    return WorkloadTrial(
         name=f"trial-{number}",
         arrives_ms=chance.randrange(2 * MINUTE_MS),
         work=PlainWork(chance.randrange(5_000, longest_work_ms), slots),
@@ -172,7 +175,7 @@ def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
     )
 
 
-def _placed(item: Item, seed: int, number: int, is_lent_to: bool, is_rented: bool) -> Item:
+def _placed(item: WorkloadTrial, seed: int, number: int, is_lent_to: bool, is_rented: bool) -> WorkloadTrial:
     """Where it may be, and in pools that lend, whether fewer slots will do."""
     chance = Random(f"{seed}/where {number}")
     where = None if is_rented else chance.choice(WHERES)

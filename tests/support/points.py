@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from services.registry.series.core.arrivals import Arrived
+from services.registry.series.core.arrivals import SeriesPoints
 
 Row = tuple[int, int, int, float]
 """Record number, step, milliseconds, value."""
 
 
-def arrived(rows: Iterable[Row]) -> Arrived:
+def arrived(rows: Iterable[Row]) -> SeriesPoints:
     """Put rows into columns."""
-    points = Arrived()
+    points = SeriesPoints()
     for seq, step, time_ms, value in rows:
         points.seqs.append(seq)
         points.steps.append(step)

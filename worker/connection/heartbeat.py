@@ -10,7 +10,7 @@ import structlog
 from muster.errors import MusterError
 from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
-from shared.messages.allocations import Leaving, ObservedAllocation, ObservedSet, Slot
+from shared.messages.allocations import ObservedAllocation, ObservedSet, ReclaimNotice, Slot
 from shared.runtime.outages import Outages
 from worker.connection.line import Line
 from worker.core.fleet import Standing, is_abandoned, is_orphaned
@@ -63,7 +63,7 @@ class Heartbeat:
         self._changed = asyncio.Event()
         self._heard_at = clock.monotonic()
         self._outages = Outages()
-        self.leaving: Callable[[], Leaving | None] = lambda: None
+        self.leaving: Callable[[], ReclaimNotice | None] = lambda: None
         self.on_abandoned: Callable[[], None] = lambda: None
 
     def notice(self) -> None:

@@ -13,7 +13,7 @@ import structlog
 
 from muster.errors import MusterError, Rejected, Transient, from_problem
 from shared.auth import nats_jwt
-from shared.bus import Bus, Identity
+from shared.bus import Bus, WorkerIdentity
 from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.workers import Credentials, Renew
@@ -42,9 +42,9 @@ class Badge:
         """The public half of the key."""
         return nats_jwt.public_key(self.seed)
 
-    def identity(self) -> Identity:
+    def identity(self) -> WorkerIdentity:
         """What the connection asks for at each (re)connect, so that a renewed token is used at once."""
-        return Identity(jwt=self._jwt, sign=self._sign)
+        return WorkerIdentity(jwt=self._jwt, sign=self._sign)
 
     def keep(self, credentials: Credentials) -> None:
         """Use these from now on, also after a restart; where the disk cannot keep them, others are soon asked for."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from muster.errors import Rejected
-from shared.bus import ADMISSION
+from shared.bus import AUTHENTICATION
 from worker.connection.joining import Joining
 from worker.connection.line import LET_IN
 from worker.settings import inherited_environment
@@ -19,7 +19,7 @@ LOG = "worker.log"
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 10.0
 _READY = b"the process became ready"
-_LET_IN, _REFUSED = LET_IN.encode(), ADMISSION.encode()
+_LET_IN, _REFUSED = LET_IN.encode(), AUTHENTICATION.encode()
 """What the daemon's log says."""
 _LOOK_S = 0.1
 _SECRETS = ("MUSTER_TOKEN", "MUSTER_JOIN_TOKEN", "MUSTER_WORKER__JOIN_TOKEN")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from muster.wire.pulse import Phase, Pulse
+from muster.wire.pulse import Heartbeat, RankPhase
 
 LOOKS = 12
 """So often is looked while a patience lasts, in its second half."""
@@ -44,7 +44,7 @@ class Silence:
 
     since: float
     patience_s: float
-    phase: Phase
+    phase: RankPhase
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,17 @@ class Doubt:
     still: int = 0
 
 
-def silence_of(pulses: Iterable[Pulse], patience: Patience) -> Silence | None:
+def silence_of(pulses: Iterable[Heartbeat], patience: Patience) -> Silence | None:
     """How long the ranks of this machine are silent; None where nothing is expected of them: none has been heard yet, or one is at
     work that has no steps, for which the others wait. Once one of them steps, all wait for steps: a gang's do so together. Their end is
     waited for once all are at it."""
-    heard = [pulse for pulse in pulses if pulse.phase is not Phase.ABSENT]
+    heard = [pulse for pulse in pulses if pulse.phase is not RankPhase.ABSENT]
     phases = {pulse.phase for pulse in heard}
-    if not heard or Phase.BUSY in phases:
+    if not heard or RankPhase.BUSY in phases:
         return None
-    phase = next(one for one in (Phase.STEPPING, Phase.STARTING, Phase.ENDED) if one in phases)
-    patience_s = patience.start_s if phase is Phase.STARTING else patience.hang_s
-    if phase is Phase.ENDED:
+    phase = next(one for one in (RankPhase.STEPPING, RankPhase.STARTING, RankPhase.ENDED) if one in phases)
+    patience_s = patience.start_s if phase is RankPhase.STARTING else patience.hang_s
+    if phase is RankPhase.ENDED:
         patience_s = min(patience_s or LONGEST_END_S, LONGEST_END_S)
     if patience_s is None:
         return None
@@ -110,19 +110,19 @@ def on_look(doubt: Doubt, sights: Mapping[int, Sight], now: float, moving_proces
 
 def is_hung(silence: Silence, doubt: Doubt, now: float) -> bool:
     """Whether the patience is over, and nothing has moved; or, of scripts that are over, whether they were for too long."""
-    if silence.phase is Phase.ENDED and now >= silence.since + LONGEST_END_S:
+    if silence.phase is RankPhase.ENDED and now >= silence.since + LONGEST_END_S:
         return True
     return doubt.still >= STILL_LOOKS and now >= _quiet_since(silence, doubt) + silence.patience_s
 
 
 def describe_hang(silence: Silence, now: float) -> str:
     """The reason of such an end."""
-    if silence.phase is Phase.ENDED:
+    if silence.phase is RankPhase.ENDED:
         return (
             f"the trial's script was over {now - silence.since:.0f} s ago, and its processes have not ended (hang_timeout): they are ended by force; "
             "its log shows where each rank waits"
         )
-    if silence.phase is Phase.STARTING:
+    if silence.phase is RankPhase.STARTING:
         return (
             f"the trial has made no step within {now - silence.since:.0f} s of its start, and nothing in it moves "
             "(start_timeout); its log shows where each rank waits"
@@ -147,9 +147,9 @@ def stack_of(dump: str, thread: int) -> str | None:
     return "\n".join(line for line in lines if _PARENT not in line)
 
 
-def _due_at(pulse: Pulse) -> float:
+def _due_at(pulse: Heartbeat) -> float:
     """When the next sign of life was expected; a rank that has ended gives none."""
-    return (pulse.at_ns + (0 if pulse.phase is Phase.ENDED else pulse.longest_ns)) / _NS
+    return (pulse.at_ns + (0 if pulse.phase is RankPhase.ENDED else pulse.longest_ns)) / _NS
 
 
 def _quiet_since(silence: Silence, doubt: Doubt) -> float:

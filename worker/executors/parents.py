@@ -34,7 +34,7 @@ class Parents:
     def __init__(
         self,
         start: ParentStart,
-        on_process: Callable[[wire.Process], None],
+        on_process: Callable[[wire.ProcessFrame], None],
         on_ready: Callable[[str], None],
     ) -> None:
         self._start = start
@@ -96,7 +96,7 @@ class Parents:
         directory = start.places.parent_of(environment)
         return ProcessExecutor(directory, start.warm, start.environment, events, interpreter)
 
-    def _heard(self, environment: str, process: wire.Process) -> None:
+    def _heard(self, environment: str, process: wire.ProcessFrame) -> None:
         if environment:
             self._at.setdefault(process.run, environment)
         self._on_process(process)

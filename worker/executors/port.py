@@ -15,7 +15,7 @@ Order = wire.Launch | wire.OpenRendezvous | wire.Kill | wire.Forget
 class ExecutorEvents:
     """Who is told: of every process at each (re)connection and at each change; when all living ones were told."""
 
-    on_process: Callable[[wire.Process], None]
+    on_process: Callable[[wire.ProcessFrame], None]
     on_ready: Callable[[], None]
 
 

@@ -75,7 +75,7 @@ class ProcessExecutor:
             self._waiting.append(order)
             return
         if self._is_outdated and isinstance(order, wire.Launch) and self._holds_only_meeting_of(order.run):
-            failed = wire.Process(order.name, order.run, 0, exit_code=1, error=_MEETS_ELSEWHERE)
+            failed = wire.ProcessFrame(order.name, order.run, 0, exit_code=1, error=_MEETS_ELSEWHERE)
             asyncio.get_running_loop().call_soon(self._events.on_process, failed)
             return
         if self._is_outdated and (is_for_next or any(one.run == order.run for one in self._waiting)):
@@ -92,7 +92,7 @@ class ProcessExecutor:
         ]
         self._waiting = [one for one in self._waiting if one not in ended]
         for one in ended:
-            told = wire.Process(one.name, one.run, 0, exit_code=-kill.number)
+            told = wire.ProcessFrame(one.name, one.run, 0, exit_code=-kill.number)
             asyncio.get_running_loop().call_soon(self._events.on_process, told)
 
     def _holds_only_meeting_of(self, run: str) -> bool:
@@ -179,7 +179,7 @@ class ProcessExecutor:
         failed = [one for one in self._waiting if isinstance(one, wire.Launch | wire.OpenRendezvous)]
         self._waiting = [one for one in self._waiting if one not in failed]
         for one in failed:
-            told = wire.Process(
+            told = wire.ProcessFrame(
                 one.name, one.run, 0, exit_code=1, error=f"this machine cannot start it: {trouble}"
             )
             asyncio.get_running_loop().call_soon(self._events.on_process, told)
@@ -222,7 +222,7 @@ class ProcessExecutor:
             for frame in decoder.feed(data):
                 self._on_frame(frame)
 
-    def _note_start(self, process: wire.Process) -> None:
+    def _note_start(self, process: wire.ProcessFrame) -> None:
         """What the parent tells while it serves is news: something was started, or could not be."""
         if not process.pid and process.error:
             self._starts.launch_failed(process.run, process.error)
@@ -230,7 +230,7 @@ class ProcessExecutor:
             self._starts.worked()
 
     def _on_frame(self, frame: wire.Frame) -> None:
-        if isinstance(frame, wire.Process):
+        if isinstance(frame, wire.ProcessFrame):
             (self._living.add if frame.exit_code is None else self._living.discard)(frame.name)
             if self.is_ready:
                 self._note_start(frame)

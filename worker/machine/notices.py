@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from muster.errors import Transient
 from shared.clock import Clock
-from shared.messages.allocations import MOST_STEP_S, Leaving
+from shared.messages.allocations import MOST_STEP_S, ReclaimNotice
 from shared.runtime.outages import Outages
 from worker.machine.metadata import AwsMetadata, GcpMetadata
 from worker.settings import WorkerSection
@@ -81,11 +81,11 @@ class NoticeWatch:
         self._notice: Notice | None = None
         self._outages = Outages()
 
-    def leaving(self) -> Leaving | None:
+    def leaving(self) -> ReclaimNotice | None:
         """For the scheduler, as of now."""
         if self._notice is None:
             return None
-        return Leaving(reason=self._notice.reason[:200], in_s=self._left_s(self._notice))
+        return ReclaimNotice(reason=self._notice.reason[:200], in_s=self._left_s(self._notice))
 
     async def run(self) -> None:
         """Ask every two seconds; a service that does not answer leaves what was known as it is."""

@@ -7,7 +7,7 @@ from statistics import median
 from pydantic import ValidationError
 
 from muster import wire
-from shared.messages.allocations import MOST_STEP_S, Batches, Measured
+from shared.messages.allocations import MOST_STEP_S, Batches, StepMeasurement
 
 STRETCH_MS = 1000
 STRETCHES = 15
@@ -24,8 +24,8 @@ class Pace:
     def __init__(self) -> None:
         self._began: tuple[int, int] | None = None
         self._stretches: deque[float] = deque(maxlen=STRETCHES)
-        self._shown: Measured | None = None
-        self._told: Measured | None = None
+        self._shown: StepMeasurement | None = None
+        self._told: StepMeasurement | None = None
 
     def on_report(self, step: int, time_ms: int) -> None:
         """Rank 0 was at `step`. Of several reports that are read at once the last will do."""
@@ -37,20 +37,20 @@ class Pace:
             self._stretches.append(passed_ms / 1000 / steps)
             self._began = step, time_ms
 
-    def on_measured(self, frame: wire.Measured) -> None:
+    def on_measured(self, frame: wire.StepMeasurements) -> None:
         """The script has measured itself. What is no news, and nonsense from user code, changes nothing."""
         with suppress(ValidationError):
             self._told = _newer(self._told, _read(frame))
 
-    def measured(self) -> Measured | None:
+    def measured(self) -> StepMeasurement | None:
         """What the script has told, else what it has shown; None: not enough was heard yet."""
         if self._told is None and len(self._stretches) >= LEAST_STRETCHES:
             step_s = min(max(median(self._stretches), LEAST_STEP_S), MOST_STEP_S)
-            self._shown = _newer(self._shown, Measured(step_s=step_s))
+            self._shown = _newer(self._shown, StepMeasurement(step_s=step_s))
         return self._told or self._shown
 
 
-def _read(frame: wire.Measured) -> Measured:
+def _read(frame: wire.StepMeasurements) -> StepMeasurement:
     batches = Batches(
         per_slot=frame.per_rank,
         first=frame.first_batch,
@@ -60,14 +60,14 @@ def _read(frame: wire.Measured) -> Measured:
         grad_sqr=frame.grad_sqr,
         grad_var=frame.grad_var,
     )
-    return Measured(step_s=frame.step_s, batches=batches)
+    return StepMeasurement(step_s=frame.step_s, batches=batches)
 
 
-def _newer(before: Measured | None, now: Measured) -> Measured:
+def _newer(before: StepMeasurement | None, now: StepMeasurement) -> StepMeasurement:
     return now if before is None or _is_news(before, now) else before
 
 
-def _is_news(before: Measured, now: Measured) -> bool:
+def _is_news(before: StepMeasurement, now: StepMeasurement) -> bool:
     if abs(now.step_s - before.step_s) > NEWS * before.step_s:
         return True
     old, new = before.batches, now.batches

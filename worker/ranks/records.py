@@ -17,7 +17,7 @@ RECORD_BYTES = BATCH_BYTES // 2
 _VALUE_BYTES = 32
 
 
-def make_record(point: wire.Point, validation: int) -> tuple[bytes, str | None]:
+def make_record(point: wire.ReportFrame, validation: int) -> tuple[bytes, str | None]:
     """Return the record, and what of it had to be left out, as a sentence; `validation` is its number if it is one.
 
     Raises:
@@ -54,7 +54,7 @@ def last_step(journal: Journal) -> int:
         return Validation.model_validate_json(payload).step
 
 
-def _encode(point: wire.Point, validation: int) -> bytes:
+def _encode(point: wire.ReportFrame, validation: int) -> bytes:
     record: Report | Validation
     if point.validation:
         record = Validation(number=validation, step=point.step, time_ms=point.time_ms, values=point.values)

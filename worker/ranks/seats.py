@@ -64,7 +64,7 @@ class Seats:
     def _take(self, local: int, decoder: wire.Decoder, data: bytes) -> None:
         try:
             for frame in decoder.feed(data):
-                if isinstance(frame, wire.Seated):
+                if isinstance(frame, wire.GenerationConfirmed):
                     self._on_seated(local, frame.generation)
         except Rejected as error:
             _log.warning("a rank's seat broke the protocol", error=str(error))

@@ -74,7 +74,7 @@ class RankServer:
         if session is None or not isinstance(frame, wire.Hello) or not _is_spoken(frame.version):
             reason = "this run is not known here" if session is None else "the SDK speaks another version"
             with suppress(OSError):
-                connection.send(wire.encode(wire.Refused(reason)))
+                connection.send(wire.encode(wire.ConnectionRefused(reason)))
             connection.close()
             _log.warning("a rank was refused", reason=reason)
         elif frame.seat >= 0:

@@ -25,7 +25,7 @@ from worker.ranks.records import last_step, make_record, read_frames
 from worker.ranks.seats import Seats
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
-LOOK_AGAIN_S = 1.2 * wire.LOOK_S
+LOOK_AGAIN_S = 1.2 * wire.POLL_S
 TRY_AGAIN_S = 0.5
 """After the disk had no room."""
 MAX_READS = 8
@@ -37,7 +37,7 @@ class SessionEvents:
     """Who is told of what a rank says."""
 
     on_reports: Callable[[bool], None]
-    on_checkpoint: Callable[[wire.Checkpoint], None]
+    on_checkpoint: Callable[[wire.CheckpointFrame], None]
     on_acknowledged: Callable[[str], None]
     on_started: Callable[[], None]
     on_cut: Callable[[str], None]
@@ -194,7 +194,7 @@ class RankSession:
             return
         done = 0
         try:
-            points = [frame for frame in frames if isinstance(frame, wire.Point)]
+            points = [frame for frame in frames if isinstance(frame, wire.ReportFrame)]
             if points and not self._journal_points(points):
                 return
             for frame in frames:
@@ -209,12 +209,12 @@ class RankSession:
 
     def _act(self, frame: wire.Frame) -> None:
         match frame:
-            case wire.Checkpoint() if frame.number > self.checkpoints:
+            case wire.CheckpointFrame() if frame.number > self.checkpoints:
                 self._events.on_checkpoint(frame)
                 self.checkpoints = frame.number
             case wire.Acknowledge():
                 self._events.on_acknowledged(frame.signal)
-            case wire.Measured():
+            case wire.StepMeasurements():
                 self.pace.on_measured(frame)
             case wire.Started():
                 self._events.on_started()
@@ -228,7 +228,7 @@ class RankSession:
             self._broken = True
         self._events.on_disk_fault(error)
 
-    def _journal_points(self, points: list[wire.Point]) -> bool:
+    def _journal_points(self, points: list[wire.ReportFrame]) -> bool:
         """Append the points that are new; False when the rank is at fault. Raises OSError where the disk is."""
         records: list[tuple[bytes, int]] = []
         validations, step, expected = self.validations, self.step, self._journal.last + 1
@@ -258,7 +258,7 @@ class RankSession:
 
     def _break(self, reason: str) -> bool:
         _log.warning("a rank broke the protocol", reason=reason)
-        self._send(wire.Refused(reason))
+        self._send(wire.ConnectionRefused(reason))
         self._drop_data()
         return False
 

@@ -119,7 +119,7 @@ class _Ears:
     def on_upload_waiting(self, record: Announced, reason: str) -> None:
         self.context.phases.on_upload_waits(record.number, record.step, record.announced_at, reason)
 
-    def on_checkpoint(self, frame: wire.Checkpoint) -> None:
+    def on_checkpoint(self, frame: wire.CheckpointFrame) -> None:
         announce_checkpoint(self.context, frame)
         self.events.on_progress(self.context)
 

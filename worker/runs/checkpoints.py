@@ -8,7 +8,7 @@ from worker.runs.context import RunContext
 from worker.transfer.checkpoints.upload import Announced, drop_folder
 
 
-def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
+def announce_checkpoint(context: RunContext, frame: wire.CheckpointFrame) -> None:
     """Keep an announced checkpoint for uploading. Its folder must be one of the run's own.
 
     Raises:

@@ -11,7 +11,7 @@ NO_ROOM_BYTES = 1024 * 1024
 """A rank that fails while the disk has less has probably failed for it, whatever its exit code."""
 
 
-def cause_of(context: RunContext, process: wire.Process, rank: int, kills: MemoryKills) -> Cause:
+def cause_of(context: RunContext, process: wire.ProcessFrame, rank: int, kills: MemoryKills) -> Cause:
     """What is known of a rank's end beside its exit code. `kills`: those of the whole machine, where the run has no count of its own."""
     said = context.tail.last_error(rank) if process.exit_code else ""
     own_kills = context.machine.cgroups.kills(context.run.run_id)
@@ -24,7 +24,7 @@ def cause_of(context: RunContext, process: wire.Process, rank: int, kills: Memor
     )
 
 
-def _fault_of(context: RunContext, process: wire.Process, said: str) -> str:
+def _fault_of(context: RunContext, process: wire.ProcessFrame, said: str) -> str:
     """Why the machine, and not user code, is to blame; empty where it is not."""
     if process.error or process.exit_code == 0 or context.run.state is RunState.KILLING:
         return process.error

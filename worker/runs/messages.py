@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from shared.messages.allocations import DesiredAllocation, DesiredSet, Measured, ObservedAllocation
+from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation, StepMeasurement
 from worker.core.run.desired import Desired
 from worker.core.run.records import LocalRun
 from worker.core.run.resize import can_resize, joined, prepared
@@ -69,7 +69,7 @@ def _observed_state(run: LocalRun) -> Literal["preparing", "running", "exited"]:
     return "running" if run.state in TRAINING or run.state is RunState.KILLING else "preparing"
 
 
-def _measured(context: RunContext) -> Measured | None:
+def _measured(context: RunContext) -> StepMeasurement | None:
     """How an elastic run trains; of others nobody asks."""
     slots = spec_of(context.kept.allocation).slots
     if slots.min == slots.max:

@@ -11,7 +11,7 @@ import structlog
 from muster import wire
 from shared.ids import AllocationId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation
-from shared.messages.experiments import Verdict
+from shared.messages.experiments import TrialVerdict
 from shared.messages.specs import Signal
 from shared.runtime.outages import Outages
 from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
@@ -147,7 +147,7 @@ class Runs:
                 self._supervisor.end_hung(context)
         return True
 
-    def on_verdict(self, verdict: Verdict) -> None:
+    def on_verdict(self, verdict: TrialVerdict) -> None:
         """The fast path: the rank waits for this very message."""
         for context in self._contexts.values():
             if context.run.run_id == verdict.run_id and not context.run.is_over:
@@ -158,7 +158,7 @@ class Runs:
                 self._supervisor.update(context, decided)
                 return
 
-    def on_process(self, process: wire.Process) -> None:
+    def on_process(self, process: wire.ProcessFrame) -> None:
         """The executor told of a process: at its start, at its end, and once more after each reconnection."""
         context = self._find(process.run)
         if context is None:

@@ -120,7 +120,7 @@ class Supervisor:
         context.kept = replace(context.kept, environment=environment)
         self.use(str(context.run.run_id), environment)
 
-    def on_rendezvous(self, context: RunContext, process: wire.Process) -> None:
+    def on_rendezvous(self, context: RunContext, process: wire.ProcessFrame) -> None:
         """The rendezvous opened, or ended."""
         run = context.run
         if run.is_over or run.gang.rendezvous is not None or process.name != _rendezvous_name(run):
@@ -131,7 +131,7 @@ class Supervisor:
             reason = f"the gang's rendezvous could not be opened: {process.error or 'it ended'}"
             self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))
 
-    def on_rank(self, context: RunContext, process: wire.Process) -> None:
+    def on_rank(self, context: RunContext, process: wire.ProcessFrame) -> None:
         """A rank started, or ended."""
         run = context.run
         if run.is_over:
@@ -146,7 +146,7 @@ class Supervisor:
         if process.exit_code is not None:
             self._on_exit(context, process, process.exit_code)
 
-    def _on_exit(self, context: RunContext, process: wire.Process, code: int) -> None:
+    def _on_exit(self, context: RunContext, process: wire.ProcessFrame, code: int) -> None:
         first = context.run.gang.seat.first_rank
         rank = first + int(part_of(process.name))
         if rank == first and not self._has_kept_all(context, process):
@@ -242,7 +242,7 @@ class Supervisor:
             if not context.run.is_over:
                 self.on_disk_fault(context, error)
 
-    def _has_kept_all(self, context: RunContext, process: wire.Process) -> bool:
+    def _has_kept_all(self, context: RunContext, process: wire.ProcessFrame) -> bool:
         """Whether what a machine's first rank said is kept, now that it has ended; if not, its end is looked at again when it is.
 
         The run's end names its validations, and those are waited for: none may be named that a crash could still lose.
@@ -254,7 +254,7 @@ class Supervisor:
             return False
         return True
 
-    async def _look_again(self, context: RunContext, process: wire.Process) -> None:
+    async def _look_again(self, context: RunContext, process: wire.ProcessFrame) -> None:
         await asyncio.sleep(KEEP_AGAIN_S)
         self.on_rank(context, process)
 

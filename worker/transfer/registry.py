@@ -10,7 +10,7 @@ from shared.messages.checkpoints import (
     UploadLinks,
     UploadMany,
 )
-from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
+from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
 from worker.connection.line import Line
 
 REQUEST_S = 10.0
@@ -38,5 +38,5 @@ class RegistryLine:
     async def send_media(self, request: SendMedia) -> MediaTarget:
         return await self._line.request(request, timeout_s=REQUEST_S)
 
-    async def commit_media(self, request: CommitMedia) -> MediaKept:
+    async def commit_media(self, request: CommitMedia) -> MediaCommitted:
         return await self._line.request(request, timeout_s=3 * REQUEST_S)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from muster.runtime.isolation import give_way
+from muster.runtime.isolation import set_niceness
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -151,6 +151,6 @@ def _before_exec(command: Command, parent: int) -> Callable[[], None]:
             _LIBC.prctl(_PR_SET_PDEATHSIG, command.dies_with_parent.value)
             if os.getppid() != parent:
                 os._exit(1)
-        give_way(command.niceness)
+        set_niceness(command.niceness)
 
     return prepare

@@ -11,7 +11,7 @@ from muster.wire import Json
 
 MAX_ROWS = 100_000
 MAX_COLUMNS = 1_000
-MAX_CELL_LETTERS = 10_000
+MAX_CELL_CHARACTERS = 10_000
 
 
 def table_of(data: object, columns: Sequence[str] | None = None) -> Content:
@@ -90,7 +90,7 @@ def _cell(value: Any) -> Json:
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, bool | int):
         return value
-    return str(value)[:MAX_CELL_LETTERS]
+    return str(value)[:MAX_CELL_CHARACTERS]
 
 
 def _not_a_table(data: object) -> Rejected:

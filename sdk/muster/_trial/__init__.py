@@ -5,14 +5,14 @@ import os
 from collections.abc import Mapping
 
 from muster import wire
-from muster._output import outlive_full_disk
+from muster._output import tolerate_full_disk
 from muster._trial import alone, devices
 from muster._trial.api import Trial
 from muster._trial.channel import Channel
 from muster._trial.joining import join_gang
 from muster._trial.profiling import start_timings
-from muster._trial.pulse import Heart
-from muster._trial.settings import Surroundings, load_surroundings
+from muster._trial.pulse import HeartbeatWriter
+from muster._trial.settings import ProcessEnvironment, load_process_environment
 from muster.wire import Json
 
 __all__ = ["Trial", "trial"]
@@ -34,22 +34,22 @@ def trial(defaults: Mapping[str, Json] | None = None) -> "Trial":
     """
     global _current
     if _current is None or _current._pid != os.getpid():
-        _current = _start(load_surroundings(), defaults or {})
+        _current = _start(load_process_environment(), defaults or {})
     return _current
 
 
-def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
+def _start(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Trial:
     if not surroundings.trial_path:
         return _start_alone(surroundings, defaults)
-    outlive_full_disk()
-    devices.keep_to(surroundings.slot_part)
+    tolerate_full_disk()
+    devices.limit_gpu_memory(surroundings.slot_part)
     description = wire.read_trial_file(surroundings.trial_path)
     for name, value in defaults.items():
         description.hparams.setdefault(name, value)
     # Of the processes of a launcher of the user's own, the first on this machine stands for all.
     folder = description.watch if surroundings.is_started_here else ""
     timings = start_timings(folder, surroundings.local_rank, description.profiling)
-    heart = Heart(folder, surroundings.local_rank, timings)
+    heart = HeartbeatWriter(folder, surroundings.local_rank, timings)
     started_size = 1 if surroundings.stands_by else description.size
     gang = join_gang(description.distributed, started_size, surroundings)
     channel = None
@@ -62,7 +62,7 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     return started
 
 
-def _start_alone(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
+def _start_alone(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Trial:
     gang = join_gang("horovod" if surroundings.size > 1 else "none", surroundings.size, surroundings)
     description = alone.describe(surroundings.size, defaults, surroundings.variables)
-    return Trial(description, surroundings, None, gang, Heart(description.watch, 0))
+    return Trial(description, surroundings, None, gang, HeartbeatWriter(description.watch, 0))

@@ -10,7 +10,7 @@ MAX_CALLS = 100_000
 
 
 @dataclass(slots=True)
-class Cadence:
+class StopPollCadence:
     """Counts calls and validations, and says after how many calls the gang should ask again.
 
     The answer is the number of calls in about 250 ms, but at most the number until the validation that is

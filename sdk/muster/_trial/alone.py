@@ -59,7 +59,7 @@ class Console:
     def __init__(self) -> None:
         self.reports = self.validations = self.checkpoints = 0
 
-    def report(self, point: wire.Point, urgent: bool) -> None:
+    def report(self, point: wire.ReportFrame, urgent: bool) -> None:
         """One line per report, counted; nobody waits for one that is `urgent`."""
         self.reports, self.validations = point.number, max(self.validations, point.validation)
         text = "  ".join(f"{name}={value:.6g}" for name, value in point.values.items())

@@ -13,21 +13,21 @@ from muster._trial import alone
 from muster._trial.agreement import FORM_ANEW, GO_ON, STOP
 from muster._trial.channel import Channel
 from muster._trial.checkpoints import Checkpoints
-from muster._trial.losses import Losses
-from muster._trial.media import Media, MediaMethods
-from muster._trial.optimizations import gather_passes, read_told
-from muster._trial.pulse import Heart
-from muster._trial.settings import Surroundings
-from muster._trial.timing import Part
+from muster._trial.losses import NanGuard
+from muster._trial.media import MediaMethods, MediaSpoolWriter
+from muster._trial.optimizations import gather_passes, read_gradient_options
+from muster._trial.pulse import HeartbeatWriter
+from muster._trial.settings import ProcessEnvironment
+from muster._trial.timing import Activity
 from muster._trial.values import TRAINING, VALIDATION, Hyperparameters, check_group, check_metrics, check_step
-from muster._trial.verdicts import Verdicts
+from muster._trial.verdicts import SearchDecisions
 from muster.wire import Json
 
 if TYPE_CHECKING:
     import torch
 
-    from muster._trial.forming import Forming
-    from muster._trial.gang import Gang
+    from muster._trial.forming import GangReforming
+    from muster._trial.gang import RankGang
     from muster.elastic.resizing import Resizing
 
 
@@ -48,10 +48,10 @@ class Trial(MediaMethods):
     def __init__(
         self,
         description: wire.TrialFile,
-        surroundings: Surroundings,
+        surroundings: ProcessEnvironment,
         channel: Channel | None,
-        gang: "Gang | None",
-        heart: Heart,
+        gang: "RankGang | None",
+        heart: HeartbeatWriter,
     ) -> None:
         self.hparams: Mapping[str, Json] = Hyperparameters(description.hparams)
         self.data = description.data
@@ -64,19 +64,19 @@ class Trial(MediaMethods):
         self.latest_checkpoint = Path(latest) if latest else None
         self._description = description
         self._surroundings = surroundings
-        self._forming: Forming | None = None
+        self._forming: GangReforming | None = None
         self._resizing: Resizing | None = None
         self._channel = channel
         self._gang = gang
         self._heart = heart
-        self._losses = Losses(description.on_nan, description.metric)
+        self._losses = NanGuard(description.on_nan, description.metric)
         self._pid = os.getpid()
         self._console = alone.Console()
         self._counts = channel or self._console
         own_channel = partial(Channel, description, surroundings.trial_path, surroundings.token)
         self._checkpoints = Checkpoints(description, gang, channel, self._console, own_channel)
-        self._media = Media(description)
-        self._verdicts = Verdicts(channel)
+        self._media = MediaSpoolWriter(description)
+        self._verdicts = SearchDecisions(channel)
         self._stopping = False
 
     @overload  # without it a checker takes `**losses` for something that might name a group
@@ -183,7 +183,7 @@ class Trial(MediaMethods):
 
     def loading(self) -> AbstractContextManager[None]:
         """Within it the script waits for data, where the run is profiled. What comes from PyTorch's loaders is counted by itself."""
-        return self._heart.timings.within(Part.DATA) if self._heart.timings else nullcontext()
+        return self._heart.timings.within(Activity.DATA) if self._heart.timings else nullcontext()
 
     def distribute(
         self, model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
@@ -194,7 +194,7 @@ class Trial(MediaMethods):
         Train with what it returns, and save the model that was given. With `aggregation_frequency` the script goes on calling
         `step()` and `zero_grad()` after each backward pass; they act at every so-manieth.
         """
-        told = read_told(self._description.optimizations)
+        told = read_gradient_options(self._description.optimizations)
         if self._gang:
             return self._gang.distribute(model, optimizer, told)
         gather_passes(optimizer, told, lambda is_last: None)
@@ -223,7 +223,7 @@ class Trial(MediaMethods):
         self, step: int, values: dict[str, float], group: str, validation: int = 0, decision: bool = False
     ) -> None:
         number = self._counts.reports + 1
-        point = wire.Point(number, step, _clock.now_ms(), values, group, validation, decision)
+        point = wire.ReportFrame(number, step, _clock.now_ms(), values, group, validation, decision)
         self._counts.report(point, urgent=decision)
         self._checkpoints.on_report(values)
 
@@ -232,7 +232,7 @@ class Trial(MediaMethods):
         if answer == FORM_ANEW and self._forming:
             self._forming.is_due = True
 
-    def _take_gang(self, gang: "Gang") -> None:
+    def _take_gang(self, gang: "RankGang") -> None:
         """This process is another rank from here on, of another gang."""
         self._gang = self._checkpoints.gang = gang
         self.rank, self.size, self.local_rank = gang.rank, gang.size, gang.local_rank

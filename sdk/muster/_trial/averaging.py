@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from muster import Trial
 
 
-class Averaging:
+class GradientAverager:
     """Hangs on the parameters of one model. Every rank sends all of them in each step, in any order; the number of ranks may change
     between two steps, and where there is one nothing is sent.
 

@@ -23,7 +23,7 @@ POLL_S = 0.01
 RETRY_S = 0.5
 FIRST_CONTACT_S = 1800.0
 CLOSE_S = 3.0
-SAY_AFTER_S = 10.0
+WARN_AFTER_S = 10.0
 MAX_HELD_BYTES = 64 * 1024 * 1024
 UNSENT_NAME = "unsent.frames"
 
@@ -63,19 +63,19 @@ class Channel:
         with self._lock:
             self._send(wire.encode(wire.Started()), urgent=True)
 
-    def report(self, point: wire.Point, urgent: bool) -> None:
+    def report(self, point: wire.ReportFrame, urgent: bool) -> None:
         """Send, keep and count a report; `urgent` wakes the worker at once. What is too large to be sent has no number."""
         with self._lock:
             frame = wire.encode(point)
             self.reports, self.validations = point.number, max(self.validations, point.validation)
             self._keep(self._reports, point.number, frame, urgent)
 
-    def announce(self, checkpoint: wire.Checkpoint) -> None:
+    def announce(self, checkpoint: wire.CheckpointFrame) -> None:
         """Say that a checkpoint's files are complete."""
         with self._lock:
             self._keep(self._checkpoints, checkpoint.number, wire.encode(checkpoint), urgent=True)
 
-    def measure(self, measured: wire.Measured) -> None:
+    def measure(self, measured: wire.StepMeasurements) -> None:
         """Say how the training gets on; it is not kept, since it is said again."""
         with self._lock:
             if not self.closed and os.getpid() == self._pid:
@@ -177,7 +177,7 @@ class Channel:
         if sent < len(frame):
             self._send_rest(memoryview(frame)[sent:])
         self._unheard += 1
-        if urgent or self._unheard >= RING_FRAMES or time.monotonic() - self._rang_at > wire.LOOK_S:
+        if urgent or self._unheard >= RING_FRAMES or time.monotonic() - self._rang_at > wire.POLL_S:
             self._ring()
             if self._socket is not None:
                 self._read(self._socket)
@@ -187,7 +187,7 @@ class Channel:
         self._ring()
         began = time.monotonic()
         while rest and self._socket is not None:
-            if time.monotonic() - began > SAY_AFTER_S:
+            if time.monotonic() - began > WARN_AFTER_S:
                 self._wait_said("its reports are kept")
             _, writable, _ = select.select([], [self._socket], [], 1.0)
             try:
@@ -239,7 +239,7 @@ class Channel:
                 self.signal = frame.signal
                 self.decide_at = frame.decide_at
                 self.decided = max(self.decided, frame.validation)
-            case wire.Refused():
+            case wire.ConnectionRefused():
                 raise Rejected("refused", f"the worker takes no more of this process: {frame.reason}")
             case _:
                 raise Broken(f"unexpected {frame!r} from the worker")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from muster import wire
 from muster._trial.alone import Console
 from muster._trial.channel import Channel
-from muster._trial.due import Due
-from muster._trial.values import check_step, directory_size, is_for_lack_of_room
+from muster._trial.due import CheckpointSchedule
+from muster._trial.values import check_step, count_files, is_disk_full_error
 from muster.errors import Rejected
 from muster.wire import Json
 
 if TYPE_CHECKING:
-    from muster._trial.gang import Gang
+    from muster._trial.gang import RankGang
 
 
 class Checkpoints:
@@ -25,7 +25,7 @@ class Checkpoints:
     def __init__(
         self,
         description: wire.TrialFile,
-        gang: "Gang | None",
+        gang: "RankGang | None",
         channel: Channel | None,
         console: Console,
         reach_worker: Callable[[], Channel],
@@ -38,7 +38,7 @@ class Checkpoints:
         self._console = console
         self._counts = channel or console
         self._began_at = 0.0
-        self._due = Due(
+        self._due = CheckpointSchedule(
             description.checkpoint_policy,
             description.checkpoint_period,
             description.metric,
@@ -85,7 +85,7 @@ class Checkpoints:
             directory.mkdir(parents=True, exist_ok=True)
             yield directory
         except BaseException as error:
-            if not is_for_lack_of_room(error, directory):
+            if not is_disk_full_error(error, directory):
                 self._discard(directory)
                 raise
             failure = error
@@ -127,13 +127,13 @@ class Checkpoints:
     def _announce(
         self, number: int, step: int, directory: Path, metadata: Mapping[str, Json], parts: tuple[str, ...]
     ) -> None:
-        if not parts or (len(parts) == 1 and not directory_size(str(directory))):
+        if not parts or (len(parts) == 1 and not count_files(str(directory))):
             raise Rejected("checkpoint_empty", f"nothing was written into the checkpoint of step {step}")
         if self._channel is None:
             self._console.print_checkpoint(step, str(directory))
             return
         self._channel.announce(
-            wire.Checkpoint(
+            wire.CheckpointFrame(
                 number,
                 step,
                 str(directory),
@@ -156,7 +156,7 @@ class Checkpoints:
         self._channel.poll()
         written_s = time.monotonic() - self._began_at
         self._channel.announce(
-            wire.Checkpoint(number, step, str(directory), 0, {}, _if_several(parts), written_s)
+            wire.CheckpointFrame(number, step, str(directory), 0, {}, _if_several(parts), written_s)
         )
 
 

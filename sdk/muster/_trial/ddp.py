@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
-from muster._trial.optimizations import Told, gather_passes
+from muster._trial.optimizations import GradientOptions, gather_passes
 from muster._trial.settings import Launched
 
 if TYPE_CHECKING:
     from torch.nn.parallel import DistributedDataParallel
 
 
-class TorchExchange:
+class TorchCollectives:
     """The default process group, initialised once: Gloo for what lies in memory, NCCL for what lies on GPUs."""
 
     def __init__(self, launched: Launched) -> None:
@@ -51,7 +51,7 @@ class TorchExchange:
         dist.destroy_process_group(self._group)
 
     def distribute(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """As the port says, by DistributedDataParallel."""
         parallel = made_parallel(model, told)
@@ -66,7 +66,7 @@ def _leave_default() -> None:
         dist.destroy_process_group()
 
 
-def made_parallel(model: torch.nn.Module, told: Told) -> "DistributedDataParallel":
+def made_parallel(model: torch.nn.Module, told: GradientOptions) -> "DistributedDataParallel":
     """The model as it trains on all ranks of the default process group."""
     from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
     from torch.nn.parallel import DistributedDataParallel

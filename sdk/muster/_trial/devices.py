@@ -3,7 +3,7 @@
 import sys
 
 
-def keep_to(part: float) -> None:
+def limit_gpu_memory(part: float) -> None:
     """Has torch take no more of the GPU's memory than this part: beyond it, the trial that asks runs out, not its neighbours.
 
     Only where the script has imported torch before `muster.trial()`, as it has in a worker's warm processes.

@@ -4,11 +4,11 @@ import math
 from collections import deque
 from collections.abc import Mapping
 
-REMEMBERED = 8
+MAX_PENDING_CHECKPOINTS = 8
 """Of the checkpoints that went to the store, so many tell how long the next will take."""
 
 
-class Due:
+class CheckpointSchedule:
     """What rank 0 knows of it.
 
     Args:
@@ -39,7 +39,7 @@ class Due:
         self._saved: int | None = None
         self._is_wanted = False
         self._on_way: dict[int, tuple[float, float]] = {}
-        self._leads: deque[float] = deque([0.0], REMEMBERED)
+        self._leads: deque[float] = deque([0.0], MAX_PENDING_CHECKPOINTS)
 
     def on_validation(self, values: Mapping[str, float]) -> None:
         """A validation was reported; one without the metric, or with NaN, beats none."""

@@ -4,10 +4,10 @@ from typing import Protocol
 
 import torch
 
-from muster._trial.optimizations import Told
+from muster._trial.optimizations import GradientOptions
 
 
-class Exchange(Protocol):
+class Collectives(Protocol):
     """Ranks that have found each other. Every method is collective: all ranks call it, in the same order and with the same `name`."""
 
     @property
@@ -39,6 +39,6 @@ class Exchange(Protocol):
         """Break what is under way, and hear of nobody any more. Not collective: who waits for this rank meets an error at once."""
 
     def distribute(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """Return what trains on all ranks as one: rank 0's parameters on each, gradients exchanged while they are made."""

@@ -3,24 +3,24 @@
 from typing import TYPE_CHECKING
 
 from muster import wire
-from muster._trial.seat import Seat
-from muster._trial.settings import Surroundings, obey
+from muster._trial.seat import ResizeConnection
+from muster._trial.settings import ProcessEnvironment, apply_variables
 
 if TYPE_CHECKING:
-    from muster._trial.gang import Gang
+    from muster._trial.gang import RankGang
 
-TOLD_WITHIN_S = 120.0
+REFORM_TIMEOUT_S = 120.0
 """So long survivors of a broken gang wait for the scheduler's word, which needs a worker's lease and a plan."""
 
 
-class Forming:
+class GangReforming:
     """One rank's part in it.
 
     Attributes:
         is_due: All ranks have agreed that the gang forms anew before the next step.
     """
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: ResizeConnection) -> None:
         self._seat = seat
         self.is_due = seat.generation == 0
 
@@ -32,7 +32,7 @@ class Forming:
         """The gang that was is no more: this rank waits to be told of the next."""
         self._seat.stand_by()
 
-    def join(self) -> "Gang":
+    def join(self) -> "RankGang":
         """Leave the gang that was, and return the one that is; it waits until it is told, and for the others.
 
         Raises:
@@ -41,22 +41,22 @@ class Forming:
         """
         import horovod.torch as hvd
 
-        from muster._trial.gang import Gang
-        from muster._trial.horovod import HorovodExchange
+        from muster._trial.gang import RankGang
+        from muster._trial.horovod import HorovodCollectives
 
-        told = self._seat.wait(TOLD_WITHIN_S)
+        told = self._seat.wait(REFORM_TIMEOUT_S)
         if hvd.is_initialized():
             hvd.shutdown()
         if isinstance(told, wire.Leave):
             raise SystemExit(0)
-        obey(told.variables)
-        gang = Gang(HorovodExchange())
+        apply_variables(told.variables)
+        gang = RankGang(HorovodCollectives())
         self._seat.take(told.generation)
         self.is_due = False
         return gang
 
 
-def take_seat(surroundings: Surroundings) -> Forming | None:
+def open_reforming(surroundings: ProcessEnvironment) -> GangReforming | None:
     """Let this run be resized while it trains; None where its size is fixed, it meets by anything but Horovod, or there is no platform."""
     if not surroundings.generation:
         return None
@@ -65,4 +65,6 @@ def take_seat(surroundings: Surroundings) -> Forming | None:
         return None
     # A connection of its own: only rank 0 has the others, and every rank must hear.
     generation = 0 if surroundings.stands_by else surroundings.generation
-    return Forming(Seat(description.socket, surroundings.token, surroundings.local_rank, generation))
+    return GangReforming(
+        ResizeConnection(description.socket, surroundings.token, surroundings.local_rank, generation)
+    )

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import torch
 
-from muster._trial.agreement import Cadence
-from muster._trial.exchange import Exchange
-from muster._trial.gathering import share_out_files
-from muster._trial.optimizations import Told
+from muster._trial.agreement import StopPollCadence
+from muster._trial.exchange import Collectives
+from muster._trial.gathering import assign_files
+from muster._trial.optimizations import GradientOptions
 
 
-class Gang:
+class RankGang:
     """The ranks of one run. Every method is collective unless it says otherwise: all ranks call it, in the same order."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Collectives) -> None:
         self.rank, self.size, self.local_rank = exchange.rank, exchange.size, exchange.local_rank
         self._exchange = exchange
-        self._cadence = Cadence()
+        self._cadence = StopPollCadence()
         self._calls_left = 0
 
     def asks_now(self) -> bool:
@@ -55,10 +55,10 @@ class Gang:
 
     def share_out_files(self, folder: Path, is_written: bool, worker: str) -> tuple[str, ...] | None:
         """As `gathering.share_out_files`."""
-        return share_out_files(self._exchange, folder, is_written, worker)
+        return assign_files(self._exchange, folder, is_written, worker)
 
     def distribute(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """What trains on all ranks as one, as `Trial.distribute` says."""
         return self._exchange.distribute(model, optimizer, told)

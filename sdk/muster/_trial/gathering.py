@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-from muster._trial.exchange import Exchange
+from muster._trial.exchange import Collectives
 
 
 class _Written(NamedTuple):
@@ -15,8 +15,8 @@ class _Written(NamedTuple):
     paths: list[str]
 
 
-def share_out_files(
-    exchange: Exchange, folder: Path, is_written: bool, worker: str
+def assign_files(
+    exchange: Collectives, folder: Path, is_written: bool, worker: str
 ) -> tuple[str, ...] | None:
     """Return when every rank has written; each file then lies on one machine, and its worker sends it from there.
 

@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from muster._trial.optimizations import Told, gather_passes
+from muster._trial.optimizations import GradientOptions, gather_passes
 from muster.errors import Rejected
 
 
-class HorovodExchange:
+class HorovodCollectives:
     """Horovod, initialised here unless the script has done so: of connections that were there before, `leave` cuts none."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class HorovodExchange:
         """As the port says."""
         return list(self._hvd.allgather_object(value, name=name))
 
-    def distribute(self, model: Any, optimizer: Any, told: Told) -> tuple[Any, Any]:
+    def distribute(self, model: Any, optimizer: Any, told: GradientOptions) -> tuple[Any, Any]:
         """As the port says. Buckets are sized by Horovod's own environment."""
         hvd = self._hvd
         check_reach(model.parameters())

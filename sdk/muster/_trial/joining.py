@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from muster._trial.settings import Surroundings
+from muster._trial.settings import ProcessEnvironment
 
 if TYPE_CHECKING:
-    from muster._trial.gang import Gang
+    from muster._trial.gang import RankGang
 
 
-def join_gang(distributed: str, size: int, surroundings: Surroundings) -> "Gang | None":
+def join_gang(distributed: str, size: int, surroundings: ProcessEnvironment) -> "RankGang | None":
     """Meet the other ranks; None where this process trains by itself.
 
     With `torch`, and where a launcher of the user's own (`torchrun`) has started this process, they meet by `torch.distributed`.
@@ -23,13 +23,13 @@ def join_gang(distributed: str, size: int, surroundings: Surroundings) -> "Gang 
     """
     launched = surroundings.launched
     if distributed == "horovod" and size > 1:
-        from muster._trial.gang import Gang
-        from muster._trial.horovod import HorovodExchange
+        from muster._trial.gang import RankGang
+        from muster._trial.horovod import HorovodCollectives
 
-        return Gang(HorovodExchange())
+        return RankGang(HorovodCollectives())
     if distributed != "horovod" and launched is not None and launched.size > 1:
-        from muster._trial.ddp import TorchExchange
-        from muster._trial.gang import Gang
+        from muster._trial.ddp import TorchCollectives
+        from muster._trial.gang import RankGang
 
-        return Gang(TorchExchange(launched))
+        return RankGang(TorchCollectives(launched))
     return None

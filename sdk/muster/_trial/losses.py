@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from muster.errors import Rejected
 
 
-class Losses:
+class NanGuard:
     """Looks at what rank 0 reports: the metric that the search goes by, and all that is called a loss.
 
     Attributes:

@@ -18,7 +18,7 @@ MAX_NAME_BYTES = 256
 FULL_AGAIN_S = 5.0
 
 
-class Media:
+class MediaSpoolWriter:
     """Where media goes: the trial's spool, or without a platform files below ./media. Safe for threads.
 
     What the disk or the spool has no room for is dropped, which is said once: training goes on.
@@ -94,7 +94,7 @@ class MediaMethods:
     """`Trial`'s methods that log what is no number. Only rank 0's count; each returns when it is safe from a crash, and is sent by the worker."""
 
     rank: int
-    _media: Media
+    _media: MediaSpoolWriter
 
     @property
     def tensorboard_dir(self) -> Path:

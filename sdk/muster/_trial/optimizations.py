@@ -14,7 +14,7 @@ DEFAULT_FUSION_MIB = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class GradientOptions:
     """What `trial.distribute` obeys; the rest reaches Horovod by its environment.
 
     Attributes:
@@ -30,10 +30,10 @@ class Told:
     bucket_mib: int | None = None
 
 
-def read_told(section: Mapping[str, Json]) -> Told:
+def read_gradient_options(section: Mapping[str, Json]) -> GradientOptions:
     """Read the checked section of the config; what it lacks is at its default."""
     mib = section.get("tensor_fusion_threshold", DEFAULT_FUSION_MIB)
-    return Told(
+    return GradientOptions(
         passes=int(str(section.get("aggregation_frequency", 1))),
         averages=section.get("average_aggregated_gradients") is not False,
         compresses=section.get("gradient_compression") is True,
@@ -42,7 +42,7 @@ def read_told(section: Mapping[str, Json]) -> Told:
 
 
 def gather_passes(
-    optimizer: "torch.optim.Optimizer", told: Told, before_pass: Callable[[bool], None]
+    optimizer: "torch.optim.Optimizer", told: GradientOptions, before_pass: Callable[[bool], None]
 ) -> None:
     """Let only every `passes`-th `step()`, and the `zero_grad()` after it, happen. The script calls both after each backward pass.
 

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from muster._trial.timing import Part, Timings
-from muster.wire.pulse import PULSES, RECORD_BYTES, STACKS_SIGNAL, Phase, Pulse, stacks_name
+from muster._trial.timing import Activity, Timings
+from muster.wire.pulse import HEARTBEATS_FILE, RECORD_BYTES, STACKS_SIGNAL, Heartbeat, RankPhase, stacks_name
 
 RHYTHM_BEATS = 5
 """After so many one step at least was seen whole, however many calls a step makes."""
 WRITE_EVERY_NS = 100_000_000
 
 
-class Heart:
+class HeartbeatWriter:
     """Beats at each report, validation, checkpoint and question whether to stop."""
 
     def __init__(self, folder: str, local_rank: int, timings: Timings | None = None) -> None:
@@ -36,7 +36,7 @@ class Heart:
             # Asked once the interpreter is gone, it answers nothing; without this it would die of the question.
             signal.signal(STACKS_SIGNAL, signal.SIG_IGN)
         with suppress(OSError, ValueError):
-            self._file = os.open(Path(folder, PULSES), os.O_WRONLY | os.O_CLOEXEC)
+            self._file = os.open(Path(folder, HEARTBEATS_FILE), os.O_WRONLY | os.O_CLOEXEC)
             self._stacks = Path(folder, stacks_name(local_rank)).open("ab", buffering=0)  # noqa: SIM115 - as long as the process
             faulthandler.register(STACKS_SIGNAL, self._stacks, all_threads=True)
         self._write()
@@ -70,7 +70,7 @@ class Heart:
             yield
         finally:
             if self.timings:
-                self.timings.end(Part.BUSY, began_ns)
+                self.timings.end(Activity.BUSY, began_ns)
             self._at_ns = time.monotonic_ns()
             self._is_busy = was_busy
             self._write()
@@ -99,11 +99,11 @@ class Heart:
             return
         self._write_after_ns = self._at_ns + WRITE_EVERY_NS
         if self._has_ended:
-            phase = Phase.ENDED
+            phase = RankPhase.ENDED
         elif self._is_busy:
-            phase = Phase.BUSY
+            phase = RankPhase.BUSY
         else:
-            phase = Phase.STEPPING if self._beats >= RHYTHM_BEATS else Phase.STARTING
-        pulse = Pulse(self._at_ns, self._longest_ns, threading.get_ident(), self._pid, phase)
+            phase = RankPhase.STEPPING if self._beats >= RHYTHM_BEATS else RankPhase.STARTING
+        pulse = Heartbeat(self._at_ns, self._longest_ns, threading.get_ident(), self._pid, phase)
         with suppress(OSError):
             os.pwrite(self._file, pulse.pack(), self._offset)

@@ -12,7 +12,7 @@ CONNECT_S = 5.0
 RETRY_S = 0.5
 
 
-class Seat:
+class ResizeConnection:
     """Says in which generation this rank trains, and hears of the next. One that is cut off connects again.
 
     Attributes:
@@ -87,7 +87,9 @@ class Seat:
         """At most a few bytes at each change of the gang: the kernel always has room for them."""
         try:
             if self._socket is not None:
-                self._socket.send(wire.encode(wire.Seated(0 if self._stands_by else self.generation)))
+                self._socket.send(
+                    wire.encode(wire.GenerationConfirmed(0 if self._stands_by else self.generation))
+                )
         except OSError:
             self._drop()
 

@@ -18,7 +18,7 @@ class Launched:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ProcessEnvironment:
     """Where this process runs: under a worker (`trial_path`), under horovodrun (`size` > 1), under torchrun (`launched`), or by hand.
     `slot_part`: how much of its slot is its own; `generation`: of the elastic run's gang for which it was started, 0 where the size
     is fixed; `stands_by`: the size of the gang that it is to join, which trains already; 0: it does not."""
@@ -40,24 +40,24 @@ class Surroundings:
         return self.launched is None or self.launched.local_rank == self.local_rank
 
 
-def load_surroundings() -> Surroundings:
+def load_process_environment() -> ProcessEnvironment:
     """Read the environment once."""
     variables = dict(os.environ)
-    return Surroundings(
+    return ProcessEnvironment(
         trial_path=variables.get(wire.ENV_TRIAL, ""),
         token=variables.get(wire.ENV_TOKEN, ""),
         rank=int(variables.get(wire.ENV_RANK, variables.get("HOROVOD_RANK", "0"))),
         local_rank=int(variables.get(wire.ENV_LOCAL_RANK, variables.get("HOROVOD_LOCAL_RANK", "0"))),
         size=int(variables.get("HOROVOD_SIZE", "1")),
         launched=_find_launched(variables),
-        slot_part=float(variables.get(wire.ENV_SLOT_PART, "1")),
+        slot_part=float(variables.get(wire.ENV_SLOT_SHARE, "1")),
         generation=int(variables.get(wire.ENV_GENERATION, "0")),
-        stands_by=int(variables.get(wire.ENV_STANDS_BY, "0")),
+        stands_by=int(variables.get(wire.ENV_STANDBY, "0")),
         variables=variables,
     )
 
 
-def obey(variables: Mapping[str, str]) -> None:
+def apply_variables(variables: Mapping[str, str]) -> None:
     """Let this process be who the variables say, for Horovod, which reads them when it starts."""
     os.environ.update(variables)
 

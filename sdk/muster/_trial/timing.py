@@ -11,7 +11,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing
+from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing
 
 WRITE_EVERY_NS = 100_000_000
 
@@ -19,7 +19,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-class Part(IntEnum):
+class Activity(IntEnum):
     """What a training thread does beside computing."""
 
     DATA = 0
@@ -34,7 +34,7 @@ class Timings:
     """
 
     def __init__(
-        self, folder: str, local_rank: int, told: Profiled, look: "Callable[[Timings], None]"
+        self, folder: str, local_rank: int, told: ProfilingRange, look: "Callable[[Timings], None]"
     ) -> None:
         """Open this rank's record in the worker's folder; without it nobody reads, and nothing fails.
 
@@ -57,7 +57,7 @@ class Timings:
         look(self)
 
     @contextmanager
-    def within(self, part: Part) -> Iterator[None]:
+    def within(self, part: Activity) -> Iterator[None]:
         """What happens inside is of this part."""
         began_ns = self.begin()
         try:
@@ -74,7 +74,7 @@ class Timings:
         finally:
             self._thread = self._own_thread
 
-    def timed(self, part: Part, function: Callable[Given, Result]) -> Callable[Given, Result]:
+    def timed(self, part: Activity, function: Callable[Given, Result]) -> Callable[Given, Result]:
         """The function, its time counted."""
 
         @functools.wraps(function)
@@ -95,13 +95,13 @@ class Timings:
         self._is_inside = True
         return began_ns
 
-    def end(self, part: Part, began_ns: int) -> None:
+    def end(self, part: Activity, began_ns: int) -> None:
         """End what `begin` began."""
         if began_ns:
             self.add(part, self._now_ns() - began_ns)
             self._is_inside = False
 
-    def add(self, part: Part, spent_ns: int) -> None:
+    def add(self, part: Activity, spent_ns: int) -> None:
         """Add time that was measured elsewhere."""
         self._spent_ns[part] += spent_ns
 

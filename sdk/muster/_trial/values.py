@@ -9,7 +9,7 @@ from muster.errors import Rejected
 from muster.wire import Json, is_disk_full
 
 MAX_STEP = 2**63 - 1
-NO_ROOM_BYTES = 1024 * 1024
+DISK_FULL_BYTES = 1024 * 1024
 NAME_BYTES = 256
 TRAINING, VALIDATION = "training", "validation"
 OWN_GROUPS = frozenset({VALIDATION, "system", "timing"})
@@ -87,13 +87,15 @@ def _number(name: str, value: object) -> float:
     )
 
 
-def directory_size(path: str) -> int:
+def count_files(path: str) -> int:
     """Number of files below `path`; an empty checkpoint is a mistake worth an error."""
     return sum(len(names) for _, _, names in os.walk(path))
 
 
-def is_for_lack_of_room(error: BaseException, folder: Path) -> bool:
+def is_disk_full_error(error: BaseException, folder: Path) -> bool:
     """Whether a write into `folder` failed for a full disk. torch says so by a bare RuntimeError: then the disk is looked at."""
     if is_disk_full(error):
         return True
-    return type(error) is RuntimeError and folder.exists() and shutil.disk_usage(folder).free < NO_ROOM_BYTES
+    return (
+        type(error) is RuntimeError and folder.exists() and shutil.disk_usage(folder).free < DISK_FULL_BYTES
+    )

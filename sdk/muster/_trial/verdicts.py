@@ -6,7 +6,7 @@ from muster import wire
 from muster._trial.channel import Channel
 
 
-class Verdicts:
+class SearchDecisions:
     """What rank 0 waits for at its next question to the worker."""
 
     def __init__(self, channel: Channel | None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from muster._trial.timing import Part, Timings
+from muster._trial.timing import Activity, Timings
 
 COLLECTIVES = (
     "all_reduce",
@@ -53,7 +53,7 @@ def _leaves(batch: object) -> Iterator[object]:
 
 def _hang_on_loaders(module: Any, timings: Timings) -> None:
     grown, following = module.DataLoader, module._BaseDataLoaderIter
-    load = timings.timed(Part.DATA, following.__next__)
+    load = timings.timed(Activity.DATA, following.__next__)
 
     def load_next(iterator: Any) -> Any:
         batch = load(iterator)
@@ -63,20 +63,20 @@ def _hang_on_loaders(module: Any, timings: Timings) -> None:
         return batch
 
     following.__next__ = load_next
-    grown.__iter__ = timings.timed(Part.DATA, grown.__iter__)
+    grown.__iter__ = timings.timed(Activity.DATA, grown.__iter__)
 
 
 def _hang_on_horovod(module: Any, timings: Timings) -> None:
     library = module.mpi_lib
     library.horovod_torch_wait_and_clear = timings.timed(
-        Part.COMMUNICATION, library.horovod_torch_wait_and_clear
+        Activity.COMMUNICATION, library.horovod_torch_wait_and_clear
     )
 
 
 def _hang_on_collectives(module: ModuleType, timings: Timings) -> None:
     for name in COLLECTIVES:
         if function := getattr(module, name, None):
-            setattr(module, name, timings.timed(Part.COMMUNICATION, function))
+            setattr(module, name, timings.timed(Activity.COMMUNICATION, function))
 
 
 def _hang_on_ddp(module: Any, timings: Timings) -> None:
@@ -92,7 +92,7 @@ def _hang_on_ddp(module: Any, timings: Timings) -> None:
             told = model._get_ddp_logging_data()
             if (newest := told.get("iteration", 0)) > sampled:
                 waited_ns = told["backward_comm_time"] - told["backward_compute_comm_overlap_time"]
-                timings.add(Part.COMMUNICATION, max(0, waited_ns) * (newest - sampled))
+                timings.add(Activity.COMMUNICATION, max(0, waited_ns) * (newest - sampled))
                 sampled = newest
         seen[id(model)] = calls + 1, sampled
         return forward(model, *given, **named)

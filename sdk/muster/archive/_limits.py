@@ -15,7 +15,7 @@ _SHOWN_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ArchiveLimits:
     """What an archive may hold. The ratio counts only beyond `ratio_free_bytes`, where it tells a bomb from text."""
 
     packed_bytes: int = 96 * MIB
@@ -26,10 +26,10 @@ class Limits:
     ratio_free_bytes: int = 4 * MIB
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ArchiveLimits()
 
 
-def check_name(name: str, limits: Limits) -> None:
+def check_name(name: str, limits: ArchiveLimits) -> None:
     parts = name.split("/")
     bad = (
         not name
@@ -41,12 +41,14 @@ def check_name(name: str, limits: Limits) -> None:
     )
     if bad:
         raise Rejected(
-            "archive_path", "a path must be relative, without '..' and control signs", place=shown(name)
+            "archive_path",
+            "a path must be relative, without '..' and control signs",
+            place=abbreviate_name(name),
         )
     try:
         too_long = any(len(part.encode()) > MAX_NAME_BYTES for part in parts) or len(name.encode()) > 1024
     except UnicodeEncodeError:
-        raise Rejected("archive_path", "a path must be valid UTF-8", place=shown(name)) from None
+        raise Rejected("archive_path", "a path must be valid UTF-8", place=abbreviate_name(name)) from None
     if too_long:
         raise Rejected("archive_path", f"a name is longer than {MAX_NAME_BYTES} bytes", place=name[:80])
     if len(parts) > limits.depth:
@@ -76,12 +78,12 @@ def check_unique(name: str, is_directory: bool, seen: dict[str, bool]) -> None:
             raise Rejected("archive_entry", "a file stands where a folder is needed", place=name)
 
 
-def shown(name: str) -> str:
+def abbreviate_name(name: str) -> str:
     """The name as a refusal shows it, whatever it holds and however long it is."""
     return repr(name[:_SHOWN_CHARS])
 
 
-def check_count(count: int, limits: Limits) -> None:
+def check_count(count: int, limits: ArchiveLimits) -> None:
     if count > limits.entries:
         raise Rejected(
             "archive_count",
@@ -90,7 +92,7 @@ def check_count(count: int, limits: Limits) -> None:
         )
 
 
-def check_total(total: int, limits: Limits) -> None:
+def check_total(total: int, limits: ArchiveLimits) -> None:
     if total > limits.unpacked_bytes:
         raise too_large(total, limits.unpacked_bytes, "unpacked")
 

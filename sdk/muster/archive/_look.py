@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import IO
 
-from muster.archive._limits import DEFAULT_LIMITS, Limits
-from muster.archive._unpack import CHUNK, Content, members
+from muster.archive._limits import DEFAULT_LIMITS, ArchiveLimits
+from muster.archive._unpack import CHUNK, EntryContent, members
 from muster.errors import NotFound
 
 
@@ -18,7 +18,7 @@ class ArchivedFile:
     sha256: str
 
 
-def list_files(packed: IO[bytes], limits: Limits = DEFAULT_LIMITS) -> tuple[ArchivedFile, ...]:
+def list_files(packed: IO[bytes], limits: ArchiveLimits = DEFAULT_LIMITS) -> tuple[ArchivedFile, ...]:
     """Return the files of an archive in its order, each read for its hash.
 
     Raises:
@@ -29,7 +29,7 @@ def list_files(packed: IO[bytes], limits: Limits = DEFAULT_LIMITS) -> tuple[Arch
 
 
 def read_file(
-    packed: IO[bytes], path: str, most_bytes: int, limits: Limits = DEFAULT_LIMITS
+    packed: IO[bytes], path: str, most_bytes: int, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> tuple[ArchivedFile, bytes]:
     """Return one file and its first `most_bytes`; nothing behind it in the archive is read.
 
@@ -43,7 +43,7 @@ def read_file(
     raise NotFound(f"a file {path!r} in the code")
 
 
-def _read(name: str, content: Content, most_bytes: int) -> tuple[ArchivedFile, bytes]:
+def _read(name: str, content: EntryContent, most_bytes: int) -> tuple[ArchivedFile, bytes]:
     digest, size, kept = hashlib.sha256(), 0, bytearray()
     while chunk := content.read(CHUNK):
         digest.update(chunk)

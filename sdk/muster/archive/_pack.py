@@ -22,7 +22,7 @@ from muster.archive._ignore import (
 )
 from muster.archive._limits import (
     DEFAULT_LIMITS,
-    Limits,
+    ArchiveLimits,
     check_count,
     check_name,
     check_total,
@@ -52,7 +52,7 @@ class Archive:
     ignore_file: str | None = None
 
 
-def pack(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Archive:
+def pack(folder: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> Archive:
     """Pack `folder` so that equal trees give equal bytes: sorted names, no times, no owners, one compression.
 
     Version control, caches, likely secrets (`.env`, keys, credentials, browsers' profiles) and what `.musterignore` names (or

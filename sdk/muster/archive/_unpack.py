@@ -14,7 +14,7 @@ from muster.archive._limits import (
     DEFAULT_LIMITS,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
-    Limits,
+    ArchiveLimits,
     check_count,
     check_kind,
     check_name,
@@ -36,7 +36,7 @@ class Contents:
     unpacked_bytes: int
 
 
-def inspect(packed: IO[bytes], limits: Limits = DEFAULT_LIMITS) -> Contents:
+def inspect(packed: IO[bytes], limits: ArchiveLimits = DEFAULT_LIMITS) -> Contents:
     """Read an archive to its end without writing anything.
 
     Raises:
@@ -53,7 +53,7 @@ def inspect(packed: IO[bytes], limits: Limits = DEFAULT_LIMITS) -> Contents:
     return Contents(tuple(files), tuple(directories), total)
 
 
-def extract(packed: IO[bytes], directory: Path, limits: Limits = DEFAULT_LIMITS) -> Contents:
+def extract(packed: IO[bytes], directory: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> Contents:
     """Write an archive into `directory`, which must exist and be empty, through descriptors that follow no link.
 
     Files get mode 0644 or 0755, directories 0755. After a refusal the directory may be half written: drop it.
@@ -78,7 +78,7 @@ def extract(packed: IO[bytes], directory: Path, limits: Limits = DEFAULT_LIMITS)
         os.close(root)
 
 
-class Content:
+class EntryContent:
     """The bytes of one member, with the mode it should get."""
 
     def __init__(self, source: IO[bytes], executable: bool) -> None:
@@ -89,7 +89,7 @@ class Content:
 class _Counting(io.RawIOBase):
     """Decompressed bytes, counted against the limits as they appear: headers count too."""
 
-    def __init__(self, packed: IO[bytes], limits: Limits) -> None:
+    def __init__(self, packed: IO[bytes], limits: ArchiveLimits) -> None:
         self._packed = _Measured(packed, limits.packed_bytes)
         self._source = gzip.GzipFile(fileobj=self._packed, mode="rb")
         self._limits = limits
@@ -163,7 +163,7 @@ class _Entry(tarfile.TarInfo):
     _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_holes
 
 
-def members(packed: IO[bytes], limits: Limits) -> Iterator[tuple[str, Content | None]]:
+def members(packed: IO[bytes], limits: ArchiveLimits) -> Iterator[tuple[str, EntryContent | None]]:
     """Names in archive order, checked; the content is valid until the next one. Refusals carry the entry as place."""
     seen: dict[str, bool] = {}
     total = 0
@@ -186,7 +186,7 @@ def members(packed: IO[bytes], limits: Limits) -> Iterator[tuple[str, Content | 
                     raise Rejected(
                         "archive_entry", "only regular files and directories are allowed", place=name
                     )
-                yield name, Content(content, bool(member.mode & stat.S_IXUSR))
+                yield name, EntryContent(content, bool(member.mode & stat.S_IXUSR))
                 # Everything of the tar so far is forgotten: its member list would grow with the archive.
                 tar.members = []  # type: ignore[attr-defined]
     except (tarfile.TarError, EOFError, OSError, ValueError, UnicodeError, OverflowError) as error:
@@ -218,7 +218,7 @@ def _open_directory(root: int, path: str) -> int:
     return current
 
 
-def _write_file(root: int, path: str, content: Content) -> int:
+def _write_file(root: int, path: str, content: EntryContent) -> int:
     folder, _, name = path.rpartition("/")
     parent = _open_directory(root, folder)
     written = 0

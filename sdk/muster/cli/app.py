@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 from muster.cli import audit, deleting, health, importing, tensorboard, views
 from muster.cli.access import sign_in, users
 from muster.cli.base.failure import explain, explain_crash
-from muster.cli.base.frame import Command, verb
+from muster.cli.base.frame import BaseCommand, verb
 from muster.cli.base.plugins import PLUGINS, Plugin, plugins
 from muster.cli.checkpoints import commands as checkpoints
 from muster.cli.cluster import cost, machines, pools, queue, reservations, usage, workers
@@ -113,16 +113,16 @@ deleting.add_tenant_delete(NOUNS["tenant"].app)
 for name, noun in NOUNS.items():
     app.add_typer(noun.in_order(), name=name)
 app.add_typer(queue.app, name="queue")
-app.command("plan", cls=Command)(plan.plan)
-app.command("usage", cls=Command)(usage.usage)
-app.command("cost", cls=Command)(cost.cost)
-app.command("search", cls=Command)(search.search)
-app.command("trace", cls=Command)(trace.trace)
-app.command("tensorboard", cls=Command)(tensorboard.tensorboard)
-app.command("health", cls=Command)(health.health)
-app.command("login", cls=Command)(sign_in.login)
-app.command("logout", cls=Command)(sign_in.logout)
-app.command("whoami", cls=Command)(sign_in.whoami)
+app.command("plan", cls=BaseCommand)(plan.plan)
+app.command("usage", cls=BaseCommand)(usage.usage)
+app.command("cost", cls=BaseCommand)(cost.cost)
+app.command("search", cls=BaseCommand)(search.search)
+app.command("trace", cls=BaseCommand)(trace.trace)
+app.command("tensorboard", cls=BaseCommand)(tensorboard.tensorboard)
+app.command("health", cls=BaseCommand)(health.health)
+app.command("login", cls=BaseCommand)(sign_in.login)
+app.command("logout", cls=BaseCommand)(sign_in.logout)
+app.command("whoami", cls=BaseCommand)(sign_in.whoami)
 
 
 @app.callback(invoke_without_command=True)

@@ -10,7 +10,7 @@ from muster.cli.base.output import emit, note, table
 from muster.cli.table import NOUNS
 
 if TYPE_CHECKING:
-    from muster.importing import Done, ImportPlan
+    from muster.importing import ImportPlan, ImportResult
 
 app = NOUNS["import"].app
 
@@ -41,7 +41,7 @@ def determined(
 ) -> None:
     """Take over experiments' configs and registered models of a Determined installation from dumps of its REST API."""
     from muster.client import connect
-    from muster.importing import ObjectStore, carry_out, plan_import, read_dumps
+    from muster.importing import ObjectStore, execute_import, plan_import, read_dumps
 
     store = ObjectStore(s3, access_key, secret_key, region) if s3 else None
     plan = plan_import(read_dumps(dumps), store.has if store else None)
@@ -51,35 +51,45 @@ def determined(
         note("nothing was done yet: add --apply to do it")
         return
     if files_only:
-        done = carry_out(plan, to, None)
+        done = execute_import(plan, to, None)
     else:
         with connect() as client:
-            done = carry_out(plan, to, client, submit)
+            done = execute_import(plan, to, client, submit)
     emit(done, lambda: _report(done))
 
 
-def _would(plan: "ImportPlan", to: Path, submits: bool) -> "list[Done]":
+def _would(plan: "ImportPlan", to: Path, submits: bool) -> "list[ImportResult]":
     """What --apply does, as far as it is known without asking the platform."""
-    from muster.importing import Done, Outcome
+    from muster.importing import ImportOutcome, ImportResult
 
-    would = [Done(what=str(to / one.file), outcome=Outcome.MADE, why=one.remark) for one in plan.configs]
+    would = [
+        ImportResult(what=str(to / one.file), outcome=ImportOutcome.MADE, why=one.remark)
+        for one in plan.configs
+    ]
     would += [
-        Done(what=f"model {one.name}", outcome=Outcome.MADE, why=f"{one.versions} versions in its metadata")
+        ImportResult(
+            what=f"model {one.name}",
+            outcome=ImportOutcome.MADE,
+            why=f"{one.versions} versions in its metadata",
+        )
         for one in plan.models
     ]
     if submits:
         would += [
-            Done(
+            ImportResult(
                 what=f"experiment {one.experiment}",
-                outcome=Outcome.LEFT_OUT if one.refusal else Outcome.MADE,
+                outcome=ImportOutcome.LEFT_OUT if one.refusal else ImportOutcome.MADE,
                 why=one.refusal,
             )
             for one in plan.configs
         ]
-    return [*would, *(Done(what=what, outcome=Outcome.LEFT_OUT, why=why) for what, why in plan.left_out)]
+    return [
+        *would,
+        *(ImportResult(what=what, outcome=ImportOutcome.LEFT_OUT, why=why) for what, why in plan.left_out),
+    ]
 
 
-def _report(done: "list[Done]") -> None:
+def _report(done: "list[ImportResult]") -> None:
     rows = [(one.what, str(one.outcome), one.why) for one in done]
     table(("what", "outcome", "why"), rows, "the dumps hold nothing to take over")
     outcomes = [one.outcome for one in done]

@@ -12,10 +12,10 @@ from muster.cli.access.render import (
     kind_of,
     membership_message,
     permissions_message,
-    place_of,
     print_secret,
     revoke_message,
     role_facts,
+    scope_of,
     state_message,
     state_of,
 )
@@ -35,7 +35,7 @@ from muster.cli.base.options import (
     UserName,
     ViewName,
     WebhookName,
-    word_of,
+    argument_of,
 )
 from muster.cli.base.output import size, slots
 from muster.cli.base.plugins import Extended
@@ -84,7 +84,7 @@ OnWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="On t
 InGroup = Annotated[str | None, typer.Option("--group", help="Those of this group alone.")]
 InWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="Those of this workspace alone.")]
 OfUser = Annotated[str | None, typer.Option("--user", help="Those of this user, and not your own.")]
-State = Annotated[str | None, typer.Option("--state", parser=word_of("DeliveryState"), metavar="STATE", help="waiting, delivered or dead.")]
+State = Annotated[str | None, typer.Option("--state", parser=argument_of("DeliveryState"), metavar="STATE", help="waiting, delivered or dead.")]
 Newest = Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many of the newest.")]
 NameText = Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")]
 ModelWorkspace = Annotated[str | None, typer.Option("--workspace", "-w", help="Only of this one.")]
@@ -292,7 +292,7 @@ NOUNS = {
             parameters={"role": RoleName, "user": ToUser, "group": ToGroup, "workspace": ToWorkspace, "project": ToProject}, message=grant_message),
         ListCommand(name="bindings", method="roles.bindings", help="List who was given which role where.",
             parameters={"role": OfRole, "user": ToUser, "group": ToGroup, "workspace": OnWorkspace, **ORDERED},
-            columns={"id": "id", "role": "role", "user": "user", "group": "group", "on": lambda one: place_of(one.workspace, one.project), "given by": "by"},
+            columns={"id": "id", "role": "role", "user": "user", "group": "group", "on": lambda one: scope_of(one.workspace, one.project), "given by": "by"},
             empty="nothing of that was given"),
         ActionCommand(name="revoke", method="roles.revoke", help="Take back what was given.", parameters={"binding": BindingId}, message=revoke_message)),
     "workspace": Noun("Delete a workspace with all that is in it.", "delete"),
@@ -312,7 +312,7 @@ NOUNS = {
     "webhook": Noun("Have what happens sent elsewhere, signed: to a program, Slack or Alertmanager.",
         "create list show edit delete rotate test deliveries replay",
         ListCommand(method="webhooks.list", help="List the webhooks that you manage.", parameters={"workspace": InWorkspace, **ORDERED},
-            columns={"name": "name", "to": "origin", "of": lambda one: place_of(one.workspace, one.project), "events": lambda one: ", ".join(one.events) or "all",
+            columns={"name": "name", "to": "origin", "of": lambda one: scope_of(one.workspace, one.project), "events": lambda one: ", ".join(one.events) or "all",
                 "state": webhook_state, ">waiting": "waiting", ">dead": "dead", "id": "id"},
             empty="there is no webhook"),
         ShowCommand(method="webhooks.get", help="Show a webhook.", parameters={"webhook": WebhookName}, render=webhook_facts),

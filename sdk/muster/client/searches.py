@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from pydantic import JsonValue
 
 from muster.client import models
-from muster.client.http.failures import Patience
+from muster.client.http.failures import RetryDeadline
 from muster.client.http.transport import Query, Reference, Transport, segment
 from muster.client.models import JsonObject
 from muster.errors import Conflict, Transient
@@ -32,7 +32,7 @@ _OVER = "experiment_is_"
 """So begin the codes of refusals because the experiment has come to its end, or is about to."""
 
 
-class _Telling:
+class _Actions:
     """What is told and not sent yet."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class _Telling:
         return taken
 
 
-class _Exchange:
+class _SearchRequests:
     """What goes to the platform and comes back; blocks."""
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None) -> None:
@@ -116,7 +116,7 @@ class _Exchange:
     def page(self, after: int | None, wait_s: int = WAIT_S) -> models.SearchEventPage:
         """The next events; a platform that is away for less than a minute is waited for."""
         query: Query = {"after": after, "limit": PAGE, "wait": wait_s, "driver": self._driver}
-        patience = Patience()
+        patience = RetryDeadline()
         while True:
             try:
                 return self._transport.get(models.SearchEventPage, f"{self._path}/events", query)
@@ -125,7 +125,7 @@ class _Exchange:
 
     def answer(self, operations: Sequence[JsonValue], acknowledge: int | None) -> None:
         """Tell, as long as that may take within a minute. What comes too late, because the experiment ends, is let go."""
-        patience = Patience()
+        patience = RetryDeadline()
         while True:
             try:
                 return self.tell(operations, acknowledge)
@@ -137,12 +137,12 @@ class _Exchange:
                 operations = ()
 
 
-class Search(_Telling):
+class Search(_Actions):
     """A search that this program drives. What is told waits until `tell`, or until the loop over `events` comes to its next turn."""
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None = None) -> None:
         super().__init__()
-        self._exchange = _Exchange(transport, experiment, driver)
+        self._exchange = _SearchRequests(transport, experiment, driver)
 
     def look(self) -> models.DrivenSearch:
         """Return who drives the search, and how many events it is not done with."""
@@ -183,12 +183,12 @@ class Search(_Telling):
             after = page.after
 
 
-class AsyncSearch(_Telling):
+class AsyncSearch(_Actions):
     """`Search` for programs that are `async`: what goes to the platform is awaited, what is only noted down is not."""
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None = None) -> None:
         super().__init__()
-        self._exchange = _Exchange(transport, experiment, driver)
+        self._exchange = _SearchRequests(transport, experiment, driver)
 
     async def look(self) -> models.DrivenSearch:
         """Return who drives the search, and how many events it is not done with."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from muster.client.http.failures import Patience
+from muster.client.http.failures import RetryDeadline
 from muster.client.models import ExperimentDetail
 from muster.errors import Transient
 
@@ -22,7 +22,7 @@ def until_final(
         Transient: It is not final after `timeout_s`, or the platform stays away.
     """
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
-    patience = Patience()
+    patience = RetryDeadline()
     version, polls = -1, 0
     while True:
         try:

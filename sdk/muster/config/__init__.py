@@ -4,9 +4,9 @@ from muster.config.budget import Budget
 from muster.config.conditions import Path, Point, active, holds, parents_first, put
 from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
-from muster.config.load import Read, Source, check_partial, load_accepted, load_config, read_config
+from muster.config.load import LoadedConfig, Source, check_partial, load_accepted, load_config, read_config
 from muster.config.merging import merge_configs
-from muster.config.metrics import Limit, Metric
+from muster.config.metrics import Metric, MetricLimit
 from muster.config.named import Searcher
 from muster.config.searchers import (
     AdaptiveAsha,
@@ -50,7 +50,7 @@ __all__ = [
     "Hyperparameter",
     "Int",
     "Leaf",
-    "Limit",
+    "MetricLimit",
     "Log",
     "MedianStopping",
     "Metric",
@@ -59,7 +59,7 @@ __all__ = [
     "Pbt",
     "Point",
     "Random",
-    "Read",
+    "LoadedConfig",
     "Searcher",
     "Single",
     "Source",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 
-class Fate(StrEnum):
+class Translation(StrEnum):
     """What becomes of a key."""
 
     SAME = "same"
@@ -34,7 +34,7 @@ class Key:
     """
 
     path: tuple[str, ...]
-    fate: Fate
+    fate: Translation
     says: str = ""
     holds: tuple[str, ...] = ()
     harmless: tuple[JsonValue, ...] = ()
@@ -61,7 +61,7 @@ _OWN = "this name is not a checkpoint of this installation; give searcher.source
 
 def _keys(
     section: str,
-    fate: Fate,
+    fate: Translation,
     *names: str,
     says: str = "",
     is_deprecated: bool = False,
@@ -73,7 +73,7 @@ def _keys(
     )
 
 
-_SAME, _TRANSLATED, _NOTHING, _REFUSED = Fate
+_SAME, _TRANSLATED, _NOTHING, _REFUSED = Translation
 _SEARCHER = ("metric", "smaller_is_better", "source_checkpoint_uuid", "max_trials", "max_concurrent_trials", "num_rungs", "time_metric",
              "max_time", "divisor", "mode", "max_rungs", "bracket_rungs", "stop_once")  # fmt: skip
 

@@ -15,7 +15,7 @@ from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
 from muster.config.determined import BY_PATH
 from muster.config.environment import Environment
-from muster.config.fitting import check_names, fitted
+from muster.config.fitting import check_names, check_point
 from muster.config.launching import Distributed, Optimizations, check_optimizations
 from muster.config.named import Searcher
 from muster.config.policies import LogPolicy, check_policies
@@ -38,7 +38,7 @@ _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 """What stands as it is in JSON text and not in YAML, by which configs are read; to YAML three of them end a line."""
 _POINTS = ("searcher", "warm_start", "points")
 Label = Annotated[str, Field(min_length=1, max_length=128)]
-Patience = Annotated[int, Field(ge=5, le=7 * 86_400)] | None
+Timeout = Annotated[int, Field(ge=5, le=7 * 86_400)] | None
 Expression = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
 
@@ -95,8 +95,8 @@ class ExperimentConfig(Section):
     min_checkpoint_period: CheckpointPeriod | None = None
     preemption_timeout: int = Field(default=3600, ge=0, le=7 * 86_400)
     upload_timeout: int = Field(default=300, ge=1, le=86_400)
-    hang_timeout: Patience = 60
-    start_timeout: Patience = 1800
+    hang_timeout: Timeout = 60
+    start_timeout: Timeout = 1800
     on_nan: Literal["continue", "stop", "fail", "restart"] = "continue"
     reproducibility: Reproducibility = Reproducibility()
     distributed: Distributed = "horovod"
@@ -150,7 +150,7 @@ class ExperimentConfig(Section):
     def _first_point(self, index: int, given: Point) -> Point:
         try:
             check_names(self.hyperparameters, given)
-            point = fitted(self.hyperparameters, given)
+            point = check_point(self.hyperparameters, given)
         except PydanticCustomError as error:
             context = error.context or {}
             at = (*_POINTS, index, *context["at"])

@@ -13,7 +13,7 @@ from muster.config.space import Categorical, Const, Double, Int, Log, Parameter,
 _ROUNDING = 1e-9
 
 
-def fitted(space: Space, given: Point) -> Point:
+def check_point(space: Space, given: Point) -> Point:
     """Return the point of `space` that `given` is: its constants filled in, numbers as samplers would write them, what takes no part
     left out. Raises a refusal at the place of what is missing or not allowed."""
     point: Point = {}
@@ -31,7 +31,7 @@ def check_names(space: Space, given: Point) -> None:
             raise refusal(f"'{'.'.join(path)}' is no hyperparameter of this space", *path)
 
 
-def admitted(parameter: Parameter, value: JsonValue) -> tuple[JsonValue, ...]:
+def accepted_values(parameter: Parameter, value: JsonValue) -> tuple[JsonValue, ...]:
     """Return the value as samplers would write it, or nothing where the parameter never has it."""
     match parameter:
         case Const():
@@ -57,7 +57,7 @@ def _value(parameter: Parameter, given: Point, path: Path) -> JsonValue:
             return parameter.val
         raise refusal(f"'{'.'.join(path)}' has no value", *path, hint=f"it takes {_taken(parameter)}")
     value = value_at(given, path)
-    found = admitted(parameter, value)
+    found = accepted_values(parameter, value)
     if not found:
         raise refusal(
             f"{json.dumps(value)} is no value of '{'.'.join(path)}'", *path,

@@ -9,9 +9,9 @@ MOST_LABELS = 32
 _WORD = r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?"
 _READ = re.compile(_WORD)
 
-LabelWord = Annotated[str, Field(pattern=f"^{_WORD}$")]
+LabelPart = Annotated[str, Field(pattern=f"^{_WORD}$")]
 """A label's key or its value: at most 63 letters, digits and `._/-`, a letter or digit at both ends."""
-Labels = Annotated[dict[LabelWord, LabelWord], Field(max_length=MOST_LABELS)]
+Labels = Annotated[dict[LabelPart, LabelPart], Field(max_length=MOST_LABELS)]
 
 
 def read_labels(text: str) -> dict[str, str]:

@@ -12,13 +12,13 @@ from muster.config.experiment import ExperimentConfig
 from muster.config.overrides import apply_overrides
 from muster.config.section import ACCEPTED
 from muster.config.translating import translate
-from muster.errors import Rejected, plain_fault
+from muster.errors import Rejected, describe_fault
 
 Source: TypeAlias = str | bytes | Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LoadedConfig:
     """A config that was read.
 
     Attributes:
@@ -45,7 +45,7 @@ def load_config(source: Source, overrides: Iterable[str] = ()) -> ExperimentConf
     return validate_document(load_document(source, overrides))
 
 
-def read_config(source: Source, overrides: Iterable[str] = ()) -> Read:
+def read_config(source: Source, overrides: Iterable[str] = ()) -> LoadedConfig:
     """Read, check and complete an experiment config, Determined's or ours; raises `Rejected` as `load_config` does."""
     return read_document(load_document(source, overrides))
 
@@ -70,11 +70,11 @@ def validate_document(document: Document) -> ExperimentConfig:
     return read_document(document).config
 
 
-def read_document(document: Document) -> Read:
+def read_document(document: Document) -> LoadedConfig:
     """Check `document`, which is not changed, against the schema; raises `Rejected` as `load_config` does."""
     told = translate(document.root)
     config = _validated(Document(told.root, document.places))
-    return Read(config, tuple(told.warnings), told.has_secret)
+    return LoadedConfig(config, tuple(told.warnings), told.has_secret)
 
 
 def _validated(document: Document, context: str | None = None) -> ExperimentConfig:
@@ -110,7 +110,7 @@ def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected
     at = context.get("at")
     path = (*_own_path(detail["loc"]), *(at if isinstance(at, list) else ()))
     message, hint, code = (
-        plain_fault(detail["type"], detail["msg"], context),
+        describe_fault(detail["type"], detail["msg"], context),
         context.get("hint"),
         "invalid_value",
     )

@@ -43,7 +43,7 @@ class Metric(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class MetricLimit:
     """What a result must keep to: one metric against one number."""
 
     text: str
@@ -66,7 +66,7 @@ class Limit:
         return self.comparison.startswith("<")
 
 
-class Aims(Section):
+class SearchMetrics(Section):
     """Keys of every searcher that say which results are good.
 
     Attributes:
@@ -87,7 +87,7 @@ class Aims(Section):
         """All metrics, the one that ranks first."""
         return self.metrics or (Metric(name=self.metric, smaller_is_better=self.smaller_is_better),)
 
-    def read_limits(self) -> tuple[Limit, ...]:
+    def read_limits(self) -> tuple[MetricLimit, ...]:
         """Return the limits, ready to be asked."""
         return tuple(map(read_limit, self.limits))
 
@@ -130,7 +130,7 @@ class Aims(Section):
 
 
 @lru_cache(maxsize=1024)
-def read_limit(text: str, *at: str | int) -> Limit:
+def read_limit(text: str, *at: str | int) -> MetricLimit:
     """Return the limit that `text` says; raises a refusal, at that place, of what is none."""
     found = _LIMIT.fullmatch(text)
     if found is None:
@@ -141,7 +141,7 @@ def read_limit(text: str, *at: str | int) -> Limit:
     number = _number(bound)
     if number is None:
         raise refusal(f"the limit '{text}' has '{bound}' where a number belongs", *at, hint=_HINT)
-    return Limit(text, metric, found["comparison"], number)
+    return MetricLimit(text, metric, found["comparison"], number)
 
 
 def _ranking(metrics: object) -> dict[str, object]:
@@ -155,7 +155,7 @@ def _ranking(metrics: object) -> dict[str, object]:
     }
 
 
-def _is_room_between(one: Limit, other: Limit) -> bool:
+def _is_room_between(one: MetricLimit, other: MetricLimit) -> bool:
     """Whether some value keeps to both: a ceiling and a floor of one metric may leave none."""
     if one.metric != other.metric or one.is_ceiling == other.is_ceiling:
         return True

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from muster.config.brackets import bracket_sizes
-from muster.config.metrics import Aims
+from muster.config.metrics import SearchMetrics
 from muster.config.samplers import RANDOM, Sampler
 from muster.config.section import refusal, rule
 from muster.config.warm_start import WarmStart
@@ -19,7 +19,7 @@ _REFUSED = {
 }
 
 
-class _Common(Aims):
+class _Common(SearchMetrics):
     """Keys of every searcher.
 
     Attributes:

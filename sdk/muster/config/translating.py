@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from muster.config.determined import BY_PATH, KEYS, Fate, Key
+from muster.config.determined import BY_PATH, KEYS, Key, Translation
 
 MOST_WARNINGS = 64
 _NAME_LENGTH, _LABELS, _LABEL_LENGTH = 128, 64, 128
@@ -68,9 +68,9 @@ def translate(root: Mapping[str, JsonValue]) -> Translated:
     _population(told)
     told.has_secret = bool(told.section("data").get("secrets"))
     for key in KEYS:
-        if key.fate is Fate.WITHOUT_EFFECT:
+        if key.fate is Translation.WITHOUT_EFFECT:
             _leave_out(told, key)
-        elif key.fate is Fate.REFUSED and told.section(*key.path[:-1]).get(key.path[-1]) in _EMPTY:
+        elif key.fate is Translation.REFUSED and told.section(*key.path[:-1]).get(key.path[-1]) in _EMPTY:
             told.section(*key.path[:-1]).pop(key.path[-1], None)
     for name in ("integrations", "internal"):
         if told.root.get(name) == {}:

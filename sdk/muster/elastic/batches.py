@@ -11,7 +11,7 @@ GROWTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BatchLimits:
     """What a script allows its batches to be, in samples.
 
     Attributes:
@@ -27,13 +27,13 @@ class Limits:
     most_per_rank: int
 
 
-def split(total: float, ranks: int, limits: Limits) -> int:
+def split(total: float, ranks: int, limits: BatchLimits) -> int:
     """The samples of each rank for a total batch size: rounded up, within what a rank may have and the largest total."""
     share = min(-(-int(total) // ranks), limits.most_per_rank, limits.last // ranks)
     return max(share, limits.least_per_rank, 1)
 
 
-def choose_per_rank(noise: NoiseScale, limits: Limits, ranks: int, step_s: Mapping[int, float]) -> int:
+def choose_per_rank(noise: NoiseScale, limits: BatchLimits, ranks: int, step_s: Mapping[int, float]) -> int:
     """The samples of each rank with which the training gets on fastest; ties go to the smaller batch.
 
         goodput(m) = gain(m · ranks) / (a + b · m)

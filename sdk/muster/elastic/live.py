@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import torch
 
     from muster import Trial
-    from muster._trial.averaging import Averaging
+    from muster._trial.averaging import GradientAverager
 
 
 class Stateful(Protocol):
@@ -176,12 +176,12 @@ class Step:
 
 def _average_before_steps(
     trial: "Trial", model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
-) -> "Averaging":
+) -> "GradientAverager":
     """Have `optimizer.step()` wait until each gradient is the mean of all ranks'."""
-    from muster._trial.averaging import Averaging, check_unwrapped
+    from muster._trial.averaging import GradientAverager, check_unwrapped
 
     check_unwrapped(optimizer)
-    averaging = Averaging(trial, model.named_parameters())
+    averaging = GradientAverager(trial, model.named_parameters())
     optimizer.register_step_pre_hook(lambda *_: averaging.finish())
     optimizer.register_step_post_hook(lambda *_: averaging.reset())
     return averaging

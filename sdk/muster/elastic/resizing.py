@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from muster._trial.forming import take_seat
+from muster._trial.forming import open_reforming
 from muster.elastic.state import copied, from_first
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster import Trial
-    from muster._trial.gang import Gang
+    from muster._trial.gang import RankGang
 
-COMMIT_PART = 0.02
+COMMIT_TIME_SHARE = 0.02
 """Of the time goes into the copies to which a broken gang goes back."""
-IN_VAIN = 3
+MAX_FAILURES_WITHOUT_PROGRESS = 3
 """So often in a row a gang that has lost nobody may break without getting any further: then the fault is the script's."""
 
 
@@ -67,7 +67,7 @@ class Resizing:
         self._has_joined = self._has_begun = False
         self._broke_in, self._in_vain = 0, 0
         self._put_off: Any = None
-        trial._forming = self._forming = take_seat(trial._surroundings)
+        trial._forming = self._forming = open_reforming(trial._surroundings)
 
     @property
     def is_put_off(self) -> bool:
@@ -142,7 +142,7 @@ class Resizing:
                 f"{ranks} from step {self._training.number + 1} on, before it were {before}; the pause was {pause_s:.3f} s"
             )
 
-    def _share(self, gang: "Gang") -> None:
+    def _share(self, gang: "RankGang") -> None:
         """Rank 0's state is everybody's."""
         state = from_first(gang, self._training.state_dict() if gang.rank == 0 else None)
         if gang.rank != 0:
@@ -156,7 +156,7 @@ class Resizing:
         if step > self._broke_in:
             self._broke_in, self._in_vain = step, 0
         no_copy = self._trial.rank == 0 and self._commits.last is None
-        if self._forming is None or no_copy or self._in_vain >= IN_VAIN:
+        if self._forming is None or no_copy or self._in_vain >= MAX_FAILURES_WITHOUT_PROGRESS:
             raise error
         _say(f"the gang broke in step {step}; those that are left form anew")
         if self._trial._gang:
@@ -187,7 +187,7 @@ class _Commits:
             return
         self.last = copied(state())
         ended = time.monotonic()
-        self._due_at = ended + (ended - began) / COMMIT_PART
+        self._due_at = ended + (ended - began) / COMMIT_TIME_SHARE
 
 
 def _say(text: str) -> None:
@@ -197,8 +197,8 @@ def _say(text: str) -> None:
 def _broken() -> type[BaseException]:
     """What a rank meets when another one is gone; without Horovod nothing is."""
     exceptions = sys.modules.get("horovod.common.exceptions")
-    return exceptions.HorovodInternalError if exceptions else _Never
+    return exceptions.HorovodInternalError if exceptions else _NeverRaised
 
 
-class _Never(BaseException):
+class _NeverRaised(BaseException):
     """Nobody raises it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from muster._trial.gang import Gang
+    from muster._trial.gang import RankGang
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ def copied(state: Any) -> Any:
     return _mapped(state, lambda tensor: tensor.detach().clone())
 
 
-def from_first(gang: "Gang", state: Any) -> Any:
+def from_first(gang: "RankGang", state: Any) -> Any:
     """Rank 0's state, on every rank. Collective; tensors come by the machine's own memory, one after the other."""
     if gang.size == 1:
         return state
@@ -52,7 +52,7 @@ def _taken_out(tensor: "torch.Tensor", tensors: "list[torch.Tensor]") -> _Tensor
     return _Tensor(len(tensors) - 1, tuple(tensor.shape), tensor.dtype)
 
 
-def _put_back(gang: "Gang", frame: Any, tensors: "list[torch.Tensor]") -> Any:
+def _put_back(gang: "RankGang", frame: Any, tensors: "list[torch.Tensor]") -> Any:
     import torch
 
     if isinstance(frame, _Tensor):

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from muster import wire
-from muster.elastic.batches import Limits, choose_per_rank, split
+from muster.elastic.batches import BatchLimits, choose_per_rank, split
 from muster.elastic.noise import NoiseScale
 from muster.errors import Rejected
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from muster import Trial
 
 MEASURE_EVERY = 20
-TELL_EVERY_S = 5.0
+REPORT_EVERY_S = 5.0
 STEPS_TIMED = 51
 LEAST_STEPS = 5
 
@@ -68,7 +68,7 @@ class Elastic:
         self.noise = NoiseScale()
         self._trial = trial
         self._parameters = [parameter for parameter in parameters if parameter.requires_grad]
-        self._limits = Limits(batch_size, max_batch_size, least, most)
+        self._limits = BatchLimits(batch_size, max_batch_size, least, most)
         self.per_rank = split(batch_size, trial.size, self._limits)
         self._step_s: dict[int, dict[int, float]] = {}
         self._seconds: deque[float] = deque(maxlen=STEPS_TIMED)
@@ -125,7 +125,7 @@ class Elastic:
             self._compare_ranks()
         else:
             self._compare_steps()
-        if self._trial.rank == 0 and now - self._told_at >= TELL_EVERY_S:
+        if self._trial.rank == 0 and now - self._told_at >= REPORT_EVERY_S:
             self._tell(now)
         self._ended_at = time.monotonic()
 
@@ -185,7 +185,7 @@ class Elastic:
         self._told_at = now
         limits, noise = self._limits, self.noise
         channel.measure(
-            wire.Measured(
+            wire.StepMeasurements(
                 step_s=median(self._seconds),
                 per_rank=self.per_rank,
                 first_batch=limits.first,

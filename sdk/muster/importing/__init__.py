@@ -1,19 +1,19 @@
-"""Taking over what Determined's REST API tells: `read_dumps`, then `plan_import`, both without a platform; `carry_out` writes it."""
+"""Taking over what Determined's REST API tells: `read_dumps`, then `plan_import`, both without a platform; `execute_import` writes it."""
 
-from muster.importing.carrying_out import Done, Outcome, carry_out
+from muster.importing.carrying_out import ImportOutcome, ImportResult, execute_import
 from muster.importing.dumps import Dump, read_dumps
 from muster.importing.planning import ConfigFile, ImportPlan, ModelEntry, plan_import
 from muster.importing.storage import ObjectStore
 
 __all__ = [
     "ConfigFile",
-    "Done",
+    "ImportResult",
     "Dump",
     "ImportPlan",
     "ModelEntry",
     "ObjectStore",
-    "Outcome",
-    "carry_out",
+    "ImportOutcome",
+    "execute_import",
     "plan_import",
     "read_dumps",
 ]

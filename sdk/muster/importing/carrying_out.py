@@ -14,7 +14,7 @@ from muster.importing.planning import ConfigFile, ImportPlan, ModelEntry
 UNCATEGORIZED = "Uncategorized"
 
 
-class Outcome(StrEnum):
+class ImportOutcome(StrEnum):
     """What became of one thing."""
 
     MADE = "made"
@@ -23,17 +23,19 @@ class Outcome(StrEnum):
     LEFT_OUT = "left out"
 
 
-class Done(BaseModel):
+class ImportResult(BaseModel):
     """What became of one thing, or would become of it, and why."""
 
     model_config = ConfigDict(frozen=True)
 
     what: str
-    outcome: Outcome
+    outcome: ImportOutcome
     why: str = ""
 
 
-def carry_out(plan: ImportPlan, folder: Path, client: Client | None, code: Path | None = None) -> list[Done]:
+def execute_import(
+    plan: ImportPlan, folder: Path, client: Client | None, code: Path | None = None
+) -> list[ImportResult]:
     """Write the configs into `folder`, make the models, and with `code` submit the configs with that folder of code.
 
     What is refused is told, and the rest goes on. Without a `client` only files are written.
@@ -49,30 +51,33 @@ def carry_out(plan: ImportPlan, folder: Path, client: Client | None, code: Path 
         for config in plan.configs:
             what = f"experiment {config.experiment}"
             done.append(_attempt(what, partial(_submit, client, config, stored)))
-    return [*done, *(Done(what=what, outcome=Outcome.LEFT_OUT, why=why) for what, why in plan.left_out)]
+    return [
+        *done,
+        *(ImportResult(what=what, outcome=ImportOutcome.LEFT_OUT, why=why) for what, why in plan.left_out),
+    ]
 
 
-def _write(config: ConfigFile, folder: Path) -> Done:
+def _write(config: ConfigFile, folder: Path) -> ImportResult:
     file = folder / config.file
     if file.exists():
         if file.read_text(encoding="utf-8") == config.content:
-            return Done(what=str(file), outcome=Outcome.KNOWN)
+            return ImportResult(what=str(file), outcome=ImportOutcome.KNOWN)
         why = "the file was changed since: delete it to have it written anew"
-        return Done(what=str(file), outcome=Outcome.LEFT_OUT, why=why)
+        return ImportResult(what=str(file), outcome=ImportOutcome.LEFT_OUT, why=why)
     folder.mkdir(parents=True, exist_ok=True)
     file.write_text(config.content, encoding="utf-8")
-    return Done(what=str(file), outcome=Outcome.MADE, why=config.remark)
+    return ImportResult(what=str(file), outcome=ImportOutcome.MADE, why=config.remark)
 
 
-def _attempt(what: str, work: Callable[[], tuple[Outcome, str]]) -> Done:
+def _attempt(what: str, work: Callable[[], tuple[ImportOutcome, str]]) -> ImportResult:
     try:
         outcome, why = work()
     except (Rejected, Conflict) as error:
-        return Done(what=what, outcome=Outcome.LEFT_OUT, why=error.message)
-    return Done(what=what, outcome=outcome, why=why)
+        return ImportResult(what=what, outcome=ImportOutcome.LEFT_OUT, why=error.message)
+    return ImportResult(what=what, outcome=outcome, why=why)
 
 
-def _make(client: Client, entry: ModelEntry) -> tuple[Outcome, str]:
+def _make(client: Client, entry: ModelEntry) -> tuple[ImportOutcome, str]:
     """Make the model; of one that came by an import before, only what Determined tells of it is changed."""
     workspace = entry.workspace or UNCATEGORIZED
     found = [
@@ -89,21 +94,21 @@ def _make(client: Client, entry: ModelEntry) -> tuple[Outcome, str]:
             tags=entry.tags,
             metadata=entry.metadata,
         )
-        return Outcome.MADE, f"{entry.versions} versions in its metadata"
+        return ImportOutcome.MADE, f"{entry.versions} versions in its metadata"
     known, told = found[0].metadata.get("determined"), entry.metadata["determined"]
     if not isinstance(known, dict) or not isinstance(told, dict) or known.get("name") != told.get("name"):
-        return Outcome.LEFT_OUT, f"{workspace} has a model of this name that did not come from there"
+        return ImportOutcome.LEFT_OUT, f"{workspace} has a model of this name that did not come from there"
     if known == told:
-        return Outcome.KNOWN, ""
+        return ImportOutcome.KNOWN, ""
     client.models.edit(found[0].id, metadata={"determined": told})
-    return Outcome.CHANGED, f"{entry.versions} versions in its metadata"
+    return ImportOutcome.CHANGED, f"{entry.versions} versions in its metadata"
 
 
-def _submit(client: Client, config: ConfigFile, code: str) -> tuple[Outcome, str]:
+def _submit(client: Client, config: ConfigFile, code: str) -> tuple[ImportOutcome, str]:
     if config.refusal:
-        return Outcome.LEFT_OUT, config.refusal
+        return ImportOutcome.LEFT_OUT, config.refusal
     for archived in (False, True):
         for one in client.experiments.list(labels=[config.label], archived=archived):
-            return Outcome.KNOWN, f"as experiment {one.number}"
+            return ImportOutcome.KNOWN, f"as experiment {one.number}"
     made = client.experiments.create(config.content, code, labels=[config.label])
-    return Outcome.MADE, f"as experiment {made.number}"
+    return ImportOutcome.MADE, f"as experiment {made.number}"

@@ -10,7 +10,7 @@ import weakref
 from pathlib import Path
 
 from muster import wire
-from muster._output import outlive_full_disk
+from muster._output import tolerate_full_disk
 from muster.runtime.isolation import become_subreaper
 from muster.runtime.pages import use_large_pages
 from muster.runtime.parent import WarmParent
@@ -33,7 +33,7 @@ def main() -> int:
     except BlockingIOError:
         return 0
     wire.write_pid(lock)
-    outlive_full_disk()
+    tolerate_full_disk()
     become_subreaper()
     warm = import_all([name for name in options.warm.split(",") if name])
     _settle()

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import NoReturn
 
-from muster._output import outlive_full_disk, settle
+from muster._output import settle, tolerate_full_disk
 from muster.runtime import isolation, memory
 from muster.runtime.entrypoint import Command, Module, Script, read_entrypoint
 from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full
@@ -34,7 +34,7 @@ def become_rank(launch: Launch) -> NoReturn:
         os.environ.clear()
         os.environ.update(launch.environment)
         isolation.enter_groups(launch.cgroups)
-        isolation.give_way(launch.niceness)
+        isolation.set_niceness(launch.niceness)
         isolation.set_limits(launch.limits)
         isolation.drop_privileges(launch.user, launch.group)
         interpreter = launch.interpreter or sys.executable
@@ -62,7 +62,7 @@ def _redirect(stdout: str, stderr: str) -> None:
         os.dup2(opened, descriptor)
         if opened > 2:
             os.close(opened)
-    outlive_full_disk()
+    tolerate_full_disk()
 
 
 def _code_without_start(error: OSError) -> int:

@@ -8,24 +8,24 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from muster.runtime.leftovers import in_words, is_helper, name_of, run_of
-from muster.wire import Process
+from muster.runtime.leftovers import is_helper, name_of, process_list_text, run_of
+from muster.wire import ProcessFrame
 from muster.wire.processes import read_ended
 
 
-class Family:
+class ProcessTable:
     """All processes that the warm parent started, by name; it alone reaps them."""
 
     def __init__(self, directory: Path) -> None:
         """Load the exits that an earlier parent left."""
         self._directory = directory
-        self._processes: dict[str, Process] = {}
+        self._processes: dict[str, ProcessFrame] = {}
         self._unsaved: set[str] = set()
         self._strays: dict[int, frozenset[str]] = {}
         directory.mkdir(mode=0o700, exist_ok=True)
         self._processes.update((process.name, process) for process in read_ended(directory))
 
-    def __iter__(self) -> Iterator[Process]:
+    def __iter__(self) -> Iterator[ProcessFrame]:
         return iter(list(self._processes.values()))
 
     def __contains__(self, name: str) -> bool:
@@ -35,7 +35,7 @@ class Family:
         """Whether any process runs."""
         return any(process.exit_code is None for process in self._processes.values())
 
-    def add(self, process: Process) -> Process:
+    def add(self, process: ProcessFrame) -> ProcessFrame:
         """Keep a process, in memory and on disk; a disk that cannot take it now gets it later. Ranks must not die for a record."""
         self._processes[process.name] = process
         self._unsaved.add(process.name)
@@ -49,7 +49,7 @@ class Family:
                 self._save(self._processes[name])
                 self._unsaved.discard(name)
 
-    def reap(self) -> list[Process]:
+    def reap(self) -> list[ProcessFrame]:
         """Collect all that ended, with their leftovers; orphans of no name are only waited for."""
         ended = []
         while True:
@@ -86,7 +86,7 @@ class Family:
                 for path in (self._path(process.name), self._path(process.name).with_suffix(".new")):
                     path.unlink(missing_ok=True)
 
-    def _kill_leftovers(self, ended: list[Process]) -> list[Process]:
+    def _kill_leftovers(self, ended: list[ProcessFrame]) -> list[ProcessFrame]:
         """End what is left of ended sessions, and what had left them; return who ended, the last of each run with what was found of it.
 
         An orphan outside its session ends with the run that it can be told to be of. Any other may belong to each run that lived when it was
@@ -112,7 +112,7 @@ class Family:
             kill_session(session)
         return [self.add(replace(one, left=told[one.name])) if one.name in told else one for one in ended]
 
-    def _save(self, process: Process) -> None:
+    def _save(self, process: ProcessFrame) -> None:
         target = self._path(process.name)
         temporary = target.with_suffix(".new")
         temporary.write_text(json.dumps(asdict(process)))
@@ -122,14 +122,14 @@ class Family:
         return self._directory / f"{name.replace('/', '_')}.json"
 
 
-def _told(left: Mapping[int, str], ended: list[Process]) -> dict[str, str]:
+def _told(left: Mapping[int, str], ended: list[ProcessFrame]) -> dict[str, str]:
     """What is to be said of the processes that runs left, by the name of the run's process that ended last."""
     last = {process.run: process.name for process in ended}
     found: dict[str, list[str]] = {}
     for pid, run in left.items():
         if not is_helper(pid):
             found.setdefault(last[run], []).append(name_of(pid))
-    return {name: in_words(names) for name, names in found.items()}
+    return {name: process_list_text(names) for name, names in found.items()}
 
 
 def running_processes() -> Iterator[tuple[int, int, int]]:

@@ -81,7 +81,7 @@ def enter_groups(groups: Sequence[str]) -> None:
         Path(path).write_text("0", encoding="ascii")
 
 
-def give_way(niceness: int) -> None:
+def set_niceness(niceness: int) -> None:
     """Leave processors to what is less nice, as the leader of a session: where Linux shares them out among sessions first, niceness counts within
     one only, and the session's own says how sessions share. Nothing changes where nobody else computes."""
     if niceness:

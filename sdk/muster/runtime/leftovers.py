@@ -33,7 +33,7 @@ def name_of(pid: int) -> str:
     return "".join(letter for letter in name if letter.isprintable()) or "unnamed"
 
 
-def in_words(names: Iterable[str]) -> str:
+def process_list_text(names: Iterable[str]) -> str:
     """Names with how often each occurs, the first few of them; empty where there is none."""
     counts: dict[str, int] = {}
     for name in names:

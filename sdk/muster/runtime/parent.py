@@ -13,7 +13,7 @@ from pathlib import Path
 from muster import wire
 from muster.errors import Rejected
 from muster.runtime.child import CANNOT_START, become_rank
-from muster.runtime.family import Family
+from muster.runtime.family import ProcessTable
 from muster.runtime.rendezvous import serve
 from muster.wire.processes import PROCESSES
 
@@ -34,7 +34,7 @@ class WarmParent:
     def __init__(self, directory: Path, warm: list[str], idle_exit_s: float) -> None:
         self._warm = warm
         self._idle_exit_s = idle_exit_s
-        self._family = Family(directory / PROCESSES)
+        self._family = ProcessTable(directory / PROCESSES)
         self._selector = selectors.DefaultSelector()
         self._listener = wire.listen(str(directory / SOCKET_NAME))
         self._peers: dict[socket.socket, _Peer] = {}
@@ -118,13 +118,13 @@ class WarmParent:
         try:
             pid = os.fork()
         except OSError as error:  # no memory, or too many processes
-            failed = wire.Process(launch.name, launch.run, 0, exit_code=CANNOT_START, error=str(error))
+            failed = wire.ProcessFrame(launch.name, launch.run, 0, exit_code=CANNOT_START, error=str(error))
             self._broadcast(self._family.add(failed))
             return
         if pid == 0:
             os.setsid()
             become_rank(launch)
-        self._broadcast(self._family.add(wire.Process(launch.name, launch.run, pid)))
+        self._broadcast(self._family.add(wire.ProcessFrame(launch.name, launch.run, pid)))
 
     def _open_rendezvous(self, request: wire.OpenRendezvous) -> None:
         if request.name in self._family:
@@ -141,7 +141,7 @@ class WarmParent:
         port = int(answer) if answer.isdigit() else 0
         error = "" if port else answer or "the rendezvous did not start"
         self._broadcast(
-            self._family.add(wire.Process(request.name, request.run, pid, port=port, error=error))
+            self._family.add(wire.ProcessFrame(request.name, request.run, pid, port=port, error=error))
         )
 
     def _reap(self) -> None:
@@ -155,7 +155,7 @@ class WarmParent:
         elif now - self._idle_since > self._idle_exit_s:
             self._running = False
 
-    def _broadcast(self, process: wire.Process) -> None:
+    def _broadcast(self, process: wire.ProcessFrame) -> None:
         for peer in list(self._peers.values()):
             if peer.greeted:
                 self._tell(peer, process)

@@ -7,14 +7,14 @@ from torch.optim import Optimizer
 
 from muster.torch.gradients import Gradients
 from muster.torch.periods import START, Progress
-from muster.torch.shares import Shares
+from muster.torch.shares import BatchSharder
 from muster.torch.state import Stateful, TrainingState
 
 if TYPE_CHECKING:
     from muster import Trial
 
 
-class Course:
+class TrainingProgress:
     """Begins at the start; a `Resizable` of `muster.elastic.resizing`.
 
     Args:
@@ -28,7 +28,12 @@ class Course:
     """
 
     def __init__(
-        self, trial: "Trial", optimizer: Optimizer, gradients: Gradients, data: Shares, **parts: Stateful
+        self,
+        trial: "Trial",
+        optimizer: Optimizer,
+        gradients: Gradients,
+        data: BatchSharder,
+        **parts: Stateful,
     ) -> None:
         self.progress = START
         self._trial, self._optimizer, self._gradients, self._data = trial, optimizer, gradients, data
@@ -41,7 +46,7 @@ class Course:
         """Steps taken so far."""
         return self.progress.step
 
-    def go_on_with(self, data: Shares) -> None:
+    def go_on_with(self, data: BatchSharder) -> None:
         """Train on other data, or the same, from the same place: epoch, and batches of it."""
         data.load_state_dict(self._data.state_dict())
         self._data = self._parts["data"] = data

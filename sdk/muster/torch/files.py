@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from muster._mismatch import shortly
+from muster._mismatch import abbreviate
 from muster.errors import Rejected
 
 _REFUSALS = (pickle.UnpicklingError, RuntimeError, ValueError, KeyError, AttributeError, TypeError)
@@ -52,6 +52,6 @@ def read_file(source: Path) -> dict[str, Any]:
 def _unreadable(source: Path, reason: str) -> Rejected:
     return Rejected(
         "checkpoint_unreadable",
-        f"{shortly(source)} cannot be read: {reason}",
+        f"{abbreviate(source)} cannot be read: {reason}",
         hint="resume from another checkpoint of the trial, or from none",
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch import nn
 
-from muster._trial.averaging import Averaging
+from muster._trial.averaging import GradientAverager
 from muster._trial.ddp import made_parallel
 from muster._trial.horovod import check_reach
-from muster._trial.optimizations import Told, read_told
+from muster._trial.optimizations import GradientOptions, read_gradient_options
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def join_gradients(trial: "Trial", model: nn.Module) -> Gradients:
     Raises:
         Rejected: `optimizations` ask for steps of several passes, which here are the Trainer's to make.
     """
-    told = read_told(trial._description.optimizations)
+    told = read_gradient_options(trial._description.optimizations)
     if told.passes != 1:
         raise Rejected(
             "aggregation_elsewhere",
@@ -54,13 +54,13 @@ def join_gradients(trial: "Trial", model: nn.Module) -> Gradients:
         )
     if trial.size > 1 and torch.distributed.is_available() and torch.distributed.is_initialized():
         return _Distributed(model, told)
-    return _Averaged(trial, model, told)
+    return _HorovodGradients(trial, model, told)
 
 
 class _Distributed:
     """PyTorch's own DistributedDataParallel."""
 
-    def __init__(self, model: nn.Module, told: Told) -> None:
+    def __init__(self, model: nn.Module, told: GradientOptions) -> None:
         self.model = made_parallel(model, told)
 
     @contextmanager
@@ -78,14 +78,14 @@ class _Distributed:
         return
 
 
-class _Averaged:
+class _HorovodGradients:
     """Averaged by Horovod as each becomes complete, while the backward pass goes on, with any number of ranks; one has nothing to do."""
 
-    def __init__(self, trial: "Trial", model: nn.Module, told: Told) -> None:
+    def __init__(self, trial: "Trial", model: nn.Module, told: GradientOptions) -> None:
         self.model = model
         if trial.size > 1:
             check_reach(model.parameters())
-        self._averaging = Averaging(trial, model.named_parameters(), told.compresses)
+        self._averaging = GradientAverager(trial, model.named_parameters(), told.compresses)
 
     @contextmanager
     def during(self, is_last: bool) -> Iterator[None]:

@@ -8,7 +8,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from muster.errors import Rejected
-from muster.torch.place import Place
+from muster.torch.place import ShardInfo
 
 
 class ResumableLoader:
@@ -36,7 +36,7 @@ class ResumableLoader:
         self,
         dataset: Dataset[Any],
         batch_size: int,
-        trial: Place,
+        trial: ShardInfo,
         *,
         shuffle: bool = True,
         drop_last: bool = False,

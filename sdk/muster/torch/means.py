@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
-    from muster._trial.gang import Gang
+    from muster._trial.gang import RankGang
 
 
-class Means:
+class RunningMeans:
     """Sums by name; a metric that some parts do not say counts where it is said."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Means:
             self._sums[name] = self._sums.get(name, 0.0) + mean * samples
             self._samples[name] = self._samples.get(name, 0) + samples
 
-    def take(self, gang: "Gang | None" = None) -> dict[str, float]:
+    def take(self, gang: "RankGang | None" = None) -> dict[str, float]:
         """Return the means, and begin anew. With a gang they are those of all ranks: collective, of the same names on each."""
         found = {}
         for name in sorted(self._sums):

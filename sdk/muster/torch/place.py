@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Place(Protocol):
+class ShardInfo(Protocol):
     """Which rank this is, of how many, and the trial's seed: a `muster.Trial`."""
 
     rank: int

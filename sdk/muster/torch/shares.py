@@ -8,13 +8,13 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler, IterableDataset
 
 from muster.errors import Rejected
-from muster.torch.place import Place
+from muster.torch.place import ShardInfo
 
 Loader = DataLoader[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BatchShard:
     """What a rank trains in one pass.
 
     Attributes:
@@ -30,7 +30,7 @@ class Part:
     is_last: bool
 
 
-class Shares:
+class BatchSharder:
     """This rank's parts of a loader's batches, epoch after epoch; it resumes in the middle of one, with another number of ranks too.
 
     The order of an epoch is the loader's own sampler's, drawn from the trial's seed and the epoch: equal on all ranks and in every
@@ -45,7 +45,7 @@ class Shares:
         Rejected: The loader's batches cannot be shared.
     """
 
-    def __init__(self, loader: Loader, place: Place, passes: int = 1) -> None:
+    def __init__(self, loader: Loader, place: ShardInfo, passes: int = 1) -> None:
         _check(loader)
         self._loader, self._place, self._passes = loader, place, passes
         self.check_ranks()
@@ -56,7 +56,7 @@ class Shares:
     def is_at_epochs_end(self) -> bool:
         return self._batch == 0
 
-    def __iter__(self) -> Iterator[Iterator[Part]]:
+    def __iter__(self) -> Iterator[Iterator[BatchShard]]:
         """Yield what is left of the epoch, batch by batch; the parts of one are to be taken before the next.
 
         Where only a last batch is left that is too small for more ranks than there were, it is the next epoch.
@@ -71,7 +71,7 @@ class Shares:
                 self.epoch, self._batch = self.epoch + 1, 0
             yield parts
 
-    def once(self) -> Iterator[Part]:
+    def once(self) -> Iterator[BatchShard]:
         """Yield every part of every batch, as a validation needs them."""
         for parts in self._load(self._order()):
             yield from parts
@@ -116,7 +116,7 @@ class Shares:
                 own.manual_seed(seed)
             return [list(batch) for batch in self._loader.batch_sampler or ()]
 
-    def _load(self, plan: Sequence[list[int]]) -> Iterator[Iterator[Part]]:
+    def _load(self, plan: Sequence[list[int]]) -> Iterator[Iterator[BatchShard]]:
         cut = [self._cut(whole) for whole in plan]
         contents = iter(_with_batches(self._loader, [part for parts in cut for part in parts]))
         for whole, parts in zip(plan, cut, strict=True):
@@ -129,10 +129,10 @@ class Shares:
 
     def _parts(
         self, contents: Iterator[Any], whole: Sequence[int], parts: Sequence[Sequence[int]]
-    ) -> Iterator[Part]:
+    ) -> Iterator[BatchShard]:
         for number, part in enumerate(parts, start=1):
             weight = len(part) * self._place.size / len(whole)
-            yield Part(next(contents), len(part), weight, number == len(parts))
+            yield BatchShard(next(contents), len(part), weight, number == len(parts))
 
 
 def _check(loader: Loader) -> None:

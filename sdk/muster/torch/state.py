@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from muster._mismatch import of_another_model, shortly
+from muster._mismatch import abbreviate, of_another_model
 from muster.errors import Rejected
 from muster.torch.files import read_file, write_file
 from muster.torch.generators import capture_generators, restore_generators
@@ -26,7 +26,7 @@ class Stateful(Protocol):
     def load_state_dict(self, state_dict: dict[str, Any], /) -> Any: ...
 
 
-class Place(Protocol):
+class WriterRank(Protocol):
     """Which rank this is, and of how many: a `muster.Trial`."""
 
     rank: int
@@ -47,7 +47,7 @@ class TrainingState:
         parts: Objects with `state_dict` and `load_state_dict`.
     """
 
-    def __init__(self, trial: Place, *, sharded: Collection[str] = (), **parts: Stateful) -> None:
+    def __init__(self, trial: WriterRank, *, sharded: Collection[str] = (), **parts: Stateful) -> None:
         if unknown := sorted(set(sharded) - set(parts)):
             raise Rejected(
                 "part_unknown", f"`sharded` names {', '.join(unknown)}, which is no part", place="sharded"
@@ -110,20 +110,20 @@ class TrainingState:
         if whole.get("format") != FORMAT:
             raise Rejected(
                 "checkpoint_unreadable",
-                f"{shortly(folder)} has the format {whole.get('format')!r}; this version of muster reads {FORMAT}",
+                f"{abbreviate(folder)} has the format {whole.get('format')!r}; this version of muster reads {FORMAT}",
             )
         saved = {*whole["parts"], *whole["sharded"]}
         if saved != set(self._parts) or set(whole["sharded"]) != self._sharded:
             raise Rejected(
                 "checkpoint_mismatch",
-                f"{shortly(folder)} holds {_describe(saved, whole['sharded'])}; the script has "
+                f"{abbreviate(folder)} holds {_describe(saved, whole['sharded'])}; the script has "
                 f"{_describe(self._parts, self._sharded)}",
                 hint="give TrainingState the parts that it had when the checkpoint was written",
             )
         if self._sharded and whole["size"] != self._trial.size:
             raise Rejected(
                 "checkpoint_shards",
-                f"{shortly(folder)} holds {', '.join(sorted(self._sharded))} in {whole['size']} shards; this run has "
+                f"{abbreviate(folder)} holds {', '.join(sorted(self._sharded))} in {whole['size']} shards; this run has "
                 f"{self._trial.size} ranks",
                 hint="resume with as many slots, or save that part whole",
             )
@@ -132,7 +132,9 @@ class TrainingState:
         try:
             self._parts[name].load_state_dict(state)
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            what = f"{name} of {shortly(folder)} does not fit the script's {type(self._parts[name]).__name__}"
+            what = (
+                f"{name} of {abbreviate(folder)} does not fit the script's {type(self._parts[name]).__name__}"
+            )
             raise of_another_model(what, error, place=name) from error
 
 

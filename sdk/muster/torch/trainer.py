@@ -15,11 +15,11 @@ from torch.optim.lr_scheduler import LRScheduler
 from muster._trial.averaging import check_unwrapped
 from muster.elastic.resizing import Resizing
 from muster.errors import Rejected
-from muster.torch.course import Course
+from muster.torch.course import TrainingProgress
 from muster.torch.gradients import join_gradients
-from muster.torch.means import Means
+from muster.torch.means import RunningMeans
 from muster.torch.periods import START, Period, Progress, batches, epochs
-from muster.torch.shares import Loader, Part, Shares
+from muster.torch.shares import BatchShard, BatchSharder, Loader
 
 if TYPE_CHECKING:
     from muster import Trial
@@ -95,7 +95,7 @@ class Trainer:
         self._model.to(self.device)
         self._scaler = torch.amp.GradScaler(self.device.type, enabled=precision == "fp16")
         self._gradients = join_gradients(trial, model)
-        self._course: Course | None = None
+        self._course: TrainingProgress | None = None
         self._resizing: Resizing | None = None
 
     @property
@@ -141,11 +141,11 @@ class Trainer:
         Raises:
             Rejected: A loader cannot be shared by the ranks, the checkpoint does not fit, or another Trainer trains this trial.
         """
-        shares = Shares(train, self._trial, self._accumulate)
-        held_out = Shares(validation, self._trial) if validation else None
+        shares = BatchSharder(train, self._trial, self._accumulate)
+        held_out = BatchSharder(validation, self._trial) if validation else None
         course, resizing = self._begin(shares)
         found: dict[str, float] = {}
-        means = Means()
+        means = RunningMeans()
         for parts in self._batches(resizing, shares, until):
             with resizing.step():
                 self._train(parts, means)
@@ -164,7 +164,7 @@ class Trainer:
             course.save()
         return found
 
-    def _begin(self, shares: Shares) -> tuple[Course, Resizing]:
+    def _begin(self, shares: BatchSharder) -> tuple[TrainingProgress, Resizing]:
         """Where the last `fit` came to; the first one where the latest checkpoint is, or at the beginning."""
         if self._course and self._resizing:
             self._course.go_on_with(shares)
@@ -175,7 +175,7 @@ class Trainer:
             parts["scheduler"] = self._scheduler
         if self._scaler.is_enabled():
             parts["scaler"] = self._scaler
-        course = Course(self._trial, self._optimizer, self._gradients, **parts)
+        course = TrainingProgress(self._trial, self._optimizer, self._gradients, **parts)
         course.resume()
         self._course, self._resizing = course, Resizing(self._trial, course)
         return self._course, self._resizing
@@ -185,9 +185,11 @@ class Trainer:
             return self.progress.is_due(every)
         return self._trial.should_checkpoint(self.progress.step, validated=is_validated)
 
-    def _batches(self, resizing: Resizing, shares: Shares, until: Period) -> Iterator[Iterator[Part]]:
+    def _batches(
+        self, resizing: Resizing, shares: BatchSharder, until: Period
+    ) -> Iterator[Iterator[BatchShard]]:
         """Yield this rank's parts of batch after batch, until so much is trained or the trial should stop."""
-        coming: Iterator[Iterator[Part]] = iter(())
+        coming: Iterator[Iterator[BatchShard]] = iter(())
         formed = 0
         while not self.progress.has_reached(until) and resizing.may_go_on():
             if self.progress.has_reached(until):  # it has joined ranks that are in a later `fit`
@@ -201,7 +203,7 @@ class Trainer:
                 parts = next(coming)
             yield parts
 
-    def _train(self, parts: Iterator[Part], means: Means) -> None:
+    def _train(self, parts: Iterator[BatchShard], means: RunningMeans) -> None:
         self._model.train()
         for part in parts:
             with self._gradients.during(part.is_last):
@@ -218,9 +220,9 @@ class Trainer:
         self._optimizer.zero_grad()
 
     @torch.no_grad()
-    def _validate(self, shares: Shares) -> dict[str, float]:
+    def _validate(self, shares: BatchSharder) -> dict[str, float]:
         self._model.eval()
-        means = Means()
+        means = RunningMeans()
         for part in shares.once():
             with self._autocast():
                 metrics = _as_metrics(self.validate_step(self._model, self._moved(part.content)))

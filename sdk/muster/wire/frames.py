@@ -7,7 +7,7 @@ VERSION = 3
 """Raised when frames or fields are added that the other end must understand to do as it is told."""
 OLDEST = 1
 """The oldest version whose processes are still adopted: what they hold is listened to and ended; nothing new is asked of them."""
-LOOK_S = 0.5
+POLL_S = 0.5
 """A worker looks so often at what a rank says that is not urgent."""
 DECISION_WAIT_S = 2.0
 
@@ -38,7 +38,7 @@ class Hello:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ReportFrame:
     """Report number `number` of the run, counted from 1 without gaps: plain points, or a validation when `validation` counts one."""
 
     TAG: ClassVar[str] = "point"
@@ -52,7 +52,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class CheckpointFrame:
     """The files in `directory` are complete; `after_report` is the last report before it.
 
     The first rank of each machine that holds files says it to its own worker; `parts` names all these workers, and rank 0's;
@@ -85,7 +85,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class StepMeasurements:
     """What `muster.elastic` has measured: seconds of a step with `per_rank` samples on each rank, what batches may be, and the gradient's
     squared norm and its variance at `first_batch` samples."""
 
@@ -101,7 +101,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Seated:
+class GenerationConfirmed:
     """The rank trains in this generation of its gang; 0: it stands by to join one."""
 
     TAG: ClassVar[str] = "seated"
@@ -126,7 +126,7 @@ class Welcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ConnectionRefused:
     """The connection ends: a wrong token or version, or the run is over."""
 
     TAG: ClassVar[str] = "refused"
@@ -262,7 +262,7 @@ class Quit:
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class ProcessFrame:
     """A process the parent started. `exit_code` None: it runs; negative: the signal that ended it; `port` of a rendezvous; `left`: what its
     run had left running, and was ended with it."""
 
@@ -278,7 +278,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Answers the greeting, after one `Process` for each it knows; `warm` lists what it has imported."""
+    """Answers the greeting, after one `ProcessFrame` for each it knows; `warm` lists what it has imported."""
 
     TAG: ClassVar[str] = "ready"
     pid: int
@@ -286,7 +286,23 @@ class Ready:
     version: int = VERSION
 
 
-RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started, Measured, Seated)
-WORKER_FRAMES: tuple[type[Frame], ...] = (Welcome, Refused, Journaled, Signalled, Decided, Join, Leave)
+RANK_FRAMES: tuple[type[Frame], ...] = (
+    Hello,
+    ReportFrame,
+    CheckpointFrame,
+    Acknowledge,
+    Started,
+    StepMeasurements,
+    GenerationConfirmed,
+)
+WORKER_FRAMES: tuple[type[Frame], ...] = (
+    Welcome,
+    ConnectionRefused,
+    Journaled,
+    Signalled,
+    Decided,
+    Join,
+    Leave,
+)
 DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Launch, OpenRendezvous, Kill, Forget, Quit)
-PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)
+PARENT_FRAMES: tuple[type[Frame], ...] = (ProcessFrame, Ready)

@@ -7,21 +7,21 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 
-from muster.wire.frames import Process
+from muster.wire.frames import ProcessFrame
 
 PROCESSES = "processes"
 LOCK = "parent.lock"
-_FIELDS = frozenset(part.name for part in fields(Process))
+_FIELDS = frozenset(part.name for part in fields(ProcessFrame))
 _LOST = "the warm parent died, and its processes with it"
 
 
-def read_ended(folder: Path) -> Iterator[Process]:
+def read_ended(folder: Path) -> Iterator[ProcessFrame]:
     """Yield what a warm parent that is dead left in its `processes`, all of it ended: by an exit code that it saw, or by the signal with
     which the kernel ends the ranks of a dead parent."""
     for path in sorted(folder.glob("*.json")):
         with suppress(OSError, ValueError, TypeError):
             kept = json.loads(path.read_text())
-            process = Process(**{name: kept[name] for name in kept.keys() & _FIELDS})
+            process = ProcessFrame(**{name: kept[name] for name in kept.keys() & _FIELDS})
             yield process if process.exit_code is not None else replace(process, exit_code=-9, error=_LOST)
 
 

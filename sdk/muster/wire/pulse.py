@@ -10,7 +10,7 @@ from enum import IntEnum
 
 _RECORD = struct.Struct("<QQQIB3x")
 RECORD_BYTES = _RECORD.size
-PULSES = "pulses"
+HEARTBEATS_FILE = "pulses"
 STACKS_SIGNAL = signal.SIGRTMAX - 3
 """A rank that is past `muster.trial()` answers it with its Python stacks, whatever it waits in."""
 
@@ -20,7 +20,7 @@ def stacks_name(local_rank: int) -> str:
     return f"{local_rank}.stacks"
 
 
-class Phase(IntEnum):
+class RankPhase(IntEnum):
     """What a rank is at. Of one that is `BUSY` (a checkpoint, its end) nothing is expected; one that is `ABSENT` has never been heard; of
     one that has `ENDED` only the process is left, which is to end too."""
 
@@ -32,7 +32,7 @@ class Phase(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class Heartbeat:
     """A rank's newest sign of life.
 
     Attributes:
@@ -46,19 +46,19 @@ class Pulse:
     longest_ns: int
     thread: int
     pid: int
-    phase: Phase
+    phase: RankPhase
 
     def pack(self) -> bytes:
         """The record of it."""
         return _RECORD.pack(self.at_ns, self.longest_ns, self.thread, self.pid, self.phase)
 
 
-def read_pulses(data: bytes) -> list[Pulse]:
+def read_heartbeats(data: bytes) -> list[Heartbeat]:
     """Every whole record, by local rank; one that user code has overwritten with nonsense is absent."""
     return [_read(values) for values in _RECORD.iter_unpack(data[: len(data) // RECORD_BYTES * RECORD_BYTES])]
 
 
-def _read(values: tuple[int, int, int, int, int]) -> Pulse:
+def _read(values: tuple[int, int, int, int, int]) -> Heartbeat:
     at_ns, longest_ns, thread, pid, phase = values
-    known = Phase(phase) if phase in set(Phase) else Phase.ABSENT
-    return Pulse(at_ns, longest_ns, thread, pid, known)
+    known = RankPhase(phase) if phase in set(RankPhase) else RankPhase.ABSENT
+    return Heartbeat(at_ns, longest_ns, thread, pid, known)

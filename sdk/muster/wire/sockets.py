@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from muster.errors import Rejected
 from muster.wire.codec import Decoder
-from muster.wire.frames import Frame, Refused
+from muster.wire.frames import ConnectionRefused, Frame
 
 AnyFrame = TypeVar("AnyFrame", bound=Frame)
 
@@ -70,7 +70,7 @@ def receive(connection: socket.socket, decoder: Decoder) -> Frame | None:
 
 def expect(frame: Frame | None, kind: type[AnyFrame]) -> AnyFrame:
     """`frame`, when it is a `kind`; a refusal by the other side and anything else raise Rejected."""
-    if isinstance(frame, Refused):
+    if isinstance(frame, ConnectionRefused):
         raise Rejected("refused", frame.reason)
     if not isinstance(frame, kind):
         raise Rejected("protocol", f"expected {kind.TAG}, got {frame!r}")

@@ -12,7 +12,7 @@ TIMINGS = "timings"
 
 
 @dataclass(frozen=True, slots=True)
-class Profiled:
+class ProfilingRange:
     """The config's section `profiling`, of a run that is profiled."""
 
     begin_on_batch: int = 0
@@ -28,12 +28,12 @@ class Profiled:
         return self.end_after_batch is not None and step >= self.end_after_batch
 
 
-def read_profiled(section: Mapping[str, Json]) -> Profiled | None:
+def read_profiled(section: Mapping[str, Json]) -> ProfilingRange | None:
     """Read the checked section; None where it is empty: the run is not profiled."""
     if not section:
         return None
     end = section.get("end_after_batch")
-    return Profiled(
+    return ProfilingRange(
         begin_on_batch=int(str(section.get("begin_on_batch", 0))),
         end_after_batch=None if end is None else int(str(end)),
         sync_timings=section.get("sync_timings") is True,

@@ -9,8 +9,8 @@ from services.gateway.budgets.schema import (
     SetWorkspaceBudgetRequest,
     WhenSpent,
 )
-from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
@@ -19,7 +19,7 @@ from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, 
 from services.gateway.platform.schema import Empty
 from services.gateway.tenants.find import named_tenant
 from shared.ids import SITE, TenantId
-from shared.messages.budgets import Budget, BudgetState, GetBudgets, SetBudget
+from shared.messages.budgets import BudgetState, BudgetStatus, GetBudgets, SetBudget
 
 
 async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
@@ -29,7 +29,7 @@ async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
     found = await call.doors.bus.ask(GetBudgets(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     seen = (
-        one for one in found.budgets if grants.holds(Permission.CLUSTER_READ, Place(one.budget.workspace))
+        one for one in found.budgets if grants.holds(Permission.CLUSTER_READ, Scope(one.budget.workspace))
     )
     return MonthlyBudgets(items=[_render(one, call.caller.tenant_name) for one in seen])
 
@@ -49,19 +49,19 @@ async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> Mont
 
 async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -> MonthlyBudget:
     """Says what a workspace of the caller's tenant may spend in a month, from this one on."""
-    call.check_place(Permission.POLICY_MANAGE, TENANT)
+    call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
     before = await call.ask_if_available(GetBudgets())
     stood = _one(before.budgets, request.workspace, call.caller.tenant_name) if before else None
     _note(call, request, stood, f"budget/{request.workspace}")
     found = await call.ask_for_change(SetBudget(budget=_budget(request, request.workspace)))
-    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     one = _one(found.budgets, request.workspace, call.caller.tenant_name)
     return one.model_copy(update={"warnings": warnings})
 
 
 async def _list_of_site(call: Call) -> MonthlyBudgets:
     found = await call.doors.bus.ask(GetBudgets(), SITE, call.doors.timeouts.query_s)
-    own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT)
+    own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE)
     shown = [
         one for one in found.budgets if one.budget.workspace is None or (own and one.tenant == call.tenant)
     ]
@@ -84,9 +84,11 @@ def _note(
     )
 
 
-def _budget(request: SetTenantBudgetRequest | SetWorkspaceBudgetRequest, workspace: str | None) -> Budget:
+def _budget(
+    request: SetTenantBudgetRequest | SetWorkspaceBudgetRequest, workspace: str | None
+) -> BudgetStatus:
     preempts = request.when_spent is WhenSpent.PREEMPT
-    return Budget(workspace=workspace, per_month=request.per_month, preempts=preempts)
+    return BudgetStatus(workspace=workspace, per_month=request.per_month, preempts=preempts)
 
 
 def _one(states: Iterable[BudgetState], workspace: str | None, tenant: str) -> MonthlyBudget:

@@ -16,8 +16,8 @@ from services.gateway.bulk_actions.schema import (
     PreviewExperimentsRequest,
 )
 from services.gateway.bulk_actions.selections import (
-    LIFE,
-    PLACE,
+    FIELD,
+    LIFETIME,
     Selection,
     decode_selection,
     digest_of,
@@ -42,7 +42,7 @@ SAMPLE = 10
 
 async def preview_experiments(call: Call, request: PreviewExperimentsRequest) -> ExperimentSelection:
     """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on."""
-    expires_at = (call.doors.clock.now() + LIFE).replace(microsecond=0)
+    expires_at = (call.doors.clock.now() + LIFETIME).replace(microsecond=0)
     async with call.read() as connection:
         ids = await _load_met(connection, request.filter, request.archived)
         rows = await store.load_by_ids(connection, ids[:SAMPLE])
@@ -104,7 +104,7 @@ async def _chosen(call: Call, connection: AsyncConnection, request: ActOnExperim
             "selection_changed",
             f"the filter met {found.count} experiments when you looked and meets {len(ids)} now"
             + (", not all the same" if len(ids) == found.count else ""),
-            PLACE,
+            FIELD,
             "look again, and act on what you see",
         )
     return await store.load_by_ids(connection, ids)
@@ -112,7 +112,7 @@ async def _chosen(call: Call, connection: AsyncConnection, request: ActOnExperim
 
 async def _load_met(connection: AsyncConnection, filter_: str, archived: bool) -> Sequence[UUID]:
     met, _ = PreviewExperimentsRequest.listing.read(filter_, "")
-    return await store.load_met(connection, met, archived)
+    return await store.load_matching_ids(connection, met, archived)
 
 
 def _judged(row: Any, action: Action) -> BulkItem:

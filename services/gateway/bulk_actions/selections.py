@@ -10,8 +10,8 @@ from uuid import UUID
 from muster.errors import Rejected
 from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 
-LIFE = timedelta(minutes=10)
-PLACE = "selection"
+LIFETIME = timedelta(minutes=10)
+FIELD = "selection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ def decode_selection(key: bytes, scope: str, word: str, now: datetime) -> Select
         Rejected: it is another caller's, was changed, or is too old.
     """
     try:
-        until_s, count, digest, archived, filter_ = decode_cursor(key, scope, word, PLACE)
+        until_s, count, digest, archived, filter_ = decode_cursor(key, scope, word, FIELD)
     except Rejected:
         raise Rejected(
-            "selection_invalid", "this is no selection of yours", PLACE, "look again, and act on what you see"
+            "selection_invalid", "this is no selection of yours", FIELD, "look again, and act on what you see"
         ) from None
     expires_at = datetime.fromtimestamp(cast(int, until_s), UTC)
     if expires_at <= now:
         raise Rejected(
-            "selection_expired", f"it was good until {expires_at:%H:%M:%S} UTC", PLACE, "look again"
+            "selection_expired", f"it was good until {expires_at:%H:%M:%S} UTC", FIELD, "look again"
         )
     return Selection(str(filter_), bool(archived), cast(int, count), str(digest), expires_at)

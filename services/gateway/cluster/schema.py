@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from muster.config.labels import MOST_LABELS, LabelWord
+from muster.config.labels import MOST_LABELS, LabelPart
 from services.gateway.platform.schema import JsonObject, ListRequest, Reference, Request, Resource
 from shared.filters.fields import Listing
 from shared.messages.queue import QUEUE
@@ -95,7 +95,7 @@ class SlotRequest(Request):
 class WorkersRequest(Request):
     """The workers of one pool, or of all, that have all of these labels."""
 
-    labels: Annotated[dict[LabelWord, LabelWord], Field(min_length=1, max_length=MOST_LABELS)]
+    labels: Annotated[dict[LabelPart, LabelPart], Field(min_length=1, max_length=MOST_LABELS)]
     pool: Annotated[str | None, Field(max_length=100)] = None
 
 

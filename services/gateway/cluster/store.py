@@ -7,8 +7,8 @@ from sqlalchemy import DateTime, Row, cast, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.cluster.tables import instance
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 _TOLD = instance.c.changed
 
@@ -28,7 +28,7 @@ INSTANCES = Cells(
 """What of a machine a list can go by."""
 
 
-async def load_instances(connection: AsyncConnection, wanted: Wanted) -> Part:
+async def load_instances(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
     return await load_part(connection, select(instance), INSTANCES, wanted)
 
 

@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 
-from shared.machine import Machine
+from shared.machine import StateMachine
 
 
-class Stage(StrEnum):
+class DeletionStage(StrEnum):
     """What is waited for."""
 
     ENDING = "ending"
@@ -18,7 +18,7 @@ class Stage(StrEnum):
     REFUSED = "refused"
 
 
-class Trigger(StrEnum):
+class DeletionTrigger(StrEnum):
     """What moves a deletion on."""
 
     ENDED = "ended"
@@ -28,8 +28,8 @@ class Trigger(StrEnum):
     REFUSED = "refused"
 
 
-_S, _T = Stage, Trigger
-DELETION = Machine(
+_S, _T = DeletionStage, DeletionTrigger
+DELETION = StateMachine(
     name="deletion",
     initial=_S.ENDING,
     table={
@@ -42,7 +42,7 @@ DELETION = Machine(
     },
     final={_S.DONE, _S.REFUSED},
 )
-ASKED: dict[Stage, tuple[str, ...]] = {
+OWNERS_BY_STAGE: dict[DeletionStage, tuple[str, ...]] = {
     _S.REGISTRY: ("registry",),
     _S.OWNERS: ("searcher", "scheduler"),
 }

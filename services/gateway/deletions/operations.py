@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
 from services.gateway.deletions import store
-from services.gateway.deletions.core import DELETION, Stage
-from services.gateway.deletions.runner import begun, happened
+from services.gateway.deletions.core import DELETION, DeletionStage
+from services.gateway.deletions.runner import deletion_event, new_deletion_row
 from services.gateway.deletions.schema import (
     DeleteExperimentRequest,
     DeleteTenantRequest,
@@ -18,7 +18,7 @@ from services.gateway.deletions.schema import (
 )
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
-from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
@@ -49,16 +49,16 @@ async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Del
         deletion = earlier.id if earlier else new_id(call.doors.clock)
         if earlier is None:
             given = {"by": call.caller.name, "is_forced": request.force, "parent": None}
-            await store.insert_deletion(unit.connection, begun(row, deletion, unit.now, given))
+            await store.insert_deletion(unit.connection, new_deletion_row(row, deletion, unit.now, given))
             await store.mark_experiment(unit.connection, row.id, deleting=True)
-            await call.doors.publisher.publish(unit, call.tenant, [happened(row, "deleting")])
+            await call.doors.publisher.publish(unit, call.tenant, [deletion_event(row, "deleting")])
     return await _carried_out(call, deletion)
 
 
 async def delete_workspace(call: Call, request: DeleteWorkspaceRequest) -> Deletion:
     """Deletes all experiments and models of a workspace, and the rules, roles and limits in it."""
     name = request.workspace
-    is_let = call.caller.grants.holds(Permission.POLICY_MANAGE, Place(name))
+    is_let = call.caller.grants.holds(Permission.POLICY_MANAGE, Scope(name))
     async with call.as_reader().read() as connection:
         registered = await store.load_registered(connection, workspace=name)
         if not is_let or not await store.has_workspace(connection, name):
@@ -89,23 +89,23 @@ async def delete_tenant(call: Call, request: DeleteTenantRequest) -> Deletion:
     return await _carried_out(call, deletion)
 
 
-async def deleted(connection: AsyncConnection, row: Any) -> Deletion | None:
+async def find_finished_deletion(connection: AsyncConnection, row: Any) -> Deletion | None:
     """What came of an operation that is a deletion; None while it goes on."""
     found = await store.load_deletion(connection, row.id)
-    return render_deletion(found) if found is not None and found.stage == Stage.DONE else None
+    return render_deletion(found) if found is not None and found.stage == DeletionStage.DONE else None
 
 
-DELETED = TenantOutcome(deleted)
+DELETION_OUTCOME = TenantOutcome(find_finished_deletion)
 
 
 def render_deletion(row: Any) -> Deletion:
     """A deletion as it is shown."""
-    ends = {Stage.DONE: OperationState.DONE, Stage.REFUSED: OperationState.REFUSED}
+    ends = {DeletionStage.DONE: OperationState.DONE, DeletionStage.REFUSED: OperationState.REFUSED}
     return Deletion(
         id=row.id,
         scope=row.scope,
         name=row.name,
-        state=ends.get(Stage(row.stage), OperationState.RUNNING),
+        state=ends.get(DeletionStage(row.stage), OperationState.RUNNING),
         stage=row.stage,
         created_at=row.created_at,
         ended_at=row.ended_at,
@@ -131,7 +131,7 @@ async def _carried_out(call: Call, deletion: UUID) -> Deletion:
 
     async def look(connection: AsyncConnection) -> Any:
         row = await store.load_deletion(connection, deletion)
-        return row if row is not None and row.stage == Stage.DONE else None
+        return row if row is not None and row.stage == DeletionStage.DONE else None
 
     found = await wait_for(call, deletion, look)
     if found is None:
@@ -155,8 +155,8 @@ def _refuse_registered(registered: Any, what: str, force: bool) -> None:
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
-    Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", DeleteExperimentRequest, Deletion, WRITE_EXPERIMENT, NATURAL, delete_experiment, outcome=DELETED),
-    Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", DeleteWorkspaceRequest, Deletion, POLICY, NATURAL, delete_workspace, outcome=DELETED),
-    Operation("DeleteTenant", "DELETE", "/v1/tenants/{tenant}", DeleteTenantRequest, Deletion, Permission.TENANT_MANAGE, NATURAL, delete_tenant, outcome=DELETED),
+    Operation("DeleteExperiment", "DELETE", "/v1/experiments/{experiment}", DeleteExperimentRequest, Deletion, WRITE_EXPERIMENT, NATURAL, delete_experiment, outcome=DELETION_OUTCOME),
+    Operation("DeleteWorkspace", "DELETE", "/v1/workspaces/{workspace}", DeleteWorkspaceRequest, Deletion, POLICY, NATURAL, delete_workspace, outcome=DELETION_OUTCOME),
+    Operation("DeleteTenant", "DELETE", "/v1/tenants/{tenant}", DeleteTenantRequest, Deletion, Permission.TENANT_MANAGE, NATURAL, delete_tenant, outcome=DELETION_OUTCOME),
 )
 # fmt: on

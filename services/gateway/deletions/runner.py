@@ -14,14 +14,14 @@ import orjson
 import structlog
 
 from services.gateway.deletions import store
-from services.gateway.deletions.core import ASKED, DELETION, Stage, Trigger
+from services.gateway.deletions.core import DELETION, OWNERS_BY_STAGE, DeletionStage, DeletionTrigger
 from services.gateway.experiments import store as experiments
 from services.gateway.platform.commands import store as command_store
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.publishing import Publisher
 from services.gateway.platform.events.store import NewEvent
 from shared.bus import Delivery, Unit, Units
-from shared.bus.deletion import Rows, mark_gone, rows_of, tables_of_tenants, tenants_rows
+from shared.bus.deletion import DeleteStatement, mark_deleted, rows_of, tables_of_tenants, tenants_rows
 from shared.clock import Clock
 from shared.database.statements import among
 from shared.database.tables import tables_of
@@ -33,17 +33,17 @@ from shared.runtime.loops import repeat
 
 AFTER_STEP = faults.register("gateway.after_deletion_step")
 AFTER_OWN_ROWS = faults.register("gateway.after_own_rows")
-EVERY = timedelta(seconds=5)
-LET_OUT = timedelta(seconds=5)
+POLL_INTERVAL = timedelta(seconds=5)
+TOKEN_CACHE_GRACE = timedelta(seconds=5)
 """For so long replicas may remember who came by a token that is gone, and take what they submit."""
 SCHEMA = "gateway"
-KEPT = ("audit", "audit_waiting", "deletion")
+RETAINED_TABLES = ("audit", "audit_waiting", "deletion")
 """What happened stays on record, that of a deleted tenant too."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Deletions:
+class DeletionRunner:
     """The gateway's loop; replicas share it by locks on rows."""
 
     units: Units
@@ -57,7 +57,7 @@ class Deletions:
 
     async def run(self) -> None:
         """Runs until cancelled."""
-        await repeat(self.carry_on, EVERY, self.woken)
+        await repeat(self.carry_on, POLL_INTERVAL, self.woken)
 
     async def carry_on(self) -> None:
         """One step of each deletion that can take one."""
@@ -80,7 +80,7 @@ class Deletions:
         if row is None:
             return
         reason = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
-        await self._move(unit, row, Trigger.REFUSED, ended_at=unit.now, **reason)
+        await self._move(unit, row, DeletionTrigger.REFUSED, ended_at=unit.now, **reason)
         if row.scope == "experiment":
             await store.mark_experiment(unit.connection, row.target, deleting=False)
         unit.then(self._woken)
@@ -90,17 +90,17 @@ class Deletions:
             row = await store.lock_deletion(unit.connection, deletion)
             if row is None:
                 return
-            if row.stage == Stage.ENDING and await self._is_ended(unit, row):
-                await self._ask(unit, row, Trigger.ENDED)
-            elif row.stage in ASKED and not row.waiting:
-                await self._ask(unit, row, Trigger.CONFIRMED)
-        if row.stage == Stage.GATEWAY:
+            if row.stage == DeletionStage.ENDING and await self._is_ended(unit, row):
+                await self._ask(unit, row, DeletionTrigger.ENDED)
+            elif row.stage in OWNERS_BY_STAGE and not row.waiting:
+                await self._ask(unit, row, DeletionTrigger.CONFIRMED)
+        if row.stage == DeletionStage.GATEWAY:
             await self._empty(row)
 
-    async def _ask(self, unit: Unit, row: Any, trigger: Trigger) -> None:
+    async def _ask(self, unit: Unit, row: Any, trigger: DeletionTrigger) -> None:
         """Enters the next stage, and asks whom it waits for."""
-        stage = DELETION.next(Stage(row.stage), trigger)
-        owners = ASKED.get(stage, ())
+        stage = DELETION.next(DeletionStage(row.stage), trigger)
+        owners = OWNERS_BY_STAGE.get(stage, ())
         await self._move(unit, row, trigger, waiting=list(owners))
         whose = SITE if row.scope == "tenant" else TenantId(row.tenant)
         for owner in owners:
@@ -115,51 +115,51 @@ class Deletions:
             unit.emit(command, tenant=whose)
         unit.then(self._woken)
 
-    async def _move(self, unit: Unit, row: Any, trigger: Trigger, **more: object) -> None:
-        stage = DELETION.next(Stage(row.stage), trigger)
+    async def _move(self, unit: Unit, row: Any, trigger: DeletionTrigger, **more: object) -> None:
+        stage = DELETION.next(DeletionStage(row.stage), trigger)
         await store.save_deletion(unit.connection, row.id, {"stage": stage, "changed_at": unit.now, **more})
 
     async def _is_ended(self, unit: Unit, row: Any) -> bool:
         if row.scope == "workspace":
             return await self._are_parts_gone(unit, row)
         where = {"id" if row.scope == "experiment" else "tenant": row.target}
-        for experiment in await store.take_to_kill(unit.connection, where):
+        for experiment in await store.claim_to_kill(unit.connection, where):
             command = KillExperiment(operation_id=new_id(self.clock), experiment_id=ExperimentId(experiment))
             unit.emit(command, tenant=TenantId(row.target if row.scope == "tenant" else row.tenant))
-        if row.scope == "tenant" and unit.now - row.created_at < LET_OUT:
+        if row.scope == "tenant" and unit.now - row.created_at < TOKEN_CACHE_GRACE:
             return False
-        return not await store.is_any_alive(unit.connection, where)
+        return not await store.has_active(unit.connection, where)
 
     async def _are_parts_gone(self, unit: Unit, row: Any) -> bool:
         """Has each experiment of a workspace deleted by a deletion of its own; the first that is refused refuses all."""
         refused = await store.load_refused(unit.connection, row.id)
         if refused is not None:
             told = {"code": refused.code, "message": refused.message, "hint": refused.hint}
-            await self._move(unit, row, Trigger.REFUSED, ended_at=unit.now, **told)
+            await self._move(unit, row, DeletionTrigger.REFUSED, ended_at=unit.now, **told)
             refusal = OperationRefused(operation_id=row.id, **told)
             await command_store.save_refusal(unit.connection, row.tenant, unit.now, refusal)
             return False
         for experiment in await store.load_in_workspace(unit.connection, row.tenant, row.name):
             given = {"by": row.by, "is_forced": row.is_forced, "parent": row.id}
-            values = begun(experiment, new_id(self.clock), unit.now, given)
+            values = new_deletion_row(experiment, new_id(self.clock), unit.now, given)
             await store.insert_deletion(unit.connection, values)
             await store.mark_experiment(unit.connection, experiment.id, deleting=True)
             unit.then(self._woken)
             unit.then(partial(self.publisher.feed.changed, TenantId(row.tenant), 0))
-        return not await store.is_any_left(unit.connection, row.tenant, row.name)
+        return not await store.has_remaining(unit.connection, row.tenant, row.name)
 
     async def _empty(self, row: Any) -> None:
         """Deletes the gateway's own, some at a time, and says that it is over."""
         async with self.units.system() as unit:
             if row.scope != "workspace":
-                await mark_gone(unit, SCHEMA, [row.target])
+                await mark_deleted(unit, SCHEMA, [row.target])
             rows = await _rows_of(unit, row)
         for one in rows:
             await self._delete(one)
         faults.point(AFTER_OWN_ROWS)
         await self._finish(row)
 
-    async def _delete(self, rows: Rows) -> None:
+    async def _delete(self, rows: DeleteStatement) -> None:
         affected = 1
         while affected:
             async with self.units.system() as unit:
@@ -174,13 +174,13 @@ class Deletions:
             now = await store.lock_deletion(unit.connection, row.id)
             if now is None:
                 return
-            await self._move(unit, now, Trigger.EMPTIED, ended_at=unit.now)
+            await self._move(unit, now, DeletionTrigger.EMPTIED, ended_at=unit.now)
             if row.scope == "tenant":
                 await store.delete_tenant(unit.connection, row.target)
             elif row.scope == "experiment":
                 experiment = await experiments.load_experiment(unit.connection, row.target)
                 if experiment is not None:
-                    await self.publisher.publish(unit, tenant, [happened(experiment, "deleted")])
+                    await self.publisher.publish(unit, tenant, [deletion_event(experiment, "deleted")])
                 await store.delete_experiment(unit.connection, row.target)
             unit.then(self._woken)
             unit.then(partial(self.publisher.feed.changed, tenant, 0))
@@ -190,22 +190,22 @@ class Deletions:
         self.wake()
 
 
-async def _rows_of(unit: Unit, row: Any) -> list[Rows]:
+async def _rows_of(unit: Unit, row: Any) -> list[DeleteStatement]:
     """What of the gateway's own goes. A tenant's tables are found in the catalogue: one that a later version adds is not forgotten."""
     if row.scope == "experiment":
-        return list(store.rows_with(row.scope, row.tenant, row.target, row.name))
+        return list(store.rows_of_scope(row.scope, row.tenant, row.target, row.name))
     is_tenant = row.scope == "tenant"
     whose = (row.target,) if is_tenant else (row.tenant, row.name)
-    lines = await store.load_limit_lines(unit.connection, *whose)
+    lines = await store.load_limit_entities(unit.connection, *whose)
     outbox = tables_of(SCHEMA).outbox
     announced = rows_of(outbox, among(outbox.c.entity, lines))
     if not is_tenant:
-        return [announced, *store.rows_with(row.scope, row.tenant, row.target, row.name)]
-    tables = [table for table in await tables_of_tenants(unit, SCHEMA) if table not in KEPT]
+        return [announced, *store.rows_of_scope(row.scope, row.tenant, row.target, row.name)]
+    tables = [table for table in await tables_of_tenants(unit, SCHEMA) if table not in RETAINED_TABLES]
     return [announced, *tenants_rows(SCHEMA, tables, row.target)]
 
 
-def begun(experiment: Any, deletion: UUID, now: Any, given: dict[str, Any]) -> dict[str, Any]:
+def new_deletion_row(experiment: Any, deletion: UUID, now: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The row of an experiment's deletion that begins; `given`: by whom, whether forced, and what it is part of."""
     return {
         "tenant": experiment.tenant,
@@ -221,7 +221,7 @@ def begun(experiment: Any, deletion: UUID, now: Any, given: dict[str, Any]) -> d
     }
 
 
-def happened(experiment: Any, change: str) -> NewEvent:
+def deletion_event(experiment: Any, change: str) -> NewEvent:
     """That an experiment is `deleting` or `deleted`, for the feed and for webhooks."""
     resource = {"experiment_id": str(experiment.id), "number": experiment.number, "state": change}
     return NewEvent(

@@ -19,10 +19,10 @@ from services.gateway.pools.tables import limits
 from services.gateway.quotas.tables import quota
 from services.gateway.trials.tables import run, trial
 from services.gateway.webhooks.tables import webhook
-from shared.bus.deletion import Rows, outbox_of, rows_of
+from shared.bus.deletion import DeleteStatement, outbox_of, rows_of
 from shared.ids import derived_id
 
-AT_ONCE = 200
+BATCH_SIZE = 200
 _OPEN = deletion.c.ended_at.is_(None)
 _ACCESS = (session, password, identity, token, binding, membership, team, account)
 """Ways in, and who comes by them."""
@@ -44,7 +44,7 @@ async def load_open(connection: AsyncConnection, target: UUID) -> Row[Any] | Non
 
 async def load_due(connection: AsyncConnection) -> Sequence[UUID]:
     """Those that are not over; who was looked at longest ago first."""
-    query = select(deletion.c.id).where(_OPEN).order_by(deletion.c.changed_at).limit(AT_ONCE)
+    query = select(deletion.c.id).where(_OPEN).order_by(deletion.c.changed_at).limit(BATCH_SIZE)
     return (await connection.execute(query)).scalars().all()
 
 
@@ -96,19 +96,19 @@ async def load_registered(
     return (await connection.execute(query.order_by(model.c.name, model_version.c.number).limit(6))).all()
 
 
-async def take_to_kill(connection: AsyncConnection, where: Mapping[str, UUID]) -> list[UUID]:
+async def claim_to_kill(connection: AsyncConnection, where: Mapping[str, UUID]) -> list[UUID]:
     """Experiments that the searcher knows, that are not over and that nobody has ended yet; each is returned once."""
     mine = and_(*(experiment.c[name] == value for name, value in where.items()))
     some = (
         select(experiment.c.id)
         .where(mine, experiment.c.final.is_(False), experiment.c.killed.is_(False), experiment.c.version > 0)
-        .limit(AT_ONCE)
+        .limit(BATCH_SIZE)
     )
     statement = update(experiment).where(experiment.c.id.in_(some)).values(killed=True, deleting=True)
     return list((await connection.execute(statement.returning(experiment.c.id))).scalars())
 
 
-async def is_any_alive(connection: AsyncConnection, where: Mapping[str, UUID]) -> bool:
+async def has_active(connection: AsyncConnection, where: Mapping[str, UUID]) -> bool:
     """Whether one of them is not over."""
     mine = and_(*(experiment.c[name] == value for name, value in where.items()))
     query = select(experiment.c.id).where(mine, experiment.c.final.is_(False)).limit(1)
@@ -123,7 +123,7 @@ async def load_in_workspace(
     query = select(experiment).where(
         experiment.c.tenant == tenant_id, experiment.c.workspace == workspace, ~begun
     )
-    return (await connection.execute(query.order_by(experiment.c.number).limit(AT_ONCE))).all()
+    return (await connection.execute(query.order_by(experiment.c.number).limit(BATCH_SIZE))).all()
 
 
 async def load_refused(connection: AsyncConnection, parent: UUID) -> Row[Any] | None:
@@ -132,7 +132,7 @@ async def load_refused(connection: AsyncConnection, parent: UUID) -> Row[Any] | 
     return (await connection.execute(query.order_by(deletion.c.ended_at).limit(1))).one_or_none()
 
 
-async def load_limit_lines(
+async def load_limit_entities(
     connection: AsyncConnection, tenant_id: UUID, workspace: str | None = None
 ) -> Sequence[str]:
     """As what the outbox keeps the limits of a tenant, or of a workspace: they were announced in the site's name."""
@@ -152,7 +152,7 @@ async def has_workspace(connection: AsyncConnection, workspace: str) -> bool:
     return bool(await connection.scalar(select(there)))
 
 
-async def is_any_left(connection: AsyncConnection, tenant_id: UUID, workspace: str) -> bool:
+async def has_remaining(connection: AsyncConnection, tenant_id: UUID, workspace: str) -> bool:
     """Whether a workspace has experiments."""
     query = select(experiment.c.id).where(
         experiment.c.tenant == tenant_id, experiment.c.workspace == workspace
@@ -173,7 +173,7 @@ async def sweep(connection: AsyncConnection, now: datetime, kept: timedelta) -> 
     await connection.execute(delete(deletion).where(deletion.c.ended_at < now - kept))
 
 
-def rows_with(scope: str, tenant_id: UUID, target: UUID, name: str) -> Sequence[Rows]:
+def rows_of_scope(scope: str, tenant_id: UUID, target: UUID, name: str) -> Sequence[DeleteStatement]:
     """The gateway's own rows that go with an experiment or a workspace."""
     if scope == "experiment":
         trials = select(trial.c.id).where(trial.c.experiment == target)

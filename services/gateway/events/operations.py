@@ -23,7 +23,7 @@ from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.call import Call
 from services.gateway.platform.events import store
 from services.gateway.platform.events.feed import View
-from services.gateway.platform.events.tails import Page, Told
+from services.gateway.platform.events.tails import PositionedItem, TailPage
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, READ_EXPERIMENT, SAFE
 from services.gateway.platform.references import Row
@@ -34,10 +34,10 @@ E = TypeVar("E", bound=Resource)
 
 _BATCH = 200
 _KNOWN = tuple(map(str, EventKind))
-USUAL = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST, EventKind.LABELS}
+DEFAULT_KINDS = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST, EventKind.LABELS}
 """Whoever names no kind is told of these: clients were released that know no others (decision 0185)."""
 _KNOWN_OF_MACHINES = tuple(map(str, MachineEventKind))
-USUAL_OF_MACHINES = frozenset({MachineEventKind.INSTANCE, MachineEventKind.PROVIDER})
+DEFAULT_MACHINE_KINDS = frozenset({MachineEventKind.INSTANCE, MachineEventKind.PROVIDER})
 
 
 async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator[Event]:
@@ -45,7 +45,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     experiment: UUID | None = None
     if request.experiment is not None:
         experiment = (await find_experiment(call, request.experiment)).id
-    kinds = frozenset(request.kind) or USUAL
+    kinds = frozenset(request.kind) or DEFAULT_KINDS
     feed = _Feed(call.tenant, call.view, call.read, _KNOWN, render_event)
     async for one in _follow(call, feed, request.after):
         if one.kind in kinds and experiment in (None, one.experiment):
@@ -54,7 +54,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
 
 async def watch_machine_events(call: Call, request: WatchMachineEventsRequest) -> AsyncIterator[MachineEvent]:
     """Streams every change of rented machines and their pools, resumable by the last event's id."""
-    kinds = frozenset(request.kind) or USUAL_OF_MACHINES
+    kinds = frozenset(request.kind) or DEFAULT_MACHINE_KINDS
     look = partial(call.doors.database.read, SITE)
     feed = _Feed(SITE, (SITE, frozenset()), look, _KNOWN_OF_MACHINES, render_machine_event)
     async for one in _follow(call, feed, request.after):
@@ -78,7 +78,7 @@ async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterato
     if call.announce is not None:
         await call.announce(str(position))
     waiting = partial(call.doors.feed.waiting_on, feed.tenant)
-    told: Sequence[Told[int, E]]
+    told: Sequence[PositionedItem[int, E]]
     with call.doors.tails.following(feed.view, last, partial(_read, feed), waiting) as tail:
         while True:
             if position < tail.begin:
@@ -92,15 +92,15 @@ async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterato
             await tail.more(position)
 
 
-async def _read(feed: _Feed[E], after: int) -> Page[int, E]:
+async def _read(feed: _Feed[E], after: int) -> TailPage[int, E]:
     """One batch of what is seen behind a position. What is kept from the caller is passed over once, and not at each look."""
     async with feed.look() as connection:
         end = await store.feed_end(connection, feed.tenant)
         rows = await store.load_events(connection, feed.tenant, after, feed.kinds, _BATCH)
-    told = [Told(row.position, feed.render(row, str(row.position))) for row in rows]
+    told = [PositionedItem(row.position, feed.render(row, str(row.position))) for row in rows]
     if len(told) == _BATCH:
-        return Page(told, told[-1].position, is_last=False)
-    return Page(told, max([after, end, *(one.position for one in told[-1:])]), is_last=True)
+        return TailPage(told, told[-1].position, is_last=False)
+    return TailPage(told, max([after, end, *(one.position for one in told[-1:])]), is_last=True)
 
 
 async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from shared.ids import ExperimentId
 from shared.messages import experiments as messages
 from shared.messages.base import Command
 
-Reached = Callable[[Any, int], bool]
+StateCheck = Callable[[Any, int], bool]
 """Whether an experiment's row is as it was wanted, given the version that it had before."""
 
 
@@ -18,7 +18,7 @@ class Action:
     """How an experiment is told, and how it is seen to be what was wanted of it."""
 
     command: type[Command]
-    reached: Reached
+    reached: StateCheck
     while_going: str | None = None
     """What one that has ended cannot be any more; None: it is asked all the same."""
     wishes: Mapping[str, bool] = field(default_factory=dict)

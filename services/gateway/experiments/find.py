@@ -22,7 +22,7 @@ async def find_experiment(call: Call, reference: str, load: Load = store.load_ex
     async with call.read() as connection:
         row = await experiment_in(connection, reference, load)
     call.note(entity=f"experiment/{row.number}")
-    check_kept(call, row.deleting, row.number)
+    check_not_deleting(call, row.deleting, row.number)
     return row
 
 
@@ -37,7 +37,7 @@ async def experiment_in(
     return row
 
 
-def check_kept(call: Call, is_deleting: bool, number: int) -> None:
+def check_not_deleting(call: Call, is_deleting: bool, number: int) -> None:
     """Raises Conflict where an operation would change an experiment that is being deleted."""
     if is_deleting and call.pen is not None:
         raise Conflict("experiment_deleting", f"experiment {number} is being deleted")

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.tables import experiment, experiment_term as known
 from shared.database.statements import rows_given
-from shared.filters.fields import Field, Wanted, read_position
-from shared.filters.sql import Cells, Part, condition
+from shared.filters.fields import Field, ListQuery, read_position
+from shared.filters.sql import Cells, RowPage, condition
 from shared.filters.tree import All, Contains, Filter
 
 LABEL, PIECE = "=", "~"
@@ -58,14 +58,14 @@ async def find_candidates(
     return _having([rarest.term, *rare])
 
 
-def is_newest_first(wanted: Wanted) -> bool:
+def is_newest_first(wanted: ListQuery) -> bool:
     """Whether a list is in the order in which a word's numbers stand."""
     return [(order.column.name, order.is_descending) for order in wanted.orders] == [("number", True)]
 
 
 async def load_newest(
-    connection: AsyncConnection, query: Select[Any], cells: Cells, candidates: Select[Any], wanted: Wanted
-) -> Part:
+    connection: AsyncConnection, query: Select[Any], cells: Cells, candidates: Select[Any], wanted: ListQuery
+) -> RowPage:
     """Return as `load_part` the query's rows among the candidates: each number is looked up as it comes, until there are enough."""
     if wanted.filter is not None:
         query = query.where(condition(wanted.filter, cells))
@@ -78,7 +78,7 @@ async def load_newest(
     walk = select(*each.c).select_from(found.join(each, true())).order_by(found.c.number.desc())
     rows = (await connection.execute(walk.limit(wanted.limit + 1))).all()
     shown = rows[: wanted.limit]
-    return Part(shown, None if len(rows) == len(shown) else [shown[-1].number])
+    return RowPage(shown, None if len(rows) == len(shown) else [shown[-1].number])
 
 
 def _rarest(labels: Sequence[str], texts: Sequence[str], most: int) -> Select[Any]:

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.experiments.search_terms import find_candidates, is_newest_first, load_newest
 from services.gateway.experiments.tables import experiment
 from shared.database.statements import among
-from shared.filters.fields import Field, Wanted
-from shared.filters.sql import Cells, Part, condition, load_part
+from shared.filters.fields import Field, ListQuery
+from shared.filters.sql import Cells, RowPage, condition, load_part
 from shared.filters.tree import Filter
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
@@ -75,8 +75,8 @@ async def load_listed(
     labels: Sequence[str],
     name_contains: str | None,
     archived: bool,
-    wanted: Wanted,
-) -> Part:
+    wanted: ListQuery,
+) -> RowPage:
     """The experiments that a list shows, without their configs."""
     query: Select[Any] = select(*_LISTED)
     query = query.where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
@@ -97,7 +97,9 @@ async def load_listed(
     return await load_part(connection, query, EXPERIMENTS, wanted)
 
 
-async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archived: bool) -> Sequence[UUID]:
+async def load_matching_ids(
+    connection: AsyncConnection, met: Filter[Field] | None, archived: bool
+) -> Sequence[UUID]:
     """The ids of all that meet a filter, newest first."""
     query = select(experiment.c.id).where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
     if met is not None:

@@ -16,7 +16,7 @@ class LineageKind(StrEnum):
     CONSUMER = "consumer"
 
 
-PLACED = (LineageKind.EXPERIMENT, LineageKind.TRIAL, LineageKind.VERSION)
+WORKSPACE_KINDS = (LineageKind.EXPERIMENT, LineageKind.TRIAL, LineageKind.VERSION)
 """These stand in a workspace; the others are seen beside one of them that is."""
 
 
@@ -31,4 +31,8 @@ def visible_nodes(
     """
     beside = {target for source, target in edges if source in known}
     beside |= {source for source, target in edges if target in known}
-    return {node for node, kind in nodes.items() if node in known or (kind not in PLACED and node in beside)}
+    return {
+        node
+        for node, kind in nodes.items()
+        if node in known or (kind not in WORKSPACE_KINDS and node in beside)
+    }

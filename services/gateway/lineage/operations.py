@@ -6,7 +6,7 @@ from uuid import UUID
 from muster.errors import NotFound
 from services.gateway.experiments import store as experiments
 from services.gateway.experiments.find import find_experiment
-from services.gateway.lineage.core import PLACED, LineageKind, visible_nodes
+from services.gateway.lineage.core import WORKSPACE_KINDS, LineageKind, visible_nodes
 from services.gateway.lineage.render import render_graph
 from services.gateway.lineage.schema import GetLineageRequest, LineageGraph
 from services.gateway.models import store as models
@@ -37,9 +37,9 @@ async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
 
 async def _known(call: Call, graph: LineageGraph) -> set[str]:
     """The graph's experiments, trials and versions that the caller may see."""
-    ids: dict[str, set[UUID]] = {str(kind): set() for kind in PLACED}
+    ids: dict[str, set[UUID]] = {str(kind): set() for kind in WORKSPACE_KINDS}
     for node in graph.nodes:
-        if node.kind in PLACED:
+        if node.kind in WORKSPACE_KINDS:
             ids[node.kind].add(UUID(node.id.partition(":")[2]))
     async with call.read() as connection:
         known: dict[str, Collection[UUID]] = {

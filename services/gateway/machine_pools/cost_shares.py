@@ -10,14 +10,14 @@ from datetime import date
 
 from shared.ids import PoolName
 from shared.messages.machine_pools import Spending
-from shared.messages.usage import UsageKey, Used
+from shared.messages.usage import SlotUsageRow, UsageKey
 
-Place = tuple[date | None, PoolName | None]
+DayAndPool = tuple[date | None, PoolName | None]
 _S_PER_HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rented:
+class RentedSlots:
     """A pool's slots on one day, and what their machines have cost. What was held is told by another than what stood: the larger is the whole."""
 
     stood_s: float = 0.0
@@ -33,19 +33,19 @@ class Rented:
         return max(0.0, self.stood_s - self.held_s)
 
 
-def rented_of(spent: Iterable[Spending], held: Iterable[Used]) -> dict[Place, Rented]:
+def rented_of(spent: Iterable[Spending], held: Iterable[SlotUsageRow]) -> dict[DayAndPool, RentedSlots]:
     """By day and pool, in that order. `held`: by day and pool, of everybody; what was held where nothing is rented costs nothing here."""
     held_s = {(one.day, one.pool): one.slot_seconds for one in held}
-    found: dict[Place, Rented] = {}
+    found: dict[DayAndPool, RentedSlots] = {}
     for row in spent:
         place = (row.day, row.pool)
-        before = found.get(place, Rented())
+        before = found.get(place, RentedSlots())
         stood_s = before.stood_s + row.slot_hours * _S_PER_HOUR
-        found[place] = Rented(stood_s, held_s.get(place, 0.0), before.cost + row.cost)
+        found[place] = RentedSlots(stood_s, held_s.get(place, 0.0), before.cost + row.cost)
     return found
 
 
-def with_shares(rented: Mapping[Place, Rented], used: Iterable[Used]) -> list[Used]:
+def with_shares(rented: Mapping[DayAndPool, RentedSlots], used: Iterable[SlotUsageRow]) -> list[SlotUsageRow]:
     """Those that used rented machines, with their share of the cost. `used`: by day and pool, and by what else is asked for."""
     return [
         one.model_copy(update={"cost": place.share(one.slot_seconds)})
@@ -54,22 +54,22 @@ def with_shares(rented: Mapping[Place, Rented], used: Iterable[Used]) -> list[Us
     ]
 
 
-def idle(rented: Mapping[Place, Rented]) -> list[Used]:
+def idle_usage(rented: Mapping[DayAndPool, RentedSlots]) -> list[SlotUsageRow]:
     """What stood and was held by nobody, by day and pool."""
     return [
-        Used(day=day, pool=pool, slot_seconds=one.idle_s, cost=one.share(one.idle_s))
+        SlotUsageRow(day=day, pool=pool, slot_seconds=one.idle_s, cost=one.share(one.idle_s))
         for (day, pool), one in rented.items()
         if one.idle_s > 0
     ]
 
 
-def added_up(parts: Iterable[Used], by: Sequence[UsageKey]) -> list[Used]:
+def sum_by(parts: Iterable[SlotUsageRow], by: Sequence[UsageKey]) -> list[SlotUsageRow]:
     """The sums by these keys, in their order."""
-    sums: dict[tuple[object, ...], Used] = {}
+    sums: dict[tuple[object, ...], SlotUsageRow] = {}
     for one in parts:
         known = {key: getattr(one, key) for key in by}
         key = tuple(known.values())
-        before = sums.get(key, Used(slot_seconds=0.0))
+        before = sums.get(key, SlotUsageRow(slot_seconds=0.0))
         slot_seconds, cost = before.slot_seconds + one.slot_seconds, before.cost + one.cost
-        sums[key] = Used.model_validate({**known, "slot_seconds": slot_seconds, "cost": cost})
+        sums[key] = SlotUsageRow.model_validate({**known, "slot_seconds": slot_seconds, "cost": cost})
     return [sums[key] for key in sorted(sums, key=lambda key: tuple(map(str, key)))]

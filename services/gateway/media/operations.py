@@ -26,7 +26,7 @@ from services.gateway.trials.find import find_trial
 from shared.ids import TrialId
 from shared.messages.media import GetMedia, GetMediaNames, GetMediaPiece, MediaView
 
-SHOWN_BYTES = 4 * 1024 * 1024
+MAX_INLINE_BYTES = 4 * 1024 * 1024
 """Of a larger one this process would hold its bytes, their letters and their JSON at a time."""
 
 
@@ -70,10 +70,10 @@ async def get_trial_media_content(call: Call, request: TrialMediaRequest) -> Med
     trial = await find_trial(call, request.trial)
     question = GetMediaPiece(trial_id=TrialId(trial.id), id=request.media)
     view = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
-    if view.size_bytes > SHOWN_BYTES:
+    if view.size_bytes > MAX_INLINE_BYTES:
         raise Rejected(
             "media_too_large",
-            f"it has {view.size_bytes} bytes, and at most {SHOWN_BYTES} are read here",
+            f"it has {view.size_bytes} bytes, and at most {MAX_INLINE_BYTES} are read here",
             hint="read it by its `url`, or fetch it with `muster trial media download`",
         )
     content = await _read(call, view) if view.size_bytes else b""

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from muster.errors import Rejected
-from shared.messages.metrics import ReportedPlace, ReportedPoint
+from shared.messages.metrics import ReportCursor, ReportedPoint
 
 _TEXT = re.compile(r"(\d{1,9})\.(-?\d{1,18})\.(-?\d{1,19})\.(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class StreamPosition:
     """Behind a record of a run. `step` and `count` only tell the registry where to look."""
 
     run: int = 0
@@ -24,30 +24,30 @@ class Place:
         return f"{self.run}.{self.record}.{self.step}.{self.count}"
 
 
-BEGIN = Place()
+BEGIN = StreamPosition()
 
 
-def read_place(text: str) -> Place:
+def parse_position(text: str) -> StreamPosition:
     """Return the place that was written so. Raises Rejected for another text."""
     found = _TEXT.fullmatch(text)
     if found is None:
         raise Rejected("cursor_invalid", "this is not the cursor of a point", "after")
-    return Place(*map(int, found.groups()))
+    return StreamPosition(*map(int, found.groups()))
 
 
-def place_of(told: ReportedPlace) -> Place:
+def from_reported(told: ReportCursor) -> StreamPosition:
     """Return the place that the registry names."""
-    return Place(told.run_number, told.record, told.step, told.count)
+    return StreamPosition(told.run_number, told.record, told.step, told.count)
 
 
-def asked_of(place: Place) -> ReportedPlace:
+def to_reported(place: StreamPosition) -> ReportCursor:
     """Return the place as the registry is asked for what is behind it."""
-    return ReportedPlace(run_number=place.run, record=place.record, step=place.step, count=place.count)
+    return ReportCursor(run_number=place.run, record=place.record, step=place.step, count=place.count)
 
 
-def with_places(
-    points: Iterable[ReportedPoint], after: Place
-) -> Iterator[tuple[ReportedPoint, Place, Place]]:
+def with_positions(
+    points: Iterable[ReportedPoint], after: StreamPosition
+) -> Iterator[tuple[ReportedPoint, StreamPosition, StreamPosition]]:
     """Yield each point with its place, and with the one to go on from when it was the last that was seen.
 
     Of a record with several points these differ but for its last: whoever comes back in its midst is told it whole.
@@ -55,9 +55,9 @@ def with_places(
     for _, record in groupby(points, key=lambda point: (point.run_number, point.record)):
         several = list(record)
         first = several[0]
-        before = after if first.run_number == after.run else Place(first.run_number)
+        before = after if first.run_number == after.run else StreamPosition(first.run_number)
         step = max(before.step, *(point.step for point in several))
-        here = Place(first.run_number, first.record, step, before.count + len(several))
+        here = StreamPosition(first.run_number, first.record, step, before.count + len(several))
         for index, point in enumerate(several, 1):
             yield point, here, here if index == len(several) else after
         after = here

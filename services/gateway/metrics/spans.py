@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from muster.errors import Rejected
-from services.gateway.metrics.places import BEGIN, Place, read_place
+from services.gateway.metrics.places import BEGIN, StreamPosition, parse_position
 
-MOST_CHARACTERS = 6000
+MAX_CURSOR_CHARS = 6000
 """It goes into a header. Of what does not fit, the trials with the highest numbers are told from their beginning again."""
 _NOTHING = "begin"
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -16,16 +16,16 @@ _OPEN = re.compile(r"(\d{1,9}):([-.\d]{1,70})")
 
 
 @dataclass(slots=True)
-class Spans:
+class ExperimentPosition:
     """By the numbers of trials: ranges that are told to their end, and places within others; of the rest nothing is told yet."""
 
     done: list[tuple[int, int]] = field(default_factory=list)
-    at: dict[int, Place] = field(default_factory=dict)
+    at: dict[int, StreamPosition] = field(default_factory=dict)
 
     def __str__(self) -> str:
         parts = [str(low) if low == high else f"{low}-{high}" for low, high in self.done]
         parts += [f"{number}:{place}" for number, place in sorted(self.at.items())]
-        while parts and sum(map(len, parts)) + len(parts) > MOST_CHARACTERS:
+        while parts and sum(map(len, parts)) + len(parts) > MAX_CURSOR_CHARS:
             parts.pop()
         return ",".join(parts) or _NOTHING
 
@@ -34,11 +34,11 @@ class Spans:
         before = bisect_right(self.done, (number, 10**9))
         return before > 0 and self.done[before - 1][1] >= number
 
-    def of(self, number: int) -> Place:
+    def of(self, number: int) -> StreamPosition:
         """How far the trial of this number is told."""
         return self.at.get(number, BEGIN)
 
-    def reach(self, number: int, place: Place) -> None:
+    def reach(self, number: int, place: StreamPosition) -> None:
         """The trial is told up to here."""
         if place != BEGIN:
             self.at[number] = place
@@ -49,19 +49,19 @@ class Spans:
         self.done = _merged([*self.done, (number, number)])
 
 
-def read_spans(text: str) -> Spans:
+def parse_experiment_position(text: str) -> ExperimentPosition:
     """Return what was written so. Raises Rejected for another text."""
-    found = Spans()
+    found = ExperimentPosition()
     if text == _NOTHING:
         return found
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CURSOR_CHARS:
         raise _no_cursor()
     ranges: list[tuple[int, int]] = []
     for part in text.split(","):
         if (one := _RANGE.fullmatch(part)) is not None:
             ranges.append((int(one[1]), int(one[2] or one[1])))
         elif (one := _OPEN.fullmatch(part)) is not None:
-            found.at[int(one[1])] = read_place(one[2])
+            found.at[int(one[1])] = parse_position(one[2])
         else:
             raise _no_cursor()
     if any(low > high for low, high in ranges) or any(one[1] >= two[0] for one, two in pairwise(ranges)):

@@ -10,7 +10,7 @@ Facts = Mapping[str, Mapping[str, JsonValue]]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FactDifference:
     """One thing that is not the same; None where one of the two does not have it."""
 
     what: str
@@ -19,17 +19,17 @@ class Difference:
     other: JsonValue
 
 
-def differences(base: Facts, other: Facts) -> list[Difference]:
+def differences(base: Facts, other: Facts) -> list[FactDifference]:
     """Return what is not the same, by kind in the order of `base`, and then by name. Both have the same kinds."""
     return [
-        Difference(what, name, here.get(name), other[what].get(name))
+        FactDifference(what, name, here.get(name), other[what].get(name))
         for what, here in base.items()
         for name in sorted({*here, *other[what]})
         if here.get(name) != other[what].get(name)
     ]
 
 
-def flat(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def flatten(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Nested hyperparameters by their path, as in configs: `optimizer.lr`."""
     return dict(_leaves(values, ""))
 

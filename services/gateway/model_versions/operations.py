@@ -27,7 +27,7 @@ from services.gateway.model_versions.schema import (
 from services.gateway.models import store as models
 from services.gateway.models.find import find_version, model_in, version_in
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.sending import Entity, carried_out, told
+from services.gateway.platform.commands.sending import CommandTarget, carried_out, outcome_from_feed
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import APPROVE_MODEL, KEY, LOOK, READ_MODEL, SAFE, WRITE_MODEL
@@ -44,7 +44,7 @@ from shared.messages.models import (
     SetStage,
 )
 
-VERSION = Entity("version", models.load_version_by_id, render_version, ModelVersion)
+VERSION = CommandTarget("version", models.load_version_by_id, render_version, ModelVersion)
 
 
 async def create_version(call: Call, request: CreateModelVersionRequest) -> ModelVersion:
@@ -160,16 +160,16 @@ async def _hashes(call: Call, version: ModelVersion) -> dict[str, str]:
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
-    Operation("CreateModelVersion", "POST", "/v1/models/{model}/versions", CreateModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, create_version, status=201, outcome=told(VERSION)),
+    Operation("CreateModelVersion", "POST", "/v1/models/{model}/versions", CreateModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, create_version, status=201, outcome=outcome_from_feed(VERSION)),
     Operation("ListModelVersions", "GET", "/v1/models/{model}/versions", ListModelVersionsRequest, ModelVersionPage, READ_MODEL, SAFE, list_versions),
     Operation("GetModelVersion", "GET", "/v1/models/{model}/versions/{version}", ModelVersionRequest, ModelVersion, READ_MODEL, SAFE, get_version),
-    Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", EditModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, edit_version, outcome=told(VERSION), conditional=True),
-    Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", DeleteModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, delete_version, outcome=told(VERSION), conditional=True),
+    Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", EditModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, edit_version, outcome=outcome_from_feed(VERSION), conditional=True),
+    Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", DeleteModelVersionRequest, ModelVersion, WRITE_MODEL, KEY, delete_version, outcome=outcome_from_feed(VERSION), conditional=True),
     Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", ModelVersionRequest, Download, READ_MODEL, SAFE, download_version, audited=LOOK, waits=True),
     Operation("CompareModelVersions", "GET", "/v1/models/{model}/compare", CompareModelVersionsRequest, ModelComparison, READ_MODEL, SAFE, compare_versions, waits=True),
-    Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", SetModelStageRequest, ModelVersion, WRITE_MODEL, KEY, set_stage, outcome=told(VERSION), conditional=True),
-    Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, approve_stage, outcome=told(VERSION), conditional=True),
-    Operation("RejectModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/reject", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, reject_stage, outcome=told(VERSION), conditional=True),
-    Operation("RecordModelUse", "POST", "/v1/models/{model}/versions/{version}/uses", RecordModelUseRequest, ModelVersion, WRITE_MODEL, KEY, record_use, outcome=told(VERSION)),
+    Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", SetModelStageRequest, ModelVersion, WRITE_MODEL, KEY, set_stage, outcome=outcome_from_feed(VERSION), conditional=True),
+    Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, approve_stage, outcome=outcome_from_feed(VERSION), conditional=True),
+    Operation("RejectModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/reject", DecideModelStageRequest, ModelVersion, APPROVE_MODEL, KEY, reject_stage, outcome=outcome_from_feed(VERSION), conditional=True),
+    Operation("RecordModelUse", "POST", "/v1/models/{model}/versions/{version}/uses", RecordModelUseRequest, ModelVersion, WRITE_MODEL, KEY, record_use, outcome=outcome_from_feed(VERSION)),
 )
 # fmt: on

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from services.gateway.model_versions import schema as versions
-from services.gateway.model_versions.comparing import Facts, flat
+from services.gateway.model_versions.comparing import Facts, flatten
 from services.gateway.platform.json_values import NotFinite, finite_only, not_finite_only
 from services.gateway.platform.references import Row
 from shared.messages.lineage import Lineage
@@ -53,7 +53,7 @@ def facts_of(version: versions.ModelVersion, files: Mapping[str, str]) -> Facts:
     words = {name: _WORDS[which] for name, which in lineage.not_finite.items()}
     return {
         "metric": {**lineage.metrics, **words},
-        "hyperparameter": flat(lineage.hyperparameters),
+        "hyperparameter": flatten(lineage.hyperparameters),
         "dataset": {one.name: {"version": one.version, "hash": one.hash} for one in lineage.datasets},
         "code": {"sha256": lineage.code_sha256},
         "step": {"step": lineage.step},

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
 from services.gateway.models import store as models
-from services.gateway.models.imported import hint_of
+from services.gateway.models.imported import determined_hint
 from services.gateway.platform.call import Call
 from services.gateway.platform.references import NUMBER, Row, parse_uuid
 
@@ -34,7 +34,7 @@ async def version_in(connection: AsyncConnection, model: Row, reference: str) ->
         row = await models.load_version(connection, model.id, number)
     if row is None:
         usual = "versions are named by their number, an alias, or `latest`"
-        raise NotFound(f"version {reference}", hint_of(model.changed["metadata"], reference) or usual)
+        raise NotFound(f"version {reference}", determined_hint(model.changed["metadata"], reference) or usual)
     return row
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 
-def hint_of(metadata: Mapping[str, JsonValue], reference: str) -> str | None:
+def determined_hint(metadata: Mapping[str, JsonValue], reference: str) -> str | None:
     """Return why a version of Determined cannot be loaded here and what to do; None where that is no such version.
 
     Args:

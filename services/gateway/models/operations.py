@@ -19,10 +19,10 @@ from services.gateway.models.schema import (
     ModelRequest,
     SetModelAliasRequest,
 )
-from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.sending import Entity, carried_out, told
+from services.gateway.platform.commands.sending import CommandTarget, carried_out, outcome_from_feed
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import KEY, READ_MODEL, SAFE, WRITE_MODEL
@@ -32,13 +32,13 @@ from shared.messages.base import Command
 from shared.messages.models import CreateModel, DeleteModel, EditModel, SetAlias
 from shared.messages.specs import UNCATEGORIZED
 
-MODEL = Entity("model", models.load_model, render_model, Model)
+MODEL = CommandTarget("model", models.load_model, render_model, Model)
 
 
 async def create_model(call: Call, request: CreateModelRequest) -> Model:
     """Creates a model, to which versions can then be added."""
     workspace = request.workspace or UNCATEGORIZED
-    call.check_place(Permission.MODEL_WRITE, Place(workspace))
+    call.check_place(Permission.MODEL_WRITE, Scope(workspace))
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         await _refuse_taken(connection, workspace, request.name)
@@ -83,7 +83,7 @@ async def edit_model(call: Call, request: EditModelRequest) -> Model:
         call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
         if request.approvals:
             # Whoever may ask for a stage could otherwise have nobody asked first.
-            call.check_place(Permission.MODEL_APPROVE, Place(model.workspace))
+            call.check_place(Permission.MODEL_APPROVE, Scope(model.workspace))
         values = request.model_dump(exclude={"model"}) | guard(call, render_model(model), model.version)
         return EditModel(operation_id=operation_id, model_id=model.id, by=call.caller.name, **values)
 
@@ -146,12 +146,12 @@ async def _refuse_taken(connection: AsyncConnection, workspace: str, name: str) 
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
-    Operation("CreateModel", "POST", "/v1/models", CreateModelRequest, Model, WRITE_MODEL, KEY, create_model, status=201, outcome=told(MODEL)),
+    Operation("CreateModel", "POST", "/v1/models", CreateModelRequest, Model, WRITE_MODEL, KEY, create_model, status=201, outcome=outcome_from_feed(MODEL)),
     Operation("ListModels", "GET", "/v1/models", ListModelsRequest, ModelPage, READ_MODEL, SAFE, list_models),
     Operation("GetModel", "GET", "/v1/models/{model}", ModelRequest, Model, READ_MODEL, SAFE, get_model),
-    Operation("EditModel", "PATCH", "/v1/models/{model}", EditModelRequest, Model, WRITE_MODEL, KEY, edit_model, outcome=told(MODEL), conditional=True),
-    Operation("DeleteModel", "DELETE", "/v1/models/{model}", DeleteModelRequest, Model, WRITE_MODEL, KEY, delete_model, outcome=told(MODEL), conditional=True),
-    Operation("SetModelAlias", "PUT", "/v1/models/{model}/aliases/{alias}", SetModelAliasRequest, Model, WRITE_MODEL, KEY, set_alias, outcome=told(MODEL), conditional=True),
-    Operation("DeleteModelAlias", "DELETE", "/v1/models/{model}/aliases/{alias}", ModelAlias, Model, WRITE_MODEL, KEY, delete_alias, outcome=told(MODEL), conditional=True),
+    Operation("EditModel", "PATCH", "/v1/models/{model}", EditModelRequest, Model, WRITE_MODEL, KEY, edit_model, outcome=outcome_from_feed(MODEL), conditional=True),
+    Operation("DeleteModel", "DELETE", "/v1/models/{model}", DeleteModelRequest, Model, WRITE_MODEL, KEY, delete_model, outcome=outcome_from_feed(MODEL), conditional=True),
+    Operation("SetModelAlias", "PUT", "/v1/models/{model}/aliases/{alias}", SetModelAliasRequest, Model, WRITE_MODEL, KEY, set_alias, outcome=outcome_from_feed(MODEL), conditional=True),
+    Operation("DeleteModelAlias", "DELETE", "/v1/models/{model}/aliases/{alias}", ModelAlias, Model, WRITE_MODEL, KEY, delete_alias, outcome=outcome_from_feed(MODEL), conditional=True),
 )
 # fmt: on

@@ -9,10 +9,10 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.models.tables import model, model_version
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
-AMBIGUOUS_SHOWN = 5
+MAX_AMBIGUOUS_MODELS = 5
 MODELS = Cells(
     model,
     {
@@ -57,7 +57,7 @@ async def load_named(connection: AsyncConnection, reference: UUID | str) -> Sequ
         query = query.where(model.c.name == name)
         if slash:
             query = query.where(model.c.workspace == workspace)
-    return (await connection.execute(query.order_by(model.c.workspace).limit(AMBIGUOUS_SHOWN))).all()
+    return (await connection.execute(query.order_by(model.c.workspace).limit(MAX_AMBIGUOUS_MODELS))).all()
 
 
 async def load_models(
@@ -66,8 +66,8 @@ async def load_models(
     name_contains: str | None,
     workspace: str | None,
     tag: str | None,
-    wanted: Wanted,
-) -> Part:
+    wanted: ListQuery,
+) -> RowPage:
     query = select(model).where(model.c.is_deleted.is_(False))
     if name_contains:
         query = query.where(model.c.name.icontains(name_contains, autoescape=True))
@@ -104,7 +104,7 @@ async def load_version(connection: AsyncConnection, model_id: UUID, number: int 
     return (await connection.execute(query.order_by(model_version.c.number.desc()).limit(1))).one_or_none()
 
 
-async def load_versions(connection: AsyncConnection, model_id: UUID, wanted: Wanted) -> Part:
+async def load_versions(connection: AsyncConnection, model_id: UUID, wanted: ListQuery) -> RowPage:
     return await load_part(connection, _versions_of(model_id), VERSIONS, wanted)
 
 

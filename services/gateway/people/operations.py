@@ -21,8 +21,12 @@ from services.gateway.people.schema import (
     UserPage,
     UserRequest,
 )
-from services.gateway.platform.auth.grants import add_up
-from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
+from services.gateway.platform.auth.grants import combine_bindings
+from services.gateway.platform.auth.handing_out import (
+    check_caller_holds,
+    check_no_self_lockout,
+    read_permissions,
+)
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import (
     accounts as store,
@@ -78,20 +82,20 @@ async def get_user(call: Call, request: UserRequest) -> User:
 async def edit_user(call: Call, request: EditUserRequest) -> User:
     """Changes a user's shown name, or ends and reopens all it may do."""
     async with call.transaction() as unit:
-        await roles.take_turn(unit.connection, call.tenant)
+        await roles.lock_access(unit.connection, call.tenant)
         user = await user_in(unit.connection, request.user)
         check_unchanged(call, render_user(user))
         call.note(before=render_user(user), entity=f"user/{user.name}")
         if request.display_name is not None:
             await store.save_account(unit.connection, user.id, {"display_name": request.display_name})
         if request.disabled is not None:
-            given = await roles.load_given(unit.connection, call.tenant, user.id)
-            check_covered(call, add_up(given), f"user {user.name}", "user")
+            given = await roles.load_account_bindings(unit.connection, call.tenant, user.id)
+            check_caller_holds(call, combine_bindings(given), f"user {user.name}", "user")
             since = (user.disabled_at or unit.now) if request.disabled else None
             await store.save_account(unit.connection, user.id, {"disabled_at": since})
             if request.disabled:
                 await sign_in.end_sessions(unit.connection, user.id, unit.now)
-            await keep_own_access(call, unit.connection)
+            await check_no_self_lockout(call, unit.connection)
         edited = render_user(await user_in(unit.connection, str(user.id)))
         call.note(after=edited)
         return edited
@@ -106,8 +110,8 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
         if earlier is not None:
             return CreatedToken.model_validate(earlier.response)
         user = await user_in(unit.connection, request.user)
-        given = await roles.load_given(unit.connection, call.tenant, user.id)
-        check_covered(call, add_up(given, scope), f"user {user.name}", "user")
+        given = await roles.load_account_bindings(unit.connection, call.tenant, user.id)
+        check_caller_holds(call, combine_bindings(given, scope), f"user {user.name}", "user")
         values = {
             "tenant": call.tenant,
             "id": token_id,
@@ -162,13 +166,13 @@ async def get_group(call: Call, request: GroupRequest) -> Group:
 async def delete_group(call: Call, request: GroupRequest) -> Done:
     """Takes a group away with all that was given to it; its members stay."""
     async with call.transaction() as unit:
-        await roles.take_turn(unit.connection, call.tenant)
+        await roles.lock_access(unit.connection, call.tenant)
         group = await group_in(unit.connection, request.group)
         check_unchanged(call, _render_group(group))
         call.note(before=_render_group(group), entity=f"group/{group.name}")
         await roles.delete_bindings_of_team(unit.connection, group.id)
         await store.delete_team(unit.connection, group.id)
-        await keep_own_access(call, unit.connection)
+        await check_no_self_lockout(call, unit.connection)
     return Done()
 
 
@@ -177,8 +181,8 @@ async def add_group_member(call: Call, request: GroupMemberRequest) -> User:
     async with call.transaction() as unit:
         group = await group_in(unit.connection, request.group)
         user = await user_in(unit.connection, request.user)
-        given = await roles.load_given_to_team(unit.connection, call.tenant, group.id)
-        check_covered(call, add_up(given), f"group {group.name}", "group")
+        given = await roles.load_group_bindings(unit.connection, call.tenant, group.id)
+        check_caller_holds(call, combine_bindings(given), f"group {group.name}", "group")
         await store.add_member(unit.connection, call.tenant, group.id, user.id)
         added = render_user(await user_in(unit.connection, str(user.id)))
         call.note(render_user(user), added, f"group/{group.name}/user/{user.name}")
@@ -191,7 +195,7 @@ async def remove_group_member(call: Call, request: GroupMemberRequest) -> User:
         group = await group_in(unit.connection, request.group)
         user = await user_in(unit.connection, request.user)
         await store.remove_member(unit.connection, group.id, user.id)
-        await keep_own_access(call, unit.connection)
+        await check_no_self_lockout(call, unit.connection)
         removed = render_user(await user_in(unit.connection, str(user.id)))
         call.note(render_user(user), removed, f"group/{group.name}/user/{user.name}")
         return removed

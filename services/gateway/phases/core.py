@@ -36,7 +36,7 @@ Waiting = Literal["queued", "parked"]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WorkerPhase:
     """A phase that a worker has told of, by its own clock. `waits_for`: an upload that fails and is tried again is not over; this is why."""
 
     kind: str
@@ -47,17 +47,17 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class RunPhases:
     """A run: when it had its slots, and what its worker told."""
 
     number: int
     granted: datetime
     ended: datetime | None
-    told: Sequence[Told] = ()
+    told: Sequence[WorkerPhase] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class TrialPhase:
     """`run`: None while it waits; `ended`: None while it goes on; `within`: the main phase that it is a part of; `reason`: why an upload waits."""
 
     kind: Kind
@@ -78,7 +78,7 @@ class WaitingUploads:
     reason: str
 
 
-def phases_of(created: datetime, waits: Waiting | None, runs: Iterable[Attempt]) -> list[Phase]:
+def phases_of(created: datetime, waits: Waiting | None, runs: Iterable[RunPhases]) -> list[TrialPhase]:
     """Return a trial's phases: the main ones follow each other, each before what lies within it; what lasted no time is left out.
 
     A worker's clock may go wrong: what it tells is cut to the time for which its run had slots, but for what is sent behind its end.
@@ -86,19 +86,19 @@ def phases_of(created: datetime, waits: Waiting | None, runs: Iterable[Attempt])
     Args:
         waits: what it does without a run; None where it is over.
     """
-    found: list[Phase] = []
+    found: list[TrialPhase] = []
     free: datetime | None = created
     for run in runs:
         if free is not None and free < run.granted:
-            found.append(Phase("queued", None, free, run.granted))
+            found.append(TrialPhase("queued", None, free, run.granted))
         found.extend(_phases_of_run(run, is_over=waits is None))
         free = run.ended
     if free is not None and waits is not None:
-        found.append(Phase(waits, None, free, None))
+        found.append(TrialPhase(waits, None, free, None))
     return found
 
 
-def waiting_uploads(phases: Iterable[Phase]) -> WaitingUploads | None:
+def waiting_uploads(phases: Iterable[TrialPhase]) -> WaitingUploads | None:
     """Return what a trial's phases say of uploads that wait; None where none does."""
     waiting = [one for one in phases if one.ended is None and one.reason is not None]
     if not waiting:
@@ -107,38 +107,38 @@ def waiting_uploads(phases: Iterable[Phase]) -> WaitingUploads | None:
     return WaitingUploads(len(waiting), first.began, first.reason or "")
 
 
-def _phases_of_run(run: Attempt, *, is_over: bool) -> Iterable[Phase]:
+def _phases_of_run(run: RunPhases, *, is_over: bool) -> Iterable[TrialPhase]:
     if not run.told and run.ended is not None:
-        return [Phase("running", run.number, run.granted, run.ended)]
-    found: list[Phase] = []
+        return [TrialPhase("running", run.number, run.granted, run.ended)]
+    found: list[TrialPhase] = []
     inner = [_inner(run, one, is_over=is_over) for one in run.told if one.kind in _WITHIN]
     for main in _main_phases(run):
         found += [main, *(one for one in inner if one.within == main.kind)]
     return found
 
 
-def _main_phases(run: Attempt) -> Iterable[Phase]:
+def _main_phases(run: RunPhases) -> Iterable[TrialPhase]:
     """Each lasts until its end was told; the first whose end was not is the last."""
     ends = {one.kind: _clamped(one.ended, run) for one in run.told}
     began = run.granted
     for kind, told_as in _MAIN:
         ended = max(began, ends[told_as]) if told_as in ends else run.ended
         if ended != began:
-            yield Phase(kind, run.number, began, ended)
+            yield TrialPhase(kind, run.number, began, ended)
         if ended is None or told_as not in ends:
             return
         began = ended
 
 
-def _inner(run: Attempt, one: Told, *, is_over: bool) -> Phase:
+def _inner(run: RunPhases, one: WorkerPhase, *, is_over: bool) -> TrialPhase:
     """Of a trial that is over nothing waits, whatever was told last."""
     kind, within = _WITHIN[one.kind]
     began = _clamped(one.began, run)
     if one.waits_for is not None and not is_over:
-        return Phase(kind, run.number, began, None, within, one.step, one.waits_for)
+        return TrialPhase(kind, run.number, began, None, within, one.step, one.waits_for)
     ended = max(began, one.ended) if kind == "uploading_checkpoint" else _clamped(one.ended, run)
-    return Phase(kind, run.number, began, ended, within, one.step)
+    return TrialPhase(kind, run.number, began, ended, within, one.step)
 
 
-def _clamped(at: datetime, run: Attempt) -> datetime:
+def _clamped(at: datetime, run: RunPhases) -> datetime:
     return max(run.granted, at if run.ended is None else min(at, run.ended))

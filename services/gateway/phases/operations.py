@@ -34,7 +34,7 @@ async def list_experiment_phases(call: Call, request: ListExperimentPhasesReques
     async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
         trials = await trial_store.load_trials(
-            connection, experiment.id, trial_store.Standing(), above, request.limit + 1
+            connection, experiment.id, trial_store.TrialStateFilter(), above, request.limit + 1
         )
     shown = trials[: request.limit]
     return TrialPhasesPage(
@@ -65,12 +65,14 @@ async def _phases_of(call: Call, trials: Sequence[Row]) -> list[TrialPhases]:
 def _render(trial: Row, runs: Sequence[Row], told: Sequence[RunPhases]) -> TrialPhases:
     by_run = {one.run_number: one.phases for one in told}
     attempts = [
-        core.Attempt(
+        core.RunPhases(
             row.number,
             datetime.fromisoformat(row.changed["granted_at"]),
             datetime.fromisoformat(row.changed["ended_at"]) if row.changed.get("ended_at") else None,
             [
-                core.Told(one.kind, to_time(one.began_ms), to_time(one.ended_ms), one.step, one.waits_for)
+                core.WorkerPhase(
+                    one.kind, to_time(one.began_ms), to_time(one.ended_ms), one.step, one.waits_for
+                )
                 for one in by_run.get(row.number, ())
             ],
         )

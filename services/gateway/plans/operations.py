@@ -7,11 +7,11 @@ from muster.config import ExperimentConfig
 from services.gateway.experiments.submission.checks import (
     ask_placement,
     ask_searcher,
-    document_of,
+    config_document,
     find_code,
     one_source,
 )
-from services.gateway.experiments.submission.shaping import shape
+from services.gateway.experiments.submission.shaping import resolve_config
 from services.gateway.plans.schema import Plan, PlanExperimentRequest
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.call import Call
@@ -24,9 +24,9 @@ from shared.messages.plans import PlanExperiment
 async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
     """Tells what an experiment would cost and when it would end; nothing is submitted."""
     source = one_source(request.config, request.config_yaml)
-    shaped = await shape(call, source, template=request.template)
+    shaped = await resolve_config(call, source, template=request.template)
     config = shaped.config
-    document = document_of(config)
+    document = config_document(config)
     await _check_code(call, config, request)
     pool = PoolName(request.pool or config.resources.resource_pool or "default")
     await asyncio.gather(ask_searcher(call, document), _check_pool(call, config, request, pool))

@@ -11,10 +11,10 @@ from pydantic import BaseModel, JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import MusterError, NotFound, Rejected, Transient, uncertain
-from services.gateway.platform.audit.auditor import Pen, shown
-from services.gateway.platform.auth.grants import Grants, Held, Place, within
+from services.gateway.platform.audit.auditor import AuditWriter, to_record_fields
+from services.gateway.platform.auth.grants import AssignedRole, Grants, Scope, row_filters
 from services.gateway.platform.auth.permissions import Access, Permission
-from services.gateway.platform.dependencies import Doors
+from services.gateway.platform.dependencies import Dependencies
 from services.gateway.platform.events.feed import View
 from services.gateway.platform.schema import Resource
 from shared.bus import Unit
@@ -34,7 +34,7 @@ class Caller:
     token_id: UUID
     name: str
     grants: Grants
-    roles: tuple[Held, ...] = ()
+    roles: tuple[AssignedRole, ...] = ()
     user: UUID | None = None
     """Whose token it is; None for one that has its role itself."""
     expires_at: datetime | None = None
@@ -47,7 +47,7 @@ class Caller:
         return self.grants.holds(Permission.TENANT_READ)
 
 
-NOBODY = Caller(SITE, "", UUID(int=0), "", Grants({}))
+UNAUTHENTICATED = Caller(SITE, "", UUID(int=0), "", Grants({}))
 """The caller of operations that ask for no access token."""
 
 
@@ -56,7 +56,7 @@ class Call:
     """One call of one operation."""
 
     operation: str
-    doors: Doors
+    doors: Dependencies
     caller: Caller
     needed: Permission | Access = Access.PUBLIC
     """What the operation asks of its caller: where that is not held, nothing is found."""
@@ -72,7 +72,7 @@ class Call:
     last_event_id: str | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
     """Tells a stream's caller where it stands before the first item, so that a reconnect loses nothing."""
-    pen: Pen | None = field(default=None, repr=False)
+    pen: AuditWriter | None = field(default=None, repr=False)
     """Writes the record of the call into the audit log; None where nothing is changed."""
 
     @property
@@ -82,7 +82,7 @@ class Call:
     @property
     def within(self) -> Mapping[str, str]:
         """What of the tenant the call sees, for row-level security; empty for all of it."""
-        return within(self.caller.grants, self.needed)
+        return row_filters(self.caller.grants, self.needed)
 
     @property
     def view(self) -> View:
@@ -152,8 +152,8 @@ class Call:
             code: a word on how it went, such as `repeated`.
         """
         if (pen := self.pen) is not None:
-            pen.before = shown(before) if before is not None else pen.before
-            pen.after = shown(after) if after is not None else pen.after
+            pen.before = to_record_fields(before) if before is not None else pen.before
+            pen.after = to_record_fields(after) if after is not None else pen.after
             pen.entity, pen.code = entity or pen.entity, code or pen.code
 
     def concerns(self, tenant: TenantId) -> None:
@@ -191,9 +191,9 @@ class Call:
         """The call of somebody who is about to be known as one of this tenant, and may nothing yet."""
         if self.pen is not None:
             self.pen.tenants = (tenant,)
-        return replace(self, caller=replace(NOBODY, tenant=tenant))
+        return replace(self, caller=replace(UNAUTHENTICATED, tenant=tenant))
 
-    def check_place(self, needed: Permission, place: Place) -> None:
+    def check_place(self, needed: Permission, place: Scope) -> None:
         """Raises Rejected where something would be made at a place where the caller may not. It says nothing of what is there."""
         if not self.caller.grants.holds(needed, place):
             raise Rejected(

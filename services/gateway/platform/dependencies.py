@@ -11,7 +11,7 @@ import aiohttp
 from services.gateway.platform.audit.auditor import Auditor
 from services.gateway.platform.auth.sign_in.passwords import Passwords
 from services.gateway.platform.auth.sign_in.providers import Providers
-from services.gateway.platform.commands.outcomes import Outcome
+from services.gateway.platform.commands.outcomes import OperationOutcome
 from services.gateway.platform.events.feed import Feed, View
 from services.gateway.platform.events.publishing import Publisher
 from services.gateway.platform.events.tails import Tails
@@ -37,7 +37,7 @@ class Keys:
     sign_in: bytes
 
 
-class Attempts(Protocol):
+class AttemptLimiter(Protocol):
     """Limits how often somebody may try to sign in."""
 
     async def attempt(self, kind: str, who: str) -> None:
@@ -45,13 +45,13 @@ class Attempts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SignIn:
+class SignInDependencies:
     """What the proving of people needs, and how long it counts."""
 
     passwords: Passwords | None
     """None where the site takes none."""
     providers: Providers
-    attempts: Attempts
+    attempts: AttemptLimiter
     idle_s: int
     life_s: int
 
@@ -71,7 +71,7 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Uploads:
+class UploadSettings:
     """Where the body of an upload is kept until it is stored, and how large it may be."""
 
     directory: Path
@@ -79,7 +79,7 @@ class Uploads:
 
 
 @dataclass(frozen=True, slots=True)
-class Outbound:
+class OutboundSettings:
     """What users may have sent to addresses that they name."""
 
     networks: tuple[Network, ...]
@@ -103,7 +103,7 @@ CacheKey = tuple[str, View, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Dependencies:
     """Everything that operations reach: the database, the bus, the events' feed, the store's URLs."""
 
     database: Database
@@ -120,11 +120,11 @@ class Doors:
     keys: Keys
     http: aiohttp.ClientSession
     timeouts: Timeouts
-    uploads: Uploads
-    outbound: Outbound
+    uploads: UploadSettings
+    outbound: OutboundSettings
     wake_deletions: Callable[[], None]
     auditor: Auditor
-    sign_in: SignIn
+    sign_in: SignInDependencies
     site: SiteState
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, OperationOutcome]
     """How each long operation is seen to have worked, by its name."""

@@ -8,16 +8,22 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from muster.errors import Rejected, Transient, uncertain
-from services.gateway.platform.audit.auditor import Pen
-from services.gateway.platform.audit.records import Audited, Facts, Origin, asked_of, name_entity
-from services.gateway.platform.auth.authentication import Authenticator, Presented
+from services.gateway.platform.audit.auditor import AuditWriter
+from services.gateway.platform.audit.records import (
+    Audited,
+    CallFacts,
+    CallOrigin,
+    name_entity,
+    requested_fields,
+)
+from services.gateway.platform.auth.authentication import Authenticator, CallerCredentials
 from services.gateway.platform.auth.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.platform.auth.refusals import Unauthenticated
-from services.gateway.platform.call import NOBODY, Call, Caller, check_permission
-from services.gateway.platform.commands.deferring import StillWorking
-from services.gateway.platform.dependencies import Doors
-from services.gateway.platform.events.streams import QUIET_S, OpenStreams, with_silences
-from services.gateway.platform.limits.allowances import Allowances
+from services.gateway.platform.call import UNAUTHENTICATED, Call, Caller, check_permission
+from services.gateway.platform.commands.deferring import OperationInProgress
+from services.gateway.platform.dependencies import Dependencies
+from services.gateway.platform.events.streams import IDLE_TICK_S, OpenStreams, with_idle_ticks
+from services.gateway.platform.limits.allowances import TenantRates
 from services.gateway.platform.limits.concurrency import ConcurrencyLimits
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.limits.rate_limits import RateLimiter
@@ -27,7 +33,7 @@ from shared import telemetry
 from shared.ids import SITE, TenantId
 from shared.telemetry import metrics
 
-NOWHERE = Origin()
+UNKNOWN_ORIGIN = CallOrigin()
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _DENIALS = {"forbidden", "unauthenticated"}
 
@@ -43,34 +49,34 @@ class Inputs:
     last_event_id: str | None = None
     body: AsyncIterator[bytes] | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
-    origin: Origin = NOWHERE
+    origin: CallOrigin = UNKNOWN_ORIGIN
 
     @property
-    def presented(self) -> Presented:
+    def presented(self) -> CallerCredentials:
         """What the caller is known by."""
-        return Presented(self.bearer, self.certificates)
+        return CallerCredentials(self.bearer, self.certificates)
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class Dispatcher:
     """Admits callers and calls operations."""
 
-    doors: Doors
+    doors: Dependencies
     authenticator: Authenticator
     rate_limiter: RateLimiter
-    allowances: Allowances
+    allowances: TenantRates
     concurrency: ConcurrencyLimits
     deadline_s: float
     upload_deadline_s: float
     streams: OpenStreams
-    quiet_s: float = QUIET_S
+    quiet_s: float = IDLE_TICK_S
 
     @asynccontextmanager
     async def admit(
         self,
         row: Operation[Any, Any],
-        shown: Presented,
-        origin: Origin = NOWHERE,
+        shown: CallerCredentials,
+        origin: CallOrigin = UNKNOWN_ORIGIN,
         named: Mapping[str, str] = NOTHING,
     ) -> AsyncIterator[Caller]:
         """Yield the caller, once it is known, allowed, and within its limits; nothing of the request's body is read before.
@@ -88,7 +94,7 @@ class Front:
                     yield caller
                 else:
                     # Strangers share no limit: one of them could keep all others from signing in.
-                    sender = caller.tenant if caller is not NOBODY else origin.address
+                    sender = caller.tenant if caller is not UNAUTHENTICATED else origin.address
                     async with self.concurrency.hold(sender, row.occupies):
                         yield caller
             except LimitExceeded as error:
@@ -96,9 +102,9 @@ class Front:
                 raise
 
     async def _identify(
-        self, row: Operation[Any, Any], shown: Presented, origin: Origin, named: Mapping[str, str]
+        self, row: Operation[Any, Any], shown: CallerCredentials, origin: CallOrigin, named: Mapping[str, str]
     ) -> Caller:
-        caller = NOBODY
+        caller = UNAUTHENTICATED
         if not isinstance(row.permission, Access):
             try:
                 caller = await self.authenticator.caller_of(shown)
@@ -110,7 +116,7 @@ class Front:
 
     async def _check_rate(self, row: Operation[Any, Any], caller: Caller) -> None:
         if row.permission is not Access.PUBLIC:
-            own = await self.allowances.rates_of(caller) if caller is not NOBODY else None
+            own = await self.allowances.rates_of(caller) if caller is not UNAUTHENTICATED else None
             await self.rate_limiter.take(caller.tenant, row.rate_class, own)
 
     async def call(
@@ -138,7 +144,7 @@ class Front:
             if call.pen is None or not call.pen.is_written:
                 self._deny(row, caller, inputs.origin, _named(row, request), error)
             raise
-        except StillWorking:
+        except OperationInProgress:
             raise
         except Transient as error:
             if call.pen is not None and call.pen.has_changed:
@@ -163,7 +169,7 @@ class Front:
         with self.streams.one(call.tenant):
             await call.record()
             async with aclosing(
-                cast(AsyncGenerator[Resource | None], with_silences(items, self.quiet_s))
+                cast(AsyncGenerator[Resource | None], with_idle_ticks(items, self.quiet_s))
             ) as told:
                 async for item in told:
                     if await self.authenticator.caller_of(inputs.presented) != call.caller:
@@ -199,16 +205,18 @@ class Front:
             pen=self._pen(row, caller, request, inputs.origin),
         )
 
-    def _pen(self, row: Operation[Any, Any], caller: Caller, request: Request, origin: Origin) -> Pen | None:
+    def _pen(
+        self, row: Operation[Any, Any], caller: Caller, request: Request, origin: CallOrigin
+    ) -> AuditWriter | None:
         if row.audits is Audited.NEVER:
             return None
         asked = request.model_dump(mode="json", exclude=set(row.path_fields), exclude_defaults=True)
-        return Pen(
+        return AuditWriter(
             facts=_facts(row, caller, origin, _named(row, request)),
             tenants=(_whose(row, caller),),
             path=row.path,
             trace_id=telemetry.trace_id(),
-            asked=asked_of(asked),
+            asked=requested_fields(asked),
             auditor=self.doors.auditor,
         )
 
@@ -216,7 +224,7 @@ class Front:
         self,
         row: Operation[Any, Any],
         caller: Caller,
-        origin: Origin,
+        origin: CallOrigin,
         named: Mapping[str, str],
         error: Rejected,
     ) -> None:
@@ -230,14 +238,16 @@ class Front:
             self.doors.auditor.deny(_whose(row, caller), _facts(row, caller, origin, named), error.code)
 
 
-def _facts(row: Operation[Any, Any], caller: Caller, origin: Origin, named: Mapping[str, str]) -> Facts:
-    return Facts(
+def _facts(
+    row: Operation[Any, Any], caller: Caller, origin: CallOrigin, named: Mapping[str, str]
+) -> CallFacts:
+    return CallFacts(
         operation=row.name,
         entity=name_entity(row.path, named),
         origin=origin,
         actor=caller.name,
         user=caller.user,
-        token=caller.token_id if caller is not NOBODY else None,
+        token=caller.token_id if caller is not UNAUTHENTICATED else None,
         path=named,
     )
 
@@ -249,4 +259,4 @@ def _named(row: Operation[Any, Any], request: Request) -> dict[str, str]:
 
 def _whose(row: Operation[Any, Any], caller: Caller) -> TenantId:
     """In whose log a call stands: the site's where it is about what belongs to no tenant."""
-    return SITE if row.permission in SITE_PERMISSIONS or caller is NOBODY else caller.tenant
+    return SITE if row.permission in SITE_PERMISSIONS or caller is UNAUTHENTICATED else caller.tenant

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.outcomes import Outcome
+from services.gateway.platform.commands.outcomes import OperationOutcome
 from services.gateway.platform.limits.buckets import RateClass
 from services.gateway.platform.limits.concurrency import Occupied
 from services.gateway.platform.schema import Request, Resource
@@ -83,7 +83,7 @@ class Operation(Generic[Req, Res]):
     """Set for what is on its way out: answers and documents say so."""
     secret: bool = False
     """Whether the answer holds a secret that is shown once."""
-    outcome: Outcome | None = None
+    outcome: OperationOutcome | None = None
     """How it is seen to have worked, where it orders what may take longer than a request waits."""
     waits: bool = False
     """Whether its handler asks another service, and so may wait for one that is slow, without being answered with 202."""

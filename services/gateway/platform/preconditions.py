@@ -8,7 +8,7 @@ from services.gateway.platform.etags import names_tag, tag_of
 from services.gateway.platform.schema import Resource
 
 HEADER = "If-Match"
-OVERTAKEN = frozenset({"version_changed", "version_conflict"})
+VERSION_CONFLICTS = frozenset({"version_changed", "version_conflict"})
 """What owners refuse a command with that was made for another state."""
 
 
@@ -30,7 +30,7 @@ def check_unchanged(call: Call, shown: Resource) -> None:
         return
     now = tag_of_resource(shown)
     if not names_tag(call.if_match, now, HEADER, is_weak=False):
-        raise overtaken(f"what you want to change has changed meanwhile; its ETag is {now} now")
+        raise precondition_failed(f"what you want to change has changed meanwhile; its ETag is {now} now")
 
 
 def guard(call: Call, shown: Resource, version: int) -> Guard:
@@ -41,7 +41,7 @@ def guard(call: Call, shown: Resource, version: int) -> Guard:
     return {"expected_version": version}
 
 
-def overtaken(message: str) -> Conflict:
+def precondition_failed(message: str) -> Conflict:
     return Conflict(
         "precondition_failed", message, HEADER, "look at it again, and send the ETag of what you see"
     )

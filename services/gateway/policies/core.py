@@ -12,7 +12,7 @@ _HINT = "ask for less, or have the policy changed: `muster policy list` shows it
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class PolicyRules:
     """What a workspace's experiments, or without one all of the tenant's, are held to."""
 
     workspace: str | None = None
@@ -27,7 +27,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedQueueing:
     """What somebody wants of the queue: None where nothing is said of it."""
 
     priority: int | None = None
@@ -35,7 +35,7 @@ class Asked:
     max_slots: int | None = None
 
 
-def check_asked(policies: Sequence[Policy], asked: Asked) -> None:
+def check_requested(policies: Sequence[PolicyRules], asked: RequestedQueueing) -> None:
     """Raises Rejected for what a policy does not allow, with the key and the limit."""
     for policy in policies:
         limit = policy.max_slots
@@ -50,14 +50,16 @@ def check_asked(policies: Sequence[Policy], asked: Asked) -> None:
             )
 
 
-def hold(policies: Sequence[Policy], config: ExperimentConfig) -> ExperimentConfig:
+def apply_policies(policies: Sequence[PolicyRules], config: ExperimentConfig) -> ExperimentConfig:
     """The config within what the policies allow: where it says nothing of a thing that they limit, it is given the limit.
 
     Raises:
         Rejected: It asks for more; `place` is the key.
     """
     resources = config.resources
-    check_asked(policies, Asked(resources.priority, resources.slot_range[0], resources.max_slots))
+    check_requested(
+        policies, RequestedQueueing(resources.priority, resources.slot_range[0], resources.max_slots)
+    )
     slots = [policy.max_slots for policy in policies if policy.max_slots is not None]
     priorities = [policy.priority_limit for policy in policies if policy.priority_limit is not None]
     given: dict[str, int] = {}
@@ -70,12 +72,12 @@ def hold(policies: Sequence[Policy], config: ExperimentConfig) -> ExperimentConf
     return config.model_copy(update={"resources": resources.model_copy(update=given)})
 
 
-def check_kept(policies: Sequence[Policy]) -> None:
+def check_kept(policies: Sequence[PolicyRules]) -> None:
     """Raises Rejected where a cap of slots would be taken away that a policy asks for."""
     for policy in policies:
         if policy.max_slots is not None:
             raise _exceeded(policy, "resources.max_slots", "none", f"at most {policy.max_slots}")
 
 
-def _exceeded(policy: Policy, key: str, asked: object, allowed: str) -> Rejected:
+def _exceeded(policy: PolicyRules, key: str, asked: object, allowed: str) -> Rejected:
     return Rejected("policy_violated", f"{key} would be {asked}, and {policy} allows {allowed}", key, _HINT)

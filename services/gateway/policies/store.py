@@ -9,10 +9,10 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.tables import experiment
-from services.gateway.policies.core import Policy
+from services.gateway.policies.core import PolicyRules
 from services.gateway.policies.tables import policy, template
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 TEMPLATES = Cells(template, {"workspace": func.nullif(template.c.workspace, "")})
 """What of a template a list can go by."""
@@ -41,16 +41,18 @@ async def load_held(connection: AsyncConnection, reference: int | UUID) -> Row[A
     return (await connection.execute(query)).one_or_none()
 
 
-async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[Policy, ...]:
+async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[PolicyRules, ...]:
     """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
     query = select(policy).where(policy.c.workspace.in_(("", workspace))).order_by(policy.c.workspace.desc())
     return read_policies(row._mapping for row in await connection.execute(query))
 
 
-def read_policies(rows: Iterable[Mapping[Any, Any]]) -> tuple[Policy, ...]:
+def read_policies(rows: Iterable[Mapping[Any, Any]]) -> tuple[PolicyRules, ...]:
     """From rows of theirs, in their order."""
     return tuple(
-        Policy(row["workspace"] or None, row["invariant_config"], row["max_slots"], row["priority_limit"])
+        PolicyRules(
+            row["workspace"] or None, row["invariant_config"], row["max_slots"], row["priority_limit"]
+        )
         for row in rows
     )
 
@@ -78,7 +80,7 @@ async def lock_template(connection: AsyncConnection, name: str) -> None:
     await connection.execute(query.with_for_update())
 
 
-async def load_templates(connection: AsyncConnection, wanted: Wanted) -> Part:
+async def load_templates(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
     return await load_part(connection, select(template), TEMPLATES, wanted)
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from muster.config.labels import LabelWord
+from muster.config.labels import LabelPart
 from muster.config.ranges import Priority, Weight
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
 from shared.filters.fields import Listing
@@ -113,7 +113,7 @@ class EditPoolRequest(Request):
     half_life_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
     min_run_s: Annotated[float, Field(ge=0, le=1e9)] | None = None
     max_preemptions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    topology: Annotated[list[LabelWord], Field(max_length=8)] = []
+    topology: Annotated[list[LabelPart], Field(max_length=8)] = []
     no_topology: bool = Field(default=False, description="True takes `topology` away.")
     placement: PoolPlacement | None = None
     no_max_preemptions: bool = Field(default=False, description="True takes `max_preemptions` away.")

@@ -26,7 +26,7 @@ async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> 
     return version
 
 
-async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
+async def lock_limits(connection: AsyncConnection, tenant: UUID) -> None:
     """Holds the tenant's limits until the end of the transaction: what is given of one guarantee is counted by one at a time."""
     await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"limits:{tenant}", 0))))
 

@@ -13,12 +13,12 @@ from sqlalchemy.dialects.postgresql import JSON, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.experiments.tables import experiment
-from services.gateway.projections.versions import Applied, V, Versioned, newest_of, taken_over
+from services.gateway.projections.versions import Applied, V, Versioned, newer_states, newest_of
 from services.gateway.trials.tables import run, trial
 from shared.database.statements import among, rows_given
 from shared.messages.experiments import ExperimentChanged, TrialChanged
 from shared.messages.queue import RequestRanked
-from shared.messages.runs import RunState
+from shared.messages.runs import RunEvent
 
 
 async def apply_experiments(
@@ -62,12 +62,12 @@ async def apply_trials(
     write = _upsert(trial, fixed, ("version", "state", "best_value", "changed"), rows)
     known = select(trial.c.id, trial.c.version, trial.c.state).where(among(trial.c.id, newest))
     standing = await _standing(connection, known.add_cte(write))
-    return list(taken_over(standing, [(one.trial_id, one.state, one) for one in batch]))
+    return list(newer_states(standing, [(one.trial_id, one.state, one) for one in batch]))
 
 
 async def apply_runs(
-    connection: AsyncConnection, tenant: UUID, batch: Sequence[RunState], state: str
-) -> list[Applied[RunState]]:
+    connection: AsyncConnection, tenant: UUID, batch: Sequence[RunEvent], state: str
+) -> list[Applied[RunEvent]]:
     """The same of runs, all of which are in `state` now."""
     newest = newest_of((one.run_id, one) for one in batch)
     fixed = ("tenant", "id", "trial", "number")
@@ -78,7 +78,7 @@ async def apply_runs(
     write = _upsert(run, fixed, ("version", "state", "changed"), rows)
     known = select(run.c.id, run.c.version, run.c.state).where(among(run.c.id, newest))
     standing = await _standing(connection, known.add_cte(write))
-    return list(taken_over(standing, [(one.run_id, state, one) for one in batch]))
+    return list(newer_states(standing, [(one.run_id, state, one) for one in batch]))
 
 
 def _update(table: Table, names: Sequence[str], rows: Iterable[Sequence[object]], version: str) -> CTE:
@@ -125,7 +125,7 @@ async def _standing(
 def _of_here(
     standing: Mapping[UUID, tuple[int, str]], told: Iterable[tuple[UUID, str, V]]
 ) -> list[Applied[V]]:
-    return list(taken_over(standing, (one for one in told if one[0] in standing)))
+    return list(newer_states(standing, (one for one in told if one[0] in standing)))
 
 
 def _plain(value: object) -> object:

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from services.gateway.deletions.runner import Deletions
+from services.gateway.deletions.runner import DeletionRunner
 from services.gateway.platform.commands import store as command_store
-from services.gateway.platform.events.publishing import Publisher, later
+from services.gateway.platform.events.publishing import Publisher, as_callback
 from services.gateway.platform.events.store import NewEvent
 from services.gateway.projections import (
     experiments as experiment_projections,
@@ -17,9 +17,9 @@ from services.gateway.projections import (
     models as model_projections,
 )
 from services.gateway.projections.versions import Versioned
-from services.gateway.webhooks.core import name_of
+from services.gateway.webhooks.core import event_name
 from shared.bus import Delivery, Unit
-from shared.bus.envelope import news
+from shared.bus.envelope import without_old
 from shared.errors import Broken
 from shared.ids import SITE, TenantId, derived_id
 from shared.messages import experiments as experiment_messages, instances
@@ -35,7 +35,7 @@ from shared.messages.checkpoints import (
 from shared.messages.deletions import EntityDeleted
 from shared.messages.models import ModelChanged, VersionChanged
 from shared.messages.queue import RequestRanked
-from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
+from shared.messages.runs import RunEnded, RunEvent, RunGranted, RunResized
 
 E = TypeVar("E", bound=Event)
 Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
@@ -46,7 +46,7 @@ class Projections:
     """One method per kind of event; each batch is one tenant's, in a unit that began with the lock of its feed (`events.feed_lock`)."""
 
     publisher: Publisher
-    deletions: Deletions
+    deletions: DeletionRunner
     _told: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
     """What goes into the feed at the end of each unit of work."""
 
@@ -57,12 +57,12 @@ class Projections:
         _, told = self._begin(unit)
         for applied in await experiment_projections.apply_experiments(unit.connection, _messages(batch)):
             message = applied.message
-            name = name_of("experiment", "changed", applied.before, message.state)
+            name = event_name("experiment", "changed", applied.before, message.state)
             told.append(
                 _event("experiment", "changed", message.experiment_id, message.experiment_id, message, name)
             )
         if any(message.final for message in _messages(batch)):
-            unit.then(later(self.deletions.wake))
+            unit.then(as_callback(self.deletions.wake))
 
     async def on_trial_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
@@ -71,10 +71,10 @@ class Projections:
         tenant, told = self._begin(unit)
         for applied in await experiment_projections.apply_trials(unit.connection, tenant, _messages(batch)):
             message = applied.message
-            name = name_of("trial", "changed", applied.before, message.state)
+            name = event_name("trial", "changed", applied.before, message.state)
             told.append(_event("trial", "changed", message.trial_id, message.experiment_id, message, name))
 
-    async def on_run(self, change: str, unit: Unit, batch: list[Delivery[RunState]]) -> None:
+    async def on_run(self, change: str, unit: Unit, batch: list[Delivery[RunEvent]]) -> None:
         """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
         tenant, told = self._begin(unit)
         state = "ended" if change == "ended" else "granted"
@@ -89,7 +89,7 @@ class Projections:
     async def on_checkpoint(self, change: str, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         """Checkpoints go into the feed only; who lists them asks the registry."""
         _, told = self._begin(unit)
-        for message in _messages(news(batch)):
+        for message in _messages(without_old(batch)):
             entity, name = message.checkpoint_id, f"checkpoint.{change}"
             told.append(_event("checkpoint", change, entity, message.experiment_id, message, name))
 
@@ -99,10 +99,10 @@ class Projections:
         for message in _messages(batch):
             if (applied := await model_projections.apply_model(unit.connection, tenant, message)) is None:
                 continue
-            now = model_projections.standing_of(
+            now = model_projections.stage_or_deleted(
                 model_projections.KEPT, is_deleted=message.deleted_at is not None
             )
-            name = name_of("model", "changed", applied.before, now)
+            name = event_name("model", "changed", applied.before, now)
             told.append(_event("model", "changed", message.model_id, None, message, name))
 
     async def on_version_changed(self, unit: Unit, batch: list[Delivery[VersionChanged]]) -> None:
@@ -111,8 +111,8 @@ class Projections:
         for message in _messages(batch):
             if (applied := await model_projections.apply_version(unit.connection, tenant, message)) is None:
                 continue
-            now = model_projections.standing_of(message.stage, is_deleted=message.deleted_at is not None)
-            name, of = name_of("version", "changed", applied.before, now), message.lineage.experiment_id
+            now = model_projections.stage_or_deleted(message.stage, is_deleted=message.deleted_at is not None)
+            name, of = event_name("version", "changed", applied.before, now), message.lineage.experiment_id
             told.append(_event("version", "changed", message.version_id, of, message, name))
 
     async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
@@ -141,7 +141,7 @@ class Projections:
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
         """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
         _, told = self._begin(unit)
-        for message in _messages(news(batch)):
+        for message in _messages(without_old(batch)):
             told.append(_event("budget", change, message.budget_id, None, message, f"budget.{change}"))
 
     async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
@@ -154,7 +154,7 @@ class Projections:
     async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:
         """What pools may rent goes into the site's feed only; who lists them asks the provisioner."""
         told = self._gather(unit)
-        for message in _messages(news(batch)):
+        for message in _messages(without_old(batch)):
             pool = derived_id(SITE, "pool", message.pool)
             told.append(_event("provider", "changed", pool, None, message, None))
 
@@ -176,7 +176,9 @@ class Projections:
         await self.publisher.publish(unit, _tenant(unit), self._told[unit])
 
 
-def handlers_of(publisher: Publisher, deletions: Deletions) -> Mapping[type[Event] | type[Command], Handler]:
+def handlers_of(
+    publisher: Publisher, deletions: DeletionRunner
+) -> Mapping[type[Event] | type[Command], Handler]:
     """Which method takes which event."""
     on = Projections(publisher, deletions)
     return {

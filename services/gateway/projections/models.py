@@ -36,7 +36,7 @@ async def apply_model(
     )
     if not (await connection.execute(statement)).rowcount:
         return None
-    return Applied(changed, None if was_deleted is None else standing_of(KEPT, is_deleted=was_deleted))
+    return Applied(changed, None if was_deleted is None else stage_or_deleted(KEPT, is_deleted=was_deleted))
 
 
 async def apply_version(
@@ -61,9 +61,11 @@ async def apply_version(
         return None
     if before is None:
         return Applied(changed, None)
-    return Applied(changed, standing_of(before.changed.get("stage", "none"), is_deleted=before.is_deleted))
+    return Applied(
+        changed, stage_or_deleted(before.changed.get("stage", "none"), is_deleted=before.is_deleted)
+    )
 
 
-def standing_of(stage: str, *, is_deleted: bool) -> str:
+def stage_or_deleted(stage: str, *, is_deleted: bool) -> str:
     """What a model or a version is to who hears of it: in a stage, or gone."""
     return REMOVED if is_deleted else stage

@@ -38,7 +38,7 @@ def newest_of(batch: Iterable[tuple[UUID, V]]) -> dict[UUID, V]:
     return newest
 
 
-def taken_over(
+def newer_states(
     known: Mapping[UUID, tuple[int, str]], told: Iterable[tuple[UUID, str, V]]
 ) -> Iterator[Applied[V]]:
     """Those that are news, in order; several of one entity follow on each other.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from muster.errors import Conflict
-from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.quotas import store
 from shared.bus import Unit
 
@@ -19,6 +19,6 @@ async def check_open(unit: Unit, most: Mapping[str, int]) -> None:
         if count >= limit:
             raise Conflict(
                 "too_many_experiments",
-                f"{Place(place or None)} has {count} experiments that are not over, and may have {limit}",
+                f"{Scope(place or None)} has {count} experiments that are not over, and may have {limit}",
                 hint="wait until one has ended, or end one: `muster experiment list --state active --state paused`",
             )

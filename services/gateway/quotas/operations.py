@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
@@ -36,7 +36,7 @@ async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
     seen = [
         row
         for row in rows
-        if not row.workspace or grants.holds(Permission.CLUSTER_READ, Place(row.workspace))
+        if not row.workspace or grants.holds(Permission.CLUSTER_READ, Scope(row.workspace))
     ]
     return WorkQuotas(items=[_render(row._mapping, call.caller.tenant_name) for row in seen])
 
@@ -54,7 +54,7 @@ async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQu
 
 async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> WorkQuota:
     """Says how much a workspace of the caller's tenant may do at once, and store, from now on; what is open and stored already stays."""
-    call.check_place(Permission.POLICY_MANAGE, TENANT)
+    call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
     async with call.transaction() as unit:
         limits = request.model_dump(include={*_LIMITS})
         values, version = await _save(call, unit, call.tenant, request.workspace, limits)
@@ -67,7 +67,7 @@ async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> 
         unit.emit(changed, tenant=call.tenant)
         quota = _render(values, call.caller.tenant_name)
         call.note(after=quota, entity=f"quota/{request.workspace}")
-    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     return quota.model_copy(update={"warnings": warnings})
 
 
@@ -75,7 +75,7 @@ async def _list_of_site(call: Call) -> WorkQuotas:
     async with call.doors.database.system() as connection:
         rows = await store.load_quotas(connection)
         names = await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
-    own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT)
+    own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE)
     shown = [row for row in rows if not row.workspace or (own and row.tenant == call.tenant)]
     return WorkQuotas(items=[_render(row._mapping, names[TenantId(row.tenant)]) for row in shown])
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
-from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth.grants import Place
+from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
@@ -63,7 +63,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         raise
     if found is None:
         raise _unanswered(call)
-    warnings = [*_begun(call, begins_at), *await unused_workspace(call, tenant, request.workspace)]
+    warnings = [*_begun(call, begins_at), *await warn_unused_workspace(call, tenant, request.workspace)]
     answer = _render(found, name).model_copy(update={"warnings": warnings})
     async with call.transaction() as unit:
         return await remember(call, unit.connection, answer)
@@ -120,7 +120,7 @@ async def _load(call: Call) -> tuple[ReservationView, ...]:
     tenant = SITE if call.caller.keeps_site else call.tenant
     found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.timeouts.query_s)).items
     seen = call.caller.grants
-    return tuple(one for one in found if seen.holds(Permission.CLUSTER_READ, Place(one.workspace)))
+    return tuple(one for one in found if seen.holds(Permission.CLUSTER_READ, Scope(one.workspace)))
 
 
 async def _names(call: Call, tenants: set[TenantId]) -> dict[TenantId, str]:

@@ -1,7 +1,7 @@
 """For how long metrics and logs are kept: the registry's to keep to, ours to check who says so."""
 
-from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth.grants import Place
+from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
@@ -19,14 +19,14 @@ async def get_retention(call: Call, request: Empty) -> RetentionRules:
         items=[
             RetentionRule.model_validate(rule.model_dump())
             for rule in found.rules
-            if rule.workspace is None or grants.holds(Permission.EXPERIMENT_READ, Place(rule.workspace))
+            if rule.workspace is None or grants.holds(Permission.EXPERIMENT_READ, Scope(rule.workspace))
         ]
     )
 
 
 async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRule:
     """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour."""
-    call.check_place(Permission.RETENTION_MANAGE, Place(request.workspace))
+    call.check_place(Permission.RETENTION_MANAGE, Scope(request.workspace))
     rule = messages.RetentionRule(**request.model_dump())
     known = await call.ask_if_available(messages.GetRetention())
     before = [one for one in known.rules if one.workspace == rule.workspace] if known else []
@@ -34,7 +34,7 @@ async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRu
         before=before[0].model_dump(mode="json") if before else None, after=rule.model_dump(mode="json")
     )
     await call.ask_for_change(messages.SetRetention(rule=rule))
-    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     return RetentionRule(**rule.model_dump(), warnings=warnings)
 
 

@@ -7,8 +7,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.people.find import group_in, user_in
 from services.gateway.platform.auth.founding import binding_values
-from services.gateway.platform.auth.grants import TENANT, Binding, Place, add_up
-from services.gateway.platform.auth.handing_out import check_covered, keep_own_access, read_permissions
+from services.gateway.platform.auth.grants import TENANT_SCOPE, Binding, Scope, combine_bindings
+from services.gateway.platform.auth.handing_out import (
+    check_caller_holds,
+    check_no_self_lockout,
+    read_permissions,
+)
 from services.gateway.platform.auth.permissions import ROLES, WIDE, Permission, Permissions, parse_permissions
 from services.gateway.platform.auth.store import roles as store
 from services.gateway.platform.call import Call
@@ -63,7 +67,9 @@ async def get_role(call: Call, request: RoleRequest) -> RoleDefinition:
 async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
     """Makes a role of permissions; the caller has all of them."""
     permissions = read_permissions(request.permissions, "permissions")
-    check_covered(call, add_up([Binding(request.name, permissions)]), f"role {request.name}", "permissions")
+    check_caller_holds(
+        call, combine_bindings([Binding(request.name, permissions)]), f"role {request.name}", "permissions"
+    )
     if request.name in ROLES:
         raise _exists(request.name)
     async with call.transaction() as unit:
@@ -88,9 +94,11 @@ async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
 async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
     """Changes a role that the tenant made, for all who have it."""
     permissions = read_permissions(request.permissions, "permissions")
-    check_covered(call, add_up([Binding(request.role, permissions)]), f"role {request.role}", "permissions")
+    check_caller_holds(
+        call, combine_bindings([Binding(request.role, permissions)]), f"role {request.role}", "permissions"
+    )
     async with call.transaction() as unit:
-        await store.take_turn(unit.connection, call.tenant)
+        await store.lock_access(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
         call.note(before=_render(role))
@@ -101,7 +109,7 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
             changed["permissions"] = sorted(permissions)
         if changed:
             await store.save_role(unit.connection, role.name, changed)
-            await keep_own_access(call, unit.connection)
+            await check_no_self_lockout(call, unit.connection)
         edited = _render(await _made_role(unit.connection, role.name))
         call.note(after=edited)
         return edited
@@ -110,7 +118,7 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
 async def delete_role(call: Call, request: RoleRequest) -> Done:
     """Takes a role away that the tenant made and nobody has."""
     async with call.transaction() as unit:
-        await store.take_turn(unit.connection, call.tenant)
+        await store.lock_access(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
         call.note(before=_render(role))
@@ -134,15 +142,18 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
     call.check_place(Permission.ACCESS_GRANT, place)
     async with call.transaction() as unit:
         permissions = await _permissions(unit.connection, request.role)
-        if place != TENANT and permissions & WIDE:
+        if place != TENANT_SCOPE and permissions & WIDE:
             raise Rejected(
                 "role_too_wide",
                 f"role {request.role} holds what counts on the tenant only: {', '.join(sorted(permissions & WIDE))}",
                 "role",
                 "give it on the tenant, or another role here, such as workspace-admin",
             )
-        check_covered(
-            call, add_up([Binding(request.role, permissions, place)]), f"role {request.role}", "role"
+        check_caller_holds(
+            call,
+            combine_bindings([Binding(request.role, permissions, place)]),
+            f"role {request.role}",
+            "role",
         )
         user = (await user_in(unit.connection, request.user)).id if request.user else None
         group = (await group_in(unit.connection, request.group)).id if request.group else None
@@ -176,18 +187,18 @@ async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
             raise NotFound(
                 f"binding {request.binding}", "`muster role bindings` shows those there are with their ids"
             )
-        given = await store.load_given_by(unit.connection, call.tenant, row.id)
-        check_covered(call, add_up(given), f"role {row.role}", "binding")
+        given = await store.load_one_binding(unit.connection, call.tenant, row.id)
+        check_caller_holds(call, combine_bindings(given), f"role {row.role}", "binding")
         await store.delete_binding(unit.connection, row.id)
-        await keep_own_access(call, unit.connection)
+        await check_no_self_lockout(call, unit.connection)
         call.note(before=_render_binding(row))
         return _render_binding(row)
 
 
-def _place(request: GrantRoleRequest) -> Place:
+def _place(request: GrantRoleRequest) -> Scope:
     if request.project is not None and request.workspace is None:
         raise Rejected("invalid_request", "a project is one of a workspace: name it too", "workspace")
-    return Place(request.workspace, request.project)
+    return Scope(request.workspace, request.project)
 
 
 async def _permissions(connection: AsyncConnection, name: str) -> Permissions:

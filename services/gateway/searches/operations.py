@@ -50,7 +50,7 @@ async def list_search_events(call: Call, request: ListSearchEventsRequest) -> Se
 async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:
     """Tells a custom search what to do: all of the operations or none. The same again changes nothing."""
     row = await _find(call, request.experiment)
-    question = searches.TellSearch(
+    question = searches.SubmitSearchOperations(
         experiment_id=ExperimentId(row.id),
         operations=tuple(_told(each) for each in request.operations),
         acknowledge=request.acknowledge,

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
 from services.gateway.platform.auth import founding
-from services.gateway.platform.auth.grants import TENANT
+from services.gateway.platform.auth.grants import TENANT_SCOPE
 from services.gateway.platform.auth.permissions import ADMIN, Permission
 from services.gateway.platform.auth.store import accounts as people, roles, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
@@ -39,8 +39,8 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
         expires_at = now + timedelta(seconds=request.ttl_s)
         if not await access.ensure_tenant(connection, tenant, request.name, now):
             raise Conflict("tenant_exists", f"there is a tenant {request.name} already", "name")
-        account = await founding.ensure_founder(connection, tenant, (ADMIN,), now)
-        secret = await _insert_token(call, connection, tenant, account, founding.FOUNDER, expires_at)
+        account = await founding.ensure_first_account(connection, tenant, (ADMIN,), now)
+        secret = await _insert_token(call, connection, tenant, account, founding.FIRST_ACCOUNT, expires_at)
         call.concerns(tenant)
         call.note(after=Tenant(id=tenant, name=request.name, created_at=now))
         created = CreatedTenant(
@@ -60,9 +60,9 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
         row = await access.load_tenant(connection, request.tenant)
         if row is None:
             raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows those there are")
-        account = await founding.ensure_founder(connection, row.id, (ADMIN,), now)
+        account = await founding.ensure_first_account(connection, row.id, (ADMIN,), now)
         await people.save_account(connection, account, {"disabled_at": None})
-        given = founding.binding_values(row.id, ADMIN, account, None, TENANT)
+        given = founding.binding_values(row.id, ADMIN, account, None, TENANT_SCOPE)
         by = f"{call.caller.name} of {call.caller.tenant_name}"
         await roles.insert_binding(connection, given | {"created_at": now, "by": by})
         # Its name is for the tenant's own list of tokens: that this happened is not for the operator alone to know.

@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from muster.errors import NotFound
-from services.gateway.platform.auth.grants import Binding, add_up, nearest_role
-from services.gateway.platform.auth.handing_out import check_covered
+from services.gateway.platform.auth.grants import Binding, combine_bindings, nearest_role
+from services.gateway.platform.auth.handing_out import check_caller_holds
 from services.gateway.platform.auth.permissions import ROLES, Permission
 from services.gateway.platform.auth.store import tokens as store
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
@@ -52,7 +52,9 @@ async def get_me(call: Call, request: Empty) -> Me:
 
 async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
     """Makes an access token and shows its secret, this one time."""
-    check_covered(call, add_up([Binding(request.role, ROLES[request.role])]), f"role {request.role}", "role")
+    check_caller_holds(
+        call, combine_bindings([Binding(request.role, ROLES[request.role])]), f"role {request.role}", "role"
+    )
     secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, token_id)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import structlog
 from aiohttp import web
 
-from services.gateway.platform.dispatch import Front
+from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.events.feed import Feed
 from services.gateway.settings import GatewaySection
 from services.gateway.table import OPERATIONS
@@ -16,17 +16,17 @@ from services.gateway.transports.rest.connections import ConnectionLimits, liste
 from services.gateway.transports.rest.dashboard import load_dashboard
 from services.gateway.transports.tls import Tls, TlsFiles
 from shared.runtime.loops import repeat
-from shared.runtime.process import Process
+from shared.runtime.process import ServiceProcess
 
 _CERTIFICATES_EVERY = timedelta(seconds=5)
 _CLOSE_S = 3.0
 _log = structlog.get_logger()
 
 
-class DoorKeeper:
+class Servers:
     """REST and gRPC. Started last, so that it ends first: what is committed for the last caller still gets published."""
 
-    def __init__(self, front: Front, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
+    def __init__(self, front: Dispatcher, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
         self._own = own
         self._tls = tls
         self._feed = feed
@@ -65,7 +65,7 @@ class DoorKeeper:
     async def close(self) -> None:
         self._closing.set()
 
-    def start(self, process: Process) -> None:
+    def start(self, process: ServiceProcess) -> None:
         """Keeps them open until the process stops."""
         if self._tls is not None:
             tls = self._tls

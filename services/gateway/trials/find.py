@@ -3,7 +3,7 @@
 import re
 
 from muster.errors import NotFound
-from services.gateway.experiments.find import check_kept
+from services.gateway.experiments.find import check_not_deleting
 from services.gateway.platform.call import Call
 from services.gateway.platform.references import Row, parse_uuid
 from services.gateway.trials import store as trial_store
@@ -20,6 +20,6 @@ async def find_trial(call: Call, reference: str) -> Row:
             row = await trial_store.load_trial(connection, key)
         if row is not None:
             call.note(entity=f"trial/{row.experiment_number}.{row.number}")
-            check_kept(call, row.deleting, row.experiment_number)
+            check_not_deleting(call, row.deleting, row.experiment_number)
             return row
     raise NotFound(f"trial {reference}", "trials are named by their id, or as 31.4: trial 4 of experiment 31")

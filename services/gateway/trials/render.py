@@ -5,7 +5,7 @@ from typing import Any
 from services.gateway.platform.json_values import finite, finite_only, not_finite, not_finite_only, part_of
 from services.gateway.platform.references import Row
 from services.gateway.trials import schema as trials
-from shared.messages.experiments import FrontTrial, TrialChanged
+from shared.messages.experiments import ParetoTrial, TrialChanged
 
 
 def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> trials.Trial:
@@ -37,7 +37,7 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
     )
 
 
-def render_on_front(found: FrontTrial) -> trials.FrontTrial:
+def render_front_trial(found: ParetoTrial) -> trials.FrontTrial:
     return trials.FrontTrial(
         trial=found.trial_id,
         trial_number=found.number,

@@ -12,12 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.experiments.store import finite_cell
 from services.gateway.experiments.tables import experiment
 from services.gateway.trials.tables import run, trial
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TrialStateFilter:
     """Which trials: in one of these states (none: in any), and called invalid by their scripts: True, these too, or alone; False, none of these."""
 
     states: Sequence[str] = ()
@@ -35,7 +35,7 @@ class Standing:
         return or_(is_in, is_invalid) if self.states else is_invalid
 
 
-ALL = Standing()
+ANY_STATE = TrialStateFilter()
 
 
 def _moment(value: ColumnElement[Any]) -> ColumnElement[datetime]:
@@ -99,8 +99,8 @@ async def load_trial_numbers(
 
 
 async def load_listed_trials(
-    connection: AsyncConnection, experiment_id: UUID, standing: Standing, wanted: Wanted
-) -> Part:
+    connection: AsyncConnection, experiment_id: UUID, standing: TrialStateFilter, wanted: ListQuery
+) -> RowPage:
     query = select(trial).where(trial.c.experiment == experiment_id).where(standing.condition)
     return await load_part(connection, query, TRIALS, wanted)
 
@@ -108,7 +108,7 @@ async def load_listed_trials(
 async def load_trials(
     connection: AsyncConnection,
     experiment_id: UUID,
-    standing: Standing,
+    standing: TrialStateFilter,
     above: int | None,
     limit: int,
 ) -> Sequence[Row[Any]]:
@@ -120,7 +120,7 @@ async def load_trials(
     return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
 
 
-async def load_standings(
+async def load_trial_ends(
     connection: AsyncConnection,
     experiment_id: UUID,
     *,
@@ -149,5 +149,5 @@ async def load_best_trials(
     return (await connection.execute(query.order_by(value.nulls_last(), trial.c.number).limit(limit))).all()
 
 
-async def load_runs(connection: AsyncConnection, trial_id: UUID, wanted: Wanted) -> Part:
+async def load_runs(connection: AsyncConnection, trial_id: UUID, wanted: ListQuery) -> RowPage:
     return await load_part(connection, select(run).where(run.c.trial == trial_id), RUNS, wanted)

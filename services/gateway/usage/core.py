@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import cast
 from uuid import UUID
 
-from shared.messages.usage import UsageKey as ToldKey, Used
+from shared.messages.usage import SlotUsageRow, UsageKey as ToldKey
 
 SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
 
@@ -23,10 +23,10 @@ class UsageKey(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LabelledUsage:
     """What was used by one of each key; the label is ours, the rest the scheduler's."""
 
-    used: Used
+    used: SlotUsageRow
     label: str | None = None
 
 
@@ -39,11 +39,11 @@ def keys_of(by: Sequence[UsageKey], is_by_label: bool) -> tuple[ToldKey, ...]:
 
 
 def by_label(
-    used: Iterable[Used], labels: Mapping[UUID, Sequence[str]], by: Sequence[UsageKey]
-) -> list[Part]:
+    used: Iterable[SlotUsageRow], labels: Mapping[UUID, Sequence[str]], by: Sequence[UsageKey]
+) -> list[LabelledUsage]:
     """Adds up by the keys and by label, each experiment in equal parts under its labels; what has none, or is not seen, stands under None, first."""
     hidden = {} if UsageKey.EXPERIMENT in by else {"experiment": None}
-    sums: dict[tuple[object, ...], Part] = {}
+    sums: dict[tuple[object, ...], LabelledUsage] = {}
     for one in used:
         names: Sequence[str | None] = labels.get(one.experiment, ()) if one.experiment else ()
         names = names or (None,)
@@ -53,7 +53,7 @@ def by_label(
             shares = {name: getattr(one, name) / len(names) for name in SUMS}
             if before is not None:
                 shares = {name: share + getattr(before.used, name) for name, share in shares.items()}
-            sums[key] = Part(one.model_copy(update=shares | hidden), label)
+            sums[key] = LabelledUsage(one.model_copy(update=shares | hidden), label)
     return [sums[key] for key in sorted(sums, key=_in_order)]
 
 

@@ -7,19 +7,19 @@ from muster.errors import Rejected
 from services.gateway.experiments import store
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
-from services.gateway.usage.core import Part
+from services.gateway.usage.core import LabelledUsage
 from services.gateway.usage.schema import UsageRow
 from shared.ids import SITE, TenantId
-from shared.messages.usage import GetUsage, Used
+from shared.messages.usage import GetUsage, SlotUsageRow
 
 _MOST_ROWS = 50_000
 DELETED = "(deleted tenants)"
 
 
-async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[Used]:
+async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[SlotUsageRow]:
     """All pages of what the caller's tenant has used, or of the site. Raises Rejected (`too_many_rows`)."""
     tenant = SITE if is_site else call.tenant
-    used: list[Used] = []
+    used: list[SlotUsageRow] = []
     while True:
         page = await call.doors.bus.ask(question, tenant, call.doors.timeouts.query_s)
         used += page.rows
@@ -35,7 +35,7 @@ async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[Used]
         question = question.model_copy(update={"after": page.next})
 
 
-async def named(call: Call, parts: Sequence[Part]) -> list[UsageRow]:
+async def named(call: Call, parts: Sequence[LabelledUsage]) -> list[UsageRow]:
     """With names in the place of ids."""
     used = [part.used for part in parts]
     tenants = {call.tenant: call.caller.tenant_name, SITE: DELETED}
@@ -51,7 +51,9 @@ async def named(call: Call, parts: Sequence[Part]) -> list[UsageRow]:
     return [_row(part, tenants, numbered) for part in parts]
 
 
-def _row(part: Part, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tuple[int, str]]) -> UsageRow:
+def _row(
+    part: LabelledUsage, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tuple[int, str]]
+) -> UsageRow:
     used = part.used
     number, name = numbered.get(used.experiment, (None, None)) if used.experiment else (None, None)
     return UsageRow(

@@ -8,15 +8,15 @@ from uuid import UUID
 
 from muster.errors import Rejected
 from services.gateway.experiments import store
-from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_terms import CLUSTER, SAFE
-from services.gateway.usage.core import SUMS, Part, UsageKey, by_label, keys_of
+from services.gateway.usage.core import SUMS, LabelledUsage, UsageKey, by_label, keys_of
 from services.gateway.usage.find import load_used, named
 from services.gateway.usage.schema import Usage, UsageRequest, UsageRow
-from shared.messages.usage import GetUsage, Used
+from shared.messages.usage import GetUsage, SlotUsageRow
 
 _PERIOD = timedelta(days=30)
 _OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL, UsageKey.DAY})
@@ -45,7 +45,7 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
     if request.by_label:
         items = await named(call, by_label(seen, await _labels(call, seen), by))
     else:
-        items = await named(call, [Part(one) for one in seen])
+        items = await named(call, [LabelledUsage(one) for one in seen])
     return Usage(since=since, until=until, by=by, by_label=request.by_label, items=items, **_sums(items))
 
 
@@ -66,7 +66,7 @@ def usage_csv(usage: Usage) -> str:
 def _sees(call: Call, by: list[UsageKey]) -> Callable[[str | None], bool]:
     """Which workspaces' usage the caller may see. Raises Rejected where it would be in one sum with that of others."""
     grants, needed = call.caller.grants, Permission.CLUSTER_READ
-    if grants.holds(needed, TENANT):
+    if grants.holds(needed, TENANT_SCOPE):
         return lambda _: True
     if UsageKey.WORKSPACE not in by:
         raise Rejected(
@@ -75,7 +75,7 @@ def _sees(call: Call, by: list[UsageKey]) -> Callable[[str | None], bool]:
             "by",
             "add up by workspace too",
         )
-    return lambda workspace: grants.holds(needed, Place(workspace))
+    return lambda workspace: grants.holds(needed, Scope(workspace))
 
 
 def _period(call: Call, request: UsageRequest) -> tuple[datetime, datetime]:
@@ -109,7 +109,7 @@ def _sums(items: list[UsageRow]) -> dict[str, float]:
     return {name: round(sum(getattr(item, name) for item in items), 6) for name in SUMS}
 
 
-async def _labels(call: Call, used: list[Used]) -> Mapping[UUID, list[str]]:
+async def _labels(call: Call, used: list[SlotUsageRow]) -> Mapping[UUID, list[str]]:
     experiments = {one.experiment for one in used if one.experiment}
     async with call.read() as connection:
         return await store.load_labels(connection, experiments)

@@ -13,7 +13,7 @@ from shared.errors import Rejected
 from shared.ids import derived_id
 
 PREFIX = "com.muster."
-TESTED = "webhook.tested"
+TEST_EVENT = "webhook.tested"
 EVENTS: dict[str, str] = {
     "experiment.active": "it began, or goes on after a pause",
     "experiment.paused": "it is paused",
@@ -50,13 +50,13 @@ EVENTS: dict[str, str] = {
     "budget.spent": "a month's budget is spent, and nothing more that costs begins",
 }
 """Without `PREFIX`, with when each is sent. Names are only added."""
-ENDS_BY_STATE = frozenset({"experiment", "trial"})
+NAMED_BY_STATE = frozenset({"experiment", "trial"})
 REMOVED = "deleted"
 MOST_TEXT = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class EventContext:
     """Where something happened: the experiment, for what came of one, and the place that it belongs to."""
 
     workspace: str
@@ -68,18 +68,18 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class FeedEvent:
     """A change in the tenant's feed; `scene` is None where nobody knows it, and then no narrowed webhook is told."""
 
     name: str
     position: int
     entity: UUID
     resource: JsonValue
-    scene: Scene | None
+    scene: EventContext | None
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class Subscription:
     """A webhook, as far as it says what it hears; what is empty narrows nothing."""
 
     id: UUID
@@ -88,7 +88,7 @@ class Listener:
     project: str | None
     labels: frozenset[str]
 
-    def hears(self, happening: Happening) -> bool:
+    def hears(self, happening: FeedEvent) -> bool:
         """True for what it asked for, at its place."""
         kind = happening.name.partition(".")[0]
         if self.events and not self.events & {happening.name, f"{kind}.*"}:
@@ -104,7 +104,7 @@ class Listener:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class NewDelivery:
     """One event that one webhook is to be sent; the same cause gives the same id."""
 
     id: UUID
@@ -114,12 +114,12 @@ class Intent:
     event: dict[str, JsonValue]
 
 
-def name_of(kind: str, change: str, before: str | None, now: str) -> str | None:
+def event_name(kind: str, change: str, before: str | None, now: str) -> str | None:
     """What a change of an entity is called, by its standing before (None: it was not known) and now; None for one that is not told.
 
     Experiments and trials change all the time and are told by state; models and versions stand in a stage or are `REMOVED`.
     """
-    if kind in ENDS_BY_STATE:
+    if kind in NAMED_BY_STATE:
         return None if before == now else f"{kind}.{now}"
     if kind not in ("model", "version"):
         return f"{kind}.{change}"
@@ -143,11 +143,11 @@ def read_events(names: Sequence[str]) -> list[str]:
 
 
 def plan_intents(
-    tenant: UUID, now: datetime, listeners: Sequence[Listener], happenings: Sequence[Happening]
-) -> list[Intent]:
+    tenant: UUID, now: datetime, listeners: Sequence[Subscription], happenings: Sequence[FeedEvent]
+) -> list[NewDelivery]:
     """What is to be sent to whom, by webhook and then in the order of the feed."""
     return [
-        Intent(
+        NewDelivery(
             derived_id(listener.id, "delivery", happening.position),
             listener.id,
             happening.name,
@@ -160,7 +160,7 @@ def plan_intents(
     ]
 
 
-def cloud_event(tenant: UUID, now: datetime, happening: Happening) -> dict[str, JsonValue]:
+def cloud_event(tenant: UUID, now: datetime, happening: FeedEvent) -> dict[str, JsonValue]:
     """The event as CloudEvents 1.0 has it; source and id name it, and the id is its position in the feed."""
     scene = happening.scene
     experiment: JsonValue = None
@@ -185,7 +185,7 @@ def cloud_event(tenant: UUID, now: datetime, happening: Happening) -> dict[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long a delivery is tried, and how fast."""
 
     first_pause: timedelta
@@ -194,7 +194,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class DeliveryAttempt:
     """What came of one attempt: the answer's status, or why there was none."""
 
     status: int | None = None
@@ -213,7 +213,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryOutcome:
     """Where a delivery stands behind an attempt; `due_at` is when it is tried again."""
 
     state: Literal["waiting", "delivered", "dead"]
@@ -221,8 +221,13 @@ class Outcome:
 
 
 def outcome_of(
-    attempt: Attempt, attempts: int, began_at: datetime, now: datetime, patience: Patience, draw: float
-) -> Outcome:
+    attempt: DeliveryAttempt,
+    attempts: int,
+    began_at: datetime,
+    now: datetime,
+    patience: RetryPolicy,
+    draw: float,
+) -> DeliveryOutcome:
     """What follows from an attempt.
 
     Args:
@@ -230,16 +235,16 @@ def outcome_of(
         draw: uniform in [0, 1): pauses grow twofold, and vary by half around that, so that those who failed together do not come back together.
     """
     if attempt.succeeded:
-        return Outcome("delivered")
+        return DeliveryOutcome("delivered")
     pause = min(patience.first_pause * 2 ** min(attempts - 1, 30), patience.longest_pause) * (0.5 + draw)
     if attempt.retry_after is not None:
         pause = max(pause, min(attempt.retry_after, patience.longest_pause))
     if attempt.is_unwanted or now + pause - began_at > patience.give_up_after:
-        return Outcome("dead")
-    return Outcome("waiting", now + pause)
+        return DeliveryOutcome("dead")
+    return DeliveryOutcome("waiting", now + pause)
 
 
-def choose_lanes(
+def choose_webhooks(
     waiting: Sequence[tuple[UUID, UUID]], running: Mapping[UUID, UUID], most: int, most_of_tenant: int
 ) -> list[tuple[UUID, UUID]]:
     """Which webhooks are sent to next, of those (webhook, tenant) that something waits for, longest first: none twice, and no tenant takes all."""

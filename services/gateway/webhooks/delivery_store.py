@@ -8,10 +8,10 @@ from uuid import UUID
 from sqlalchemy import Row, Text, and_, delete, insert, literal, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.webhooks.core import PREFIX, Attempt, Outcome
+from services.gateway.webhooks.core import PREFIX, DeliveryAttempt, DeliveryOutcome
 from services.gateway.webhooks.tables import delivery, webhook
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 DELIVERIES = Cells(delivery, {"type": literal(PREFIX, Text) + delivery.c.type})
 """What of a delivery a list can go by."""
@@ -73,7 +73,11 @@ async def take(
 
 
 async def save_outcome(
-    connection: AsyncConnection, taken: Row[Any], attempt: Attempt, outcome: Outcome, now: datetime
+    connection: AsyncConnection,
+    taken: Row[Any],
+    attempt: DeliveryAttempt,
+    outcome: DeliveryOutcome,
+    now: datetime,
 ) -> bool:
     """False where the delivery was taken again meanwhile, or is gone: what that attempt says counts."""
     values = {
@@ -103,8 +107,8 @@ async def load_delivery(connection: AsyncConnection, webhook_id: UUID, delivery_
 
 
 async def load_deliveries(
-    connection: AsyncConnection, webhook_id: UUID, state: str | None, wanted: Wanted
-) -> Part:
+    connection: AsyncConnection, webhook_id: UUID, state: str | None, wanted: ListQuery
+) -> RowPage:
     query = select(delivery).where(delivery.c.webhook == webhook_id)
     if state is not None:
         query = query.where(delivery.c.state == state)

@@ -10,18 +10,18 @@ import aiohttp
 from yarl import URL
 
 from services.gateway.platform.outbound.addresses import Address, Network, is_named, is_outside, parse_address
-from services.gateway.platform.outbound.client import INSIDE, Outward
-from services.gateway.webhooks.core import Attempt
+from services.gateway.platform.outbound.client import INTERNAL_ADDRESS, OutboundClient
+from services.gateway.webhooks.core import DeliveryAttempt
 from shared.errors import Rejected
 
 
-class Poster:
-    """Makes one request for each post and reads nothing of the answer but its status, at addresses that `Outward` lets through."""
+class WebhookPoster:
+    """Makes one request for each post and reads nothing of the answer but its status, at addresses that `OutboundClient` lets through."""
 
     def __init__(self, networks: Sequence[Network], timeout_s: float) -> None:
         self._networks = tuple(networks)
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
-        self._outward = Outward(self._networks)
+        self._outward = OutboundClient(self._networks)
 
     async def __aenter__(self) -> Self:
         await self._outward.__aenter__()
@@ -32,7 +32,7 @@ class Poster:
     ) -> None:
         await self._outward.__aexit__(kind, error, trace)
 
-    async def post(self, url: str, headers: dict[str, str], body: bytes) -> Attempt:
+    async def post(self, url: str, headers: dict[str, str], body: bytes) -> DeliveryAttempt:
         """What came of it; trouble of any kind is told in words that say nothing of networks inside."""
         try:
             target = check_url(url, self._networks)
@@ -43,17 +43,21 @@ class Poster:
                 answer.close()
                 return _attempt_of(answer)
         except Rejected as error:
-            return Attempt(error=error.message)
+            return DeliveryAttempt(error=error.message)
         except TimeoutError:
-            return Attempt(error=f"there was no answer within {self._timeout.total:g} s")
+            return DeliveryAttempt(error=f"there was no answer within {self._timeout.total:g} s")
         except aiohttp.ClientConnectorDNSError:
-            return Attempt(error="the host's name could not be resolved")
+            return DeliveryAttempt(error="the host's name could not be resolved")
         except aiohttp.ClientSSLError:
-            return Attempt(
+            return DeliveryAttempt(
                 error="no TLS connection came about: the host's certificate is not one that is trusted"
             )
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return Attempt(error=INSIDE if INSIDE in str(error) else "no connection came about, or no answer")
+            return DeliveryAttempt(
+                error=INTERNAL_ADDRESS
+                if INTERNAL_ADDRESS in str(error)
+                else "no connection came about, or no answer"
+            )
 
 
 def check_url(url: str, networks: Sequence[Network]) -> URL:
@@ -82,7 +86,9 @@ def check_url(url: str, networks: Sequence[Network]) -> URL:
     if address is not None:
         is_allowed = is_named(address, networks) or (found.scheme == "https" and is_outside(address))
         if not is_allowed:
-            raise _refused(INSIDE, "an operator allows networks by MUSTER_GATEWAY__WEBHOOKS__NETWORKS")
+            raise _refused(
+                INTERNAL_ADDRESS, "an operator allows networks by MUSTER_GATEWAY__WEBHOOKS__NETWORKS"
+            )
     return found
 
 
@@ -95,15 +101,15 @@ def _numeric(host: str) -> Address | None:
     return parse_address(str(found[0][4][0]))
 
 
-def _attempt_of(answer: aiohttp.ClientResponse) -> Attempt:
+def _attempt_of(answer: aiohttp.ClientResponse) -> DeliveryAttempt:
     status = answer.status
     if 200 <= status < 300:
-        return Attempt(status)
+        return DeliveryAttempt(status)
     if 300 <= status < 400:
-        return Attempt(status, f"it answered {status}; redirects are not followed")
+        return DeliveryAttempt(status, f"it answered {status}; redirects are not followed")
     waited = answer.headers.get("Retry-After", "")
     retry_after = timedelta(seconds=int(waited)) if waited.isdecimal() and len(waited) < 7 else None
-    return Attempt(status, f"it answered {status}", retry_after)
+    return DeliveryAttempt(status, f"it answered {status}", retry_after)
 
 
 def _refused(message: str, hint: str | None = None) -> Rejected:

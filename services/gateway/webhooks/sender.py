@@ -13,13 +13,19 @@ from services.gateway.platform.sealing import unseal
 from services.gateway.settings import WebhookSection
 from services.gateway.webhooks import delivery_store as store
 from services.gateway.webhooks.bodies import render_body
-from services.gateway.webhooks.core import Attempt, Outcome, Patience, choose_lanes, outcome_of
-from services.gateway.webhooks.posting import Poster
+from services.gateway.webhooks.core import (
+    DeliveryAttempt,
+    DeliveryOutcome,
+    RetryPolicy,
+    choose_webhooks,
+    outcome_of,
+)
+from services.gateway.webhooks.posting import WebhookPoster
 from services.gateway.webhooks.signing import sign
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.errors import Broken, MusterError
-from shared.runtime.cancelling import see_ended
+from shared.runtime.cancelling import wait_until_ended
 from shared.runtime.loops import repeat
 from shared.telemetry import metrics
 
@@ -35,13 +41,13 @@ _END_S = 3.0
 _log = structlog.get_logger()
 
 
-class Sender:
+class WebhookSender:
     """The loop of one replica, and its lanes: a lane sends a few deliveries to one webhook."""
 
     def __init__(
         self,
         database: Database,
-        poster: Poster,
+        poster: WebhookPoster,
         key: bytes,
         clock: Clock,
         settings: WebhookSection,
@@ -50,7 +56,7 @@ class Sender:
         self._poster = poster
         self._key = key
         self._clock = clock
-        self._patience = Patience(
+        self._patience = RetryPolicy(
             timedelta(seconds=settings.first_pause_s),
             timedelta(seconds=settings.longest_pause_s),
             timedelta(seconds=settings.give_up_after_s),
@@ -77,7 +83,7 @@ class Sender:
                 await asyncio.wait(lanes, timeout=_END_S)
             for task in lanes:
                 task.cancel()
-            await see_ended({looking, *lanes})
+            await wait_until_ended({looking, *lanes})
 
     async def stop(self) -> None:
         """Begins nothing more."""
@@ -89,7 +95,7 @@ class Sender:
         async with self._database.system() as connection:
             waiting, next_at = await store.find_waiting(connection, now)
         running = {webhook: tenant for webhook, (tenant, _) in self._lanes.items()}
-        for webhook, tenant in choose_lanes(waiting, running, LANES, LANES_OF_TENANT):
+        for webhook, tenant in choose_webhooks(waiting, running, LANES, LANES_OF_TENANT):
             task = asyncio.create_task(self._lane(webhook))
             self._lanes[webhook] = tenant, task
             task.add_done_callback(lambda _, webhook=webhook: self._leave(webhook))  # type: ignore[misc]
@@ -126,7 +132,7 @@ class Sender:
             self._random.random(),
         )
         if taken.is_test and outcome.state == "waiting":
-            outcome = Outcome("dead")
+            outcome = DeliveryOutcome("dead")
         async with self._database.system() as connection:
             is_ours = await store.save_outcome(connection, taken, attempt, outcome, now)
             if is_ours and attempt.is_unwanted:
@@ -138,7 +144,7 @@ class Sender:
                 attempt=tried, status=attempt.status, error=attempt.error, state=outcome.state,
             )  # fmt: skip
 
-    async def _attempt(self, taken: Row[Any]) -> Attempt:
+    async def _attempt(self, taken: Row[Any]) -> DeliveryAttempt:
         now = self._clock.now()
         context = taken.webhook.bytes
         sealed: list[Any] = [taken.secret]
@@ -148,7 +154,9 @@ class Sender:
             url = unseal(self._key, context + b"url", taken.url)
             secrets = [unseal(self._key, context + b"secret", one) for one in sealed]
         except Broken:
-            return Attempt(error="address and secret cannot be read; set the address and rotate the secret")
+            return DeliveryAttempt(
+                error="address and secret cannot be read; set the address and rotate the secret"
+            )
         media_type, body = render_body(taken.form, taken.event)
         headers = sign(secrets, str(taken.id), int(now.timestamp()), body)
         headers |= {"Content-Type": media_type, "User-Agent": "Muster-Webhooks/1"}

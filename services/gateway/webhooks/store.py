@@ -12,12 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.experiments.tables import experiment
 from services.gateway.models.tables import model
 from services.gateway.platform.events.store import NewEvent
-from services.gateway.webhooks.core import Happening, Intent, Listener, Scene, plan_intents
+from services.gateway.webhooks.core import EventContext, FeedEvent, NewDelivery, Subscription, plan_intents
 from services.gateway.webhooks.tables import delivery, webhook
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
-AMBIGUOUS_SHOWN = 5
+MAX_LISTED_MATCHES = 5
 _COUNTED = ("waiting", "dead")
 WEBHOOKS = Cells(
     webhook,
@@ -57,10 +57,10 @@ async def load_webhooks_named(connection: AsyncConnection, reference: UUID | str
     """Those that an id or a name names; a name may be several places'."""
     column = webhook.c.id if isinstance(reference, UUID) else webhook.c.name
     query = _counted().where(column == reference).order_by(webhook.c.id)
-    return (await connection.execute(query.limit(AMBIGUOUS_SHOWN))).all()
+    return (await connection.execute(query.limit(MAX_LISTED_MATCHES))).all()
 
 
-async def load_webhooks(connection: AsyncConnection, workspace: str | None, wanted: Wanted) -> Part:
+async def load_webhooks(connection: AsyncConnection, workspace: str | None, wanted: ListQuery) -> RowPage:
     query = _counted()
     if workspace is not None:
         query = query.where(webhook.c.workspace == workspace)
@@ -95,12 +95,12 @@ async def intend(
     if not named:
         return False
     listeners = [
-        Listener(row.id, frozenset(row.events), row.workspace, row.project, frozenset(row.labels))
+        Subscription(row.id, frozenset(row.events), row.workspace, row.project, frozenset(row.labels))
         for row in await connection.execute(select(webhook).where(webhook.c.enabled).order_by(webhook.c.id))
     ]
     scenes = await _load_scenes(connection, [one for _, one in named])
     happenings = [
-        Happening(one.name or "", at, one.entity, json.loads(one.resource), _scene(one, scenes))
+        FeedEvent(one.name or "", at, one.entity, json.loads(one.resource), _scene(one, scenes))
         for at, one in named
     ]
     intents = plan_intents(tenant, now, listeners, happenings)
@@ -112,24 +112,26 @@ async def intend(
     return bool(intents)
 
 
-async def _load_scenes(connection: AsyncConnection, told: Sequence[NewEvent]) -> dict[UUID | None, Scene]:
+async def _load_scenes(
+    connection: AsyncConnection, told: Sequence[NewEvent]
+) -> dict[UUID | None, EventContext]:
     """Where the experiments and models are that these events are of, by their ids."""
     ids = {_where(one) for one in told}
     columns = (experiment.c.workspace, experiment.c.project, experiment.c.labels, experiment.c.number)
     experiments = select(experiment.c.id, experiment.c.name, *columns).where(experiment.c.id.in_(ids))
-    found: dict[UUID | None, Scene] = {
-        row.id: Scene(row.workspace, row.project, tuple(row.labels), row.id, row.number, row.name)
+    found: dict[UUID | None, EventContext] = {
+        row.id: EventContext(row.workspace, row.project, tuple(row.labels), row.id, row.number, row.name)
         for row in await connection.execute(experiments)
     }
     models = select(model.c.id, model.c.workspace).where(model.c.id.in_(ids))
-    return found | {row.id: Scene(row.workspace) for row in await connection.execute(models)}
+    return found | {row.id: EventContext(row.workspace) for row in await connection.execute(models)}
 
 
-def _scene(told: NewEvent, scenes: Mapping[UUID | None, Scene]) -> Scene | None:
+def _scene(told: NewEvent, scenes: Mapping[UUID | None, EventContext]) -> EventContext | None:
     """A budget tells itself whose it is; the tenant's is of no workspace."""
     if told.kind == "budget":
         workspace = json.loads(told.resource)["workspace"]
-        return Scene(workspace) if workspace is not None else None
+        return EventContext(workspace) if workspace is not None else None
     return scenes.get(_where(told))
 
 
@@ -140,7 +142,7 @@ def _where(told: NewEvent) -> UUID | None:
     return UUID(json.loads(told.resource)["model_id"]) if told.kind == "version" else told.experiment
 
 
-def _values_of(intent: Intent) -> dict[str, Any]:
+def _values_of(intent: NewDelivery) -> dict[str, Any]:
     return {
         "id": intent.id,
         "webhook": intent.webhook,

@@ -15,14 +15,14 @@ from shared.ids import WorkerId
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineRef:
     """Which machine is meant: this one, or where `external_id` is not known every one of the worker's."""
 
     worker: WorkerId
     external_id: str | None = None
 
 
-class Identity(Protocol):
+class MachineIdentity(Protocol):
     """How machines of a provider prove which of its machines they are."""
 
     async def machine_of(self, document: str, signature: str) -> str:
@@ -34,7 +34,7 @@ class Identity(Protocol):
         """
 
 
-class Driver(Protocol):
+class MachineDriver(Protocol):
     """Brings, watches and takes away machines with one worker each."""
 
     @property
@@ -53,7 +53,7 @@ class Driver(Protocol):
         """Whether machines that bear our mark, and that no record of ours knows, are to be ended."""
 
     @property
-    def identity(self) -> Identity | None:
+    def identity(self) -> MachineIdentity | None:
         """By what machines join; None: each by the token that its launch gave it."""
 
     def watch(self, notify: Callable[[], None]) -> None:
@@ -86,7 +86,7 @@ class Driver(Protocol):
             Transient: The provider does not say.
         """
 
-    async def terminate(self, machines: Collection[Machine]) -> None:
+    async def terminate(self, machines: Collection[MachineRef]) -> None:
         """Ends the workers as gently as the provider can, then the machines; those that are not there are ended already.
 
         On return nothing that a look had shown is left, or it is bound to go without us.

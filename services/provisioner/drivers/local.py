@@ -19,9 +19,9 @@ import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers import processes
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.processes import Command
 from shared.errors import Transient
 from shared.ids import WorkerId
@@ -35,7 +35,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class LocalSite:
     """How workers are started here. `environment`: of every worker. `devices`: ids of the GPUs, in the order of seats."""
 
     directory: Path
@@ -56,7 +56,7 @@ class LocalDriver:
     ends_strangers = False
     identity = None
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: LocalSite) -> None:
         self._site = site
         self._notify: Callable[[], None] = _nobody
         self._children: dict[WorkerId, subprocess.Popen[bytes]] = {}
@@ -76,7 +76,7 @@ class LocalDriver:
             try:
                 await self.start_again(one, tokens[one.worker])
             except Transient as error:
-                return Launched(placed, Refusal("unknown", error.message))
+                return Launched(placed, LaunchRefusal("unknown", error.message))
             placed[one.worker] = str(self._site.directory / one.worker)
         return Launched(placed)
 
@@ -108,7 +108,7 @@ class LocalDriver:
             for worker, presence in found.items()
         }
 
-    async def terminate(self, machines: Collection[Machine]) -> None:
+    async def terminate(self, machines: Collection[MachineRef]) -> None:
         await asyncio.gather(*(self._terminate(worker) for worker in {one.worker for one in machines}))
 
     async def _terminate(self, worker: WorkerId) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Sighting
-from services.provisioner.drivers.base import Driver, Identity, Machine
+from services.provisioner.drivers.base import MachineDriver, MachineIdentity, MachineRef
 from services.provisioner.metrics import provider_call
 from shared.clock import Clock
 from shared.errors import MusterError, Transient
@@ -21,10 +21,10 @@ ALL_EVERY = MAX_AGE / 2
 machines meanwhile."""
 
 
-class LookingDriver:
+class PollingDriver:
     """The driver beneath, but `observe` shows the newest look and has another made meanwhile; `notify` is called when one shows something new."""
 
-    def __init__(self, driver: Driver, clock: Clock) -> None:
+    def __init__(self, driver: MachineDriver, clock: Clock) -> None:
         self._driver = driver
         self._clock = clock
         self._notify: Callable[[], None] = lambda: None
@@ -51,7 +51,7 @@ class LookingDriver:
         return self._driver.ends_strangers
 
     @property
-    def identity(self) -> Identity | None:
+    def identity(self) -> MachineIdentity | None:
         return self._driver.identity
 
     def watch(self, notify: Callable[[], None]) -> None:
@@ -69,7 +69,7 @@ class LookingDriver:
     async def kick(self, worker: WorkerId) -> None:
         await self._driver.kick(worker)
 
-    async def terminate(self, machines: Collection[Machine]) -> None:
+    async def terminate(self, machines: Collection[MachineRef]) -> None:
         await self._driver.terminate(machines)
 
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:

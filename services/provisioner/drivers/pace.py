@@ -17,7 +17,7 @@ class Throttled(Transient):
     """The provider was called too often. What it was asked for was not done."""
 
 
-class Pace:
+class RateLimiter:
     """Calls of one kind to one provider: `burst` at once, then `per_s` a second, in the order of asking.
 
     A call that is throttled all the same (others use the account too) is made again after a pause that doubles, with full jitter, until

@@ -21,7 +21,7 @@ class Price:
     as_of: date
 
 
-class OwnPrice(BaseModel):
+class SitePrice(BaseModel):
     """What the site reckons with for a kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,19 +30,19 @@ class OwnPrice(BaseModel):
     spot: float | None = Field(None, ge=0)
 
 
-class OwnPrices(BaseModel):
+class SitePrices(BaseModel):
     """A site's own file: of a cluster whose machines nobody sells by the hour."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     as_of: date
-    kinds: dict[str, OwnPrice]
+    kinds: dict[str, SitePrice]
 
 
 def read_prices(path: Path, kinds: list[str]) -> list[Price]:
     """Those of the file that are asked for, by kind. Raises Rejected (`bad_prices`) with the place of the first fault."""
     try:
-        found = OwnPrices.model_validate(yaml.safe_load(path.read_text()) or {})
+        found = SitePrices.model_validate(yaml.safe_load(path.read_text()) or {})
     except OSError as error:
         raise Rejected("bad_prices", f"{path} cannot be read: {error.strerror}", "prices") from error
     except yaml.YAMLError as error:

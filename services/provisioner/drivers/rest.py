@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """What is asked. `content` is sent as JSON, of the form that `headers` name."""
 
     method: str
@@ -25,7 +25,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """`content`: the JSON object, empty where it is none; `text`: its beginning as it came."""
 
     status: int
@@ -33,7 +33,7 @@ class Answer:
     text: str
 
 
-async def exchange(session: aiohttp.ClientSession, request: Request, who: str) -> Answer:
+async def exchange(session: aiohttp.ClientSession, request: HttpRequest, who: str) -> Response:
     """Asks once; `who` is asked, in words.
 
     Raises:
@@ -57,4 +57,4 @@ async def exchange(session: aiohttp.ClientSession, request: Request, who: str) -
     except orjson.JSONDecodeError:
         content = None
     told = raw[:200].decode(errors="replace")
-    return Answer(answer.status, content if isinstance(content, dict) else {}, told)
+    return Response(answer.status, content if isinstance(content, dict) else {}, told)

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.instances.intents import offer_of
-from services.provisioner.core.planning.standing import Budget
+from services.provisioner.core.planning.standing import MonthlyBudget
 from services.provisioner.core.renting.spec import PoolSpec
 from services.provisioner.pools.catalogue import CatalogueFile
 from services.provisioner.pools.definitions import resolve
-from services.provisioner.store import Provider
+from services.provisioner.store import PoolRecord
 from shared.errors import Rejected
 from shared.ids import PoolName
 from shared.messages.machine_pools import PoolDefinition
@@ -26,7 +26,7 @@ class Pools:
     catalogue: CatalogueFile
     providers: Collection[str]
 
-    def spec_of(self, row: Provider, live: Sequence[Instance]) -> tuple[PoolSpec | None, str | None]:
+    def spec_of(self, row: PoolRecord, live: Sequence[Instance]) -> tuple[PoolSpec | None, str | None]:
         """What the pool may rent, and what is wrong with it, or with the catalogue that it is read by. A definition that the catalogue
         no longer allows rents nothing more and leaves alone what stands; None where nothing does."""
         wrong = None
@@ -60,11 +60,11 @@ class Pools:
         return pool == self.default.pool
 
 
-def budgets_of(spec: PoolSpec, spent: Mapping[PoolName, float], now: datetime) -> list[Budget]:
+def budgets_of(spec: PoolSpec, spent: Mapping[PoolName, float], now: datetime) -> list[MonthlyBudget]:
     """The pool's budget of this month, if it has one."""
     if spec.budget_per_month is None:
         return []
-    return [Budget(f"the pool's budget of {now:%B}", spec.budget_per_month, spent.get(spec.pool, 0.0))]
+    return [MonthlyBudget(f"the pool's budget of {now:%B}", spec.budget_per_month, spent.get(spec.pool, 0.0))]
 
 
 def month_of(now: datetime) -> datetime:

@@ -6,8 +6,8 @@ from random import Random
 
 import aiohttp
 
-from services.provisioner.drivers.base import Driver
-from services.provisioner.drivers.looking import LookingDriver
+from services.provisioner.drivers.base import MachineDriver
+from services.provisioner.drivers.looking import PollingDriver
 from services.provisioner.drivers.slurm.driver import SlurmDriver
 from services.provisioner.providers.entries import (
     AwsEntry,
@@ -39,7 +39,7 @@ class OpenedDrivers:
         self._chance = chance
         self._stack = AsyncExitStack()
 
-    async def __aenter__(self) -> dict[str, Driver]:
+    async def __aenter__(self) -> dict[str, MachineDriver]:
         """Raises Rejected (`bad_providers`) where the file, or one that it names, is wrong."""
         if self._file is None:
             return {}
@@ -58,14 +58,14 @@ class OpenedDrivers:
     async def __aexit__(self, *failure: object) -> None:
         await self._stack.aclose()
 
-    def _looking(self, stack: AsyncExitStack, driver: Driver) -> Driver:
-        looking = LookingDriver(driver, self._clock)
+    def _looking(self, stack: AsyncExitStack, driver: MachineDriver) -> MachineDriver:
+        looking = PollingDriver(driver, self._clock)
         stack.push_async_callback(looking.close)
         return looking
 
     async def _open(
         self, stack: AsyncExitStack, name: str, entry: ProviderEntry, entries: ProviderEntries
-    ) -> Driver:
+    ) -> MachineDriver:
         gateway_url = entries.gateway_url or self._gateway_url
         match entry:
             case AwsEntry():
@@ -81,7 +81,7 @@ class OpenedDrivers:
 
     async def _open_aws(
         self, stack: AsyncExitStack, name: str, entry: AwsEntry, site: str, gateway_url: str
-    ) -> Driver:
+    ) -> MachineDriver:
         from services.provisioner.drivers.aws.connection import Ec2, open_client
         from services.provisioner.drivers.aws.driver import AwsDriver
         from services.provisioner.drivers.aws.identity import AwsIdentity, read_keys
@@ -94,7 +94,7 @@ class OpenedDrivers:
 
     async def _open_gcp(
         self, stack: AsyncExitStack, name: str, entry: GcpEntry, site: str, gateway_url: str
-    ) -> Driver:
+    ) -> MachineDriver:
         from services.provisioner.drivers.gcp.api import URL, ComputeEngine
         from services.provisioner.drivers.gcp.driver import GcpDriver
         from services.provisioner.drivers.gcp.identity import GcpIdentity, keys_at
@@ -112,7 +112,7 @@ class OpenedDrivers:
 
     def _open_kubernetes(
         self, stack: AsyncExitStack, name: str, entry: KubernetesEntry, site: str, gateway_url: str
-    ) -> Driver:
+    ) -> MachineDriver:
         from services.provisioner.drivers.kubernetes.access import Access
         from services.provisioner.drivers.kubernetes.api import ApiServer
         from services.provisioner.drivers.kubernetes.driver import KubernetesDriver

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from services.provisioner import store
 from services.provisioner.core.renting.spec import PoolSpec
 from services.provisioner.pools.specs import Pools
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.database.engine import Database
@@ -14,7 +14,7 @@ from shared.messages.plans import GetProvided, ProvidedPool, ProvidedPools
 
 
 @dataclass(frozen=True, slots=True)
-class Queries:
+class CostQueries:
     """One method a query; any replica answers."""
 
     database: Database
@@ -24,7 +24,7 @@ class Queries:
     def answers(self) -> dict[Question, Answer]:
         return {GetPrices: self.prices, GetCosts: self.costs, GetProvided: self.provided}
 
-    async def prices(self, ask: Ask, query: GetPrices) -> Prices:
+    async def prices(self, ask: RequestContext, query: GetPrices) -> Prices:
         return Prices(
             prices=tuple(
                 Price(
@@ -37,11 +37,11 @@ class Queries:
             )
         )
 
-    async def provided(self, ask: Ask, query: GetProvided) -> ProvidedPools:
+    async def provided(self, ask: RequestContext, query: GetProvided) -> ProvidedPools:
         pools = []
         for spec in await self._specs():
             async with self.database.system() as connection:
-                standing = await store.load_standing(connection, spec.pool)
+                standing = await store.load_provided_workers(connection, spec.pool)
             pools.append(
                 ProvidedPool(
                     pool=spec.pool,
@@ -63,7 +63,7 @@ class Queries:
             rows = await store.load_providers(connection)
         return [spec for row in rows if (spec := self.pools.spec_of(row, ())[0]) is not None]
 
-    async def costs(self, ask: Ask, query: GetCosts) -> Costs:
+    async def costs(self, ask: RequestContext, query: GetCosts) -> Costs:
         async with self.database.system() as connection:
             found = await store.load_used(connection, query.since, self.clock.now())
         return Costs(

@@ -7,8 +7,8 @@ import structlog
 
 from services.provisioner import store
 from services.provisioner.core.instances.instance import STARTING, Instance
-from services.provisioner.drivers.base import Driver
-from shared.bus import Ask, Bus
+from services.provisioner.drivers.base import MachineDriver
+from shared.bus import Bus, RequestContext
 from shared.bus.responder import Answer, Question
 from shared.database.engine import Database
 from shared.errors import Rejected, Transient
@@ -21,17 +21,17 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class IdentityQueries:
     """Holds what a machine shows against the instance on record."""
 
     database: Database
     bus: Bus
-    drivers: Mapping[str, Driver]
+    drivers: Mapping[str, MachineDriver]
 
     def answers(self) -> dict[Question, Answer]:
         return {IdentifyMachine: self.identify}
 
-    async def identify(self, ask: Ask, query: IdentifyMachine) -> IssuedJoin:
+    async def identify(self, ask: RequestContext, query: IdentifyMachine) -> IssuedJoin:
         """What a machine shows never changes and others may have read it, so it opens once: until its worker has joined."""
         async with self.database.system() as connection:
             one = await store.load_by_worker(connection, query.worker)

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, time, timedelta
 
 from services.provisioner import store
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.instance import SERVING, State, Trigger, moved
-from services.provisioner.core.instances.refusals import Hold
+from services.provisioner.core.instances.instance import SERVING, InstanceState, InstanceTrigger, moved
+from services.provisioner.core.instances.refusals import LaunchBackoff
 from services.provisioner.events import changed, drain, provided
 from services.provisioner.pools.specs import Pools, month_of
-from services.provisioner.store import Provider
-from shared.bus import Ask, Units
+from services.provisioner.store import PoolRecord
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.database.engine import Database
@@ -56,7 +56,7 @@ class PoolQueries:
             EndInstance: self.end,
         }
 
-    async def list(self, ask: Ask, query: GetMachinePools) -> MachinePools:
+    async def list(self, ask: RequestContext, query: GetMachinePools) -> MachinePools:
         now = self.clock.now()
         async with self.database.system() as connection:
             rows = await store.load_providers(connection)
@@ -67,7 +67,7 @@ class PoolQueries:
             pools=tuple(self._view(row, holds, spent.get(row.pool, 0.0), now) for row in shown)
         )
 
-    async def set(self, ask: Ask, query: SetMachinePool) -> MachinePools:
+    async def set(self, ask: RequestContext, query: SetMachinePool) -> MachinePools:
         """Resolved first, so that what cannot be is never stored."""
         spec = self.pools.resolve(query.pool, query.definition)
         if self.pools.lists(query.pool):
@@ -87,7 +87,7 @@ class PoolQueries:
         self.wake()
         return await self.list(ask, GetMachinePools(pool=query.pool))
 
-    async def close(self, ask: Ask, query: CloseMachinePool) -> MachinePools:
+    async def close(self, ask: RequestContext, query: CloseMachinePool) -> MachinePools:
         if self.pools.lists(query.pool):
             raise _of_settings(query.pool)
         async with self.units.system() as unit:
@@ -98,13 +98,13 @@ class PoolQueries:
         self.wake()
         return await self.list(ask, GetMachinePools(pool=query.pool))
 
-    async def kinds(self, ask: Ask, query: GetMachineKinds) -> MachineKinds:
+    async def kinds(self, ask: RequestContext, query: GetMachineKinds) -> MachineKinds:
         now = self.clock.now()
         async with self.database.system() as connection:
             holds = await store.load_holds(connection, now)
         return MachineKinds(offers=_offers(self.pools.catalogue.now().offers, holds, now))
 
-    async def spending(self, ask: Ask, query: GetSpending) -> Spendings:
+    async def spending(self, ask: RequestContext, query: GetSpending) -> Spendings:
         if query.until < query.since:
             hint = "give a `since` that is no later than `until`"
             raise Rejected("bad_period", f"{query.until} is before {query.since}", "until", hint)
@@ -116,7 +116,7 @@ class PoolQueries:
         async with self.database.system() as connection:
             return Spendings(rows=tuple(await store.load_spending(connection, since, until)))
 
-    async def end(self, ask: Ask, query: EndInstance) -> EndedInstance:
+    async def end(self, ask: RequestContext, query: EndInstance) -> EndedInstance:
         """Recorded as what does not work; the leader ends the machine, and the scheduler sees its worker go."""
         async with self.units.system() as unit:
             found = await store.lock_live(unit.connection, [query.instance_id])
@@ -124,25 +124,27 @@ class PoolQueries:
                 raise NotFound(f"instance {query.instance_id}", hint="it may have ended already")
             (before,) = found
             after = before
-            if before.state is State.WANTED:
-                after = moved(before, Trigger.RELEASE, unit.now, query.reason)
+            if before.state is InstanceState.WANTED:
+                after = moved(before, InstanceTrigger.RELEASE, unit.now, query.reason)
             elif before.state in SERVING:
-                after = moved(before, Trigger.FAIL, unit.now, query.reason)
+                after = moved(before, InstanceTrigger.FAIL, unit.now, query.reason)
             if after != before:
                 await store.save_change(unit.connection, before, after)
                 unit.emit(changed(after), tenant=SITE)
-                if before.state is State.READY:
+                if before.state is InstanceState.READY:
                     # What ends there begins elsewhere, and not once more on a machine that is about to go.
                     unit.emit(drain(after), tenant=SITE)
         self.wake()
         return EndedInstance(worker=after.worker, pool=after.pool, state=after.state.value)
 
-    def _is_there(self, row: Provider) -> bool:
+    def _is_there(self, row: PoolRecord) -> bool:
         """Of a pool that was closed and is empty the row stays, so that its versions go on rising."""
         is_kept = self.pools.lists(row.pool) or (row.definition is not None and not row.is_closing)
         return is_kept or row.instances > 0
 
-    def _view(self, row: Provider, holds: Iterable[Hold], spent: float, now: datetime) -> MachinePool:
+    def _view(
+        self, row: PoolRecord, holds: Iterable[LaunchBackoff], spent: float, now: datetime
+    ) -> MachinePool:
         spec, wrong = self.pools.spec_of(row, ())
         return MachinePool(
             pool=row.pool,
@@ -164,14 +166,14 @@ def _of_settings(pool: PoolName) -> Rejected:
     )
 
 
-def _offers(offers: Iterable[Offer], holds: Iterable[Hold], now: datetime) -> tuple[OfferView, ...]:
+def _offers(offers: Iterable[Offer], holds: Iterable[LaunchBackoff], now: datetime) -> tuple[OfferView, ...]:
     on = [hold for hold in holds if hold.is_on(now)]
     return tuple(
         _offer(offer, next((hold for hold in on if hold.scope.covers(offer)), None)) for offer in offers
     )
 
 
-def _offer(offer: Offer, hold: Hold | None) -> OfferView:
+def _offer(offer: Offer, hold: LaunchBackoff | None) -> OfferView:
     kind = offer.kind
     return OfferView(
         kind=kind.name,

@@ -9,12 +9,12 @@ from functools import partial
 import structlog
 
 from services.provisioner import store
-from services.provisioner.core.instances.instance import Instance, IntentId, State, ended
+from services.provisioner.core.instances.instance import Instance, InstanceState, IntentId, ended
 from services.provisioner.core.instances.intents import Intent, Launched, offer_of
-from services.provisioner.core.instances.outcomes import on_kicked, on_not_done, on_started_again
-from services.provisioner.core.instances.refusals import Refusal
-from services.provisioner.core.planning.plan import Plan
-from services.provisioner.drivers.base import Driver, Machine
+from services.provisioner.core.instances.outcomes import on_failed_attempt, on_kicked, on_started_again
+from services.provisioner.core.instances.refusals import LaunchRefusal
+from services.provisioner.core.planning.plan import PoolPlan
+from services.provisioner.drivers.base import MachineDriver, MachineRef
 from services.provisioner.metrics import provider_call
 from services.provisioner.pools.specs import Pools
 from services.provisioner.reconcile.outcomes import Outcomes
@@ -31,7 +31,7 @@ from shared.runtime import faults
 BEFORE_LAUNCH = faults.register("provisioner.before_launch")
 AFTER_LAUNCH = faults.register("provisioner.after_launch")
 AFTER_END = faults.register("provisioner.after_end")
-JOIN_PATIENCE = timedelta(seconds=10)
+JOIN_TOKEN_TIMEOUT = timedelta(seconds=10)
 """How long the first join token of a machine is waited for; the scheduler may be starting too."""
 MOST_ENDED_TOGETHER = 50
 _ASK_AGAIN_S = 0.1
@@ -39,7 +39,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class TermContext:
     """What a term works with. `drivers`: by provider."""
 
     pools: Pools
@@ -47,7 +47,7 @@ class Means:
     units: Units
     lease: Lease
     bus: Bus
-    drivers: Mapping[str, Driver]
+    drivers: Mapping[str, MachineDriver]
     clock: Clock
 
 
@@ -55,7 +55,7 @@ class Means:
 class Effects:
     """At most one effect at a time for each worker. What is cut off by the end of the process is done again by the next."""
 
-    means: Means
+    means: TermContext
     wake: Callable[[], None]
     _tasks: dict[WorkerId, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -63,10 +63,12 @@ class Effects:
     def outcomes(self) -> Outcomes:
         return Outcomes(self.means.units, self.means.lease)
 
-    def begin(self, plan: Plan, live: Sequence[Instance], new: Iterable[Intent]) -> None:
+    def begin(self, plan: PoolPlan, live: Sequence[Instance], new: Iterable[Intent]) -> None:
         """Begins what is due and not in hand already; the loop is woken by each outcome."""
         for intent in plan.launches:
-            called = [one.worker for one in live if one.intent == intent and one.state is State.WANTED]
+            called = [
+                one.worker for one in live if one.intent == intent and one.state is InstanceState.WANTED
+            ]
             self._begin(called, partial(self._launch, intent))
         for made in new:
             self._begin([one.worker for one in made.instances], partial(self._launch, made.id))
@@ -83,7 +85,7 @@ class Effects:
             (one,) = (one for one in live if one.worker == worker)
             self._begin([worker], partial(self._end_extra, one, extra))
 
-    def sweep(self, driver: str, machines: Collection[Machine]) -> None:
+    def sweep(self, driver: str, machines: Collection[MachineRef]) -> None:
         """Ends what instances that have ended left behind, and what nobody ordered."""
         left = [one for one in machines if one.worker not in self._tasks]
         if left:
@@ -117,7 +119,7 @@ class Effects:
         """Makes the call with every machine of it, as it was first made; only those that are not on record as made have tokens."""
         async with self.means.database.system() as connection:
             instances = await store.load_intent(connection, name)
-        missing = [one for one in instances if one.state is State.WANTED]
+        missing = [one for one in instances if one.state is InstanceState.WANTED]
         if not missing:
             return
         first = instances[0]
@@ -131,7 +133,7 @@ class Effects:
                     launched = await driver.launch(intent, tokens)
                 faults.point(AFTER_LAUNCH)
             except MusterError as error:
-                launched = Launched(refused=Refusal("unknown", str(error)))
+                launched = Launched(refused=LaunchRefusal("unknown", str(error)))
             await self.outcomes.record_launch(intent, missing, launched)
 
     async def _first_tokens(self, missing: Sequence[Instance]) -> dict[WorkerId, str]:
@@ -147,8 +149,8 @@ class Effects:
                     await self.means.drivers[one.driver].start_again(one, token)
                 faults.point(AFTER_LAUNCH)
             except MusterError as error:
-                refusal = Refusal("unknown", str(error))
-                await self.outcomes.record([one], partial(on_not_done, reason=refusal.reason), refusal)
+                refusal = LaunchRefusal("unknown", str(error))
+                await self.outcomes.record([one], partial(on_failed_attempt, reason=refusal.reason), refusal)
                 return
             await self.outcomes.record([one], on_started_again)
 
@@ -157,29 +159,29 @@ class Effects:
         await self.outcomes.record([one], on_kicked)
 
     async def _end(self, driver: str, some: Sequence[Instance]) -> None:
-        machines = [Machine(one.worker, one.external_id) for one in some]
+        machines = [MachineRef(one.worker, one.external_id) for one in some]
         with telemetry.span("end instances", driver=driver, machines=len(some)):
             try:
                 with provider_call(driver, "terminate"):
                     await self.means.drivers[driver].terminate(machines)
                 faults.point(AFTER_END)
             except MusterError as error:
-                await self.outcomes.record(some, partial(on_not_done, reason=str(error)))
+                await self.outcomes.record(some, partial(on_failed_attempt, reason=str(error)))
                 return
             await self.outcomes.record(some, ended)
 
     async def _end_extra(self, one: Instance, extra: str) -> None:
         """Two machines say that they are this worker: one is ended, and its offer is suspected."""
-        await self.means.drivers[one.driver].terminate([Machine(one.worker, extra)])
+        await self.means.drivers[one.driver].terminate([MachineRef(one.worker, extra)])
         reason = (
             f"machine {extra} came for {one.worker}, which {one.external_id or 'another'} is; it was ended"
         )
         _log.warning("a machine came twice and was ended", worker=one.worker, machine=extra)
-        await self.outcomes.refuse(one, Refusal("joins_twice", reason))
+        await self.outcomes.refuse(one, LaunchRefusal("joins_twice", reason))
 
     async def _join_token(self, one: Instance, is_first: bool) -> str | None:
         """A token for this worker alone. One that has joined before keeps credentials and can do without."""
-        deadline = self.means.clock.monotonic() + JOIN_PATIENCE.total_seconds()
+        deadline = self.means.clock.monotonic() + JOIN_TOKEN_TIMEOUT.total_seconds()
         query = IssueJoin(pool=one.pool, worker=one.worker)
         while True:
             try:

@@ -13,22 +13,28 @@ from datetime import datetime
 import structlog
 
 from services.provisioner import store
-from services.provisioner.core.instances.instance import Instance, IntentId, Trigger, moved
+from services.provisioner.core.instances.instance import Instance, InstanceTrigger, IntentId, moved
 from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
 from services.provisioner.core.instances.refusals import fault_of
 from services.provisioner.core.planning.absences import Absences
-from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.planning.lack import Shortage
 from services.provisioner.core.planning.loads import Loads
-from services.provisioner.core.planning.moving import Waste
-from services.provisioner.core.planning.plan import Plan, World, is_at_rest, plan_pool
-from services.provisioner.core.planning.standing import Standing
+from services.provisioner.core.planning.moving import ExcessCost
+from services.provisioner.core.planning.plan import PoolPlan, PoolWorld, is_idle, plan_pool
+from services.provisioner.core.planning.standing import PoolStatus
 from services.provisioner.core.renting.spec import PoolSpec
 from services.provisioner.events import changed, drain, provided
 from services.provisioner.pools.specs import budgets_of, month_of
-from services.provisioner.reconcile.effects import Effects, Means
+from services.provisioner.reconcile.effects import Effects, TermContext
 from services.provisioner.reconcile.sweep import Sweep
-from services.provisioner.reconcile.view import Pool, View, could_spare, load_of, unseen
-from services.provisioner.store import Provider
+from services.provisioner.reconcile.view import (
+    Observation,
+    PoolView,
+    could_spare,
+    load_of,
+    visibility_problem,
+)
+from services.provisioner.store import PoolRecord
 from shared.bus import Unit
 from shared.errors import MusterError, Transient
 from shared.ids import SITE, PoolName, WorkerId, new_id
@@ -48,12 +54,12 @@ _log = structlog.get_logger()
 class Reconciler:
     """One term's loop; `woken` has the next pass begin at once."""
 
-    means: Means
+    means: TermContext
     effects: Effects
     woken: asyncio.Event
     _loads: Loads = field(default_factory=Loads)
-    _wastes: dict[PoolName, Waste] = field(default_factory=dict)
-    _lacks: dict[PoolName, Lack] = field(default_factory=dict)
+    _wastes: dict[PoolName, ExcessCost] = field(default_factory=dict)
+    _lacks: dict[PoolName, Shortage] = field(default_factory=dict)
     _absences: Absences = field(default_factory=Absences)
     _sampled_at: float = float("-inf")
     _outages: Outages = field(default_factory=Outages)
@@ -93,7 +99,7 @@ class Reconciler:
         is_resting = True
         for pool in view.pools:
             # 4. Decide, for each pool that can be seen.
-            if (wrong := unseen(pool, view.blind, means.drivers)) is not None:
+            if (wrong := visibility_problem(pool, view.blind, means.drivers)) is not None:
                 is_resting = False
                 await self._tell(pool.row, {"fault": wrong})
                 continue
@@ -105,7 +111,7 @@ class Reconciler:
             await self._record(pool, plan, new, fault_of(view.holds, pool.spec.offers, now))
             # 6. Only now act on them.
             self.effects.begin(plan, _after(world, plan), new)
-            is_resting = is_resting and is_at_rest(world, plan, now)
+            is_resting = is_resting and is_idle(world, plan, now)
         for row, wrong in view.unusable:
             await self._tell_unusable(row, wrong)
         # 7. Take away what belongs to instances that have ended, and what nobody ordered.
@@ -113,7 +119,7 @@ class Reconciler:
         # 8. Look again soon where time alone may bring something, and as often as who is idle is sampled.
         return max(EVERY_S, self._sample_every_s(view)) if is_resting else EVERY_S
 
-    async def _load(self) -> View:
+    async def _load(self) -> Observation:
         # The look comes first: an instance on record after it may be too new to have been seen, and is given time.
         names = list(self.means.drivers)
         looks = [self.means.drivers[name].observe() for name in names]
@@ -139,32 +145,34 @@ class Reconciler:
             mine = [one for one in live if one.pool == row.pool]
             spec, wrong = self.means.pools.spec_of(row, mine)
             if spec is not None:
-                pools.append(Pool(row, spec, wrong, mine))
+                pools.append(PoolView(row, spec, wrong, mine))
             elif wrong is not None:
                 unusable.append((row, wrong))
-        return View(pools, unusable, sightings, blind, holds, spent)
+        return Observation(pools, unusable, sightings, blind, holds, spent)
 
-    def _world(self, pool: Pool, view: View, seen: Mapping[WorkerId, Sighting], has_asked: bool) -> World:
-        standing = Standing(
+    def _world(
+        self, pool: PoolView, view: Observation, seen: Mapping[WorkerId, Sighting], has_asked: bool
+    ) -> PoolWorld:
+        standing = PoolStatus(
             pool.row.demand,
             pool.live,
             self._loads.idle_since,
             view.holds,
             budgets_of(pool.spec, view.spent, self.means.clock.now()),
             loads=self._loads.now if has_asked else None,
-            wasted=self._wastes.setdefault(pool.row.pool, Waste()).spent,
-            lack=self._lacks.get(pool.row.pool, Lack()),
+            wasted=self._wastes.setdefault(pool.row.pool, ExcessCost()).spent,
+            lack=self._lacks.get(pool.row.pool, Shortage()),
         )
         lateness = {name: driver.lateness for name, driver in self.means.drivers.items()}
-        return World(pool.spec, standing, seen, self._absences.missed, lateness)
+        return PoolWorld(pool.spec, standing, seen, self._absences.missed, lateness)
 
-    def _remember(self, pool: PoolName, plan: Plan, now: datetime) -> None:
+    def _remember(self, pool: PoolName, plan: PoolPlan, now: datetime) -> None:
         """What only this term knows: what machines have cost too much, and since when slots are missing."""
         self._lacks[pool] = plan.sizing.lack
         if plan.sizing.rates is not None:
             self._wastes[pool].sample(plan.sizing.rates, now)
 
-    async def _sample(self, view: View) -> bool:
+    async def _sample(self, view: Observation) -> bool:
         """Asks who has what to do, where somebody could be spared or moved; False: not now."""
         clock = self.means.clock
         if not any(could_spare(pool) for pool in view.pools):
@@ -182,11 +190,11 @@ class Reconciler:
         self._loads.sample({worker.worker: load_of(worker) for worker in cluster.workers}, clock.now())
         return True
 
-    def _sample_every_s(self, view: View) -> float:
+    def _sample_every_s(self, view: Observation) -> float:
         shortest = min((pool.spec.idle_timeout.total_seconds() for pool in view.pools), default=AT_REST_S)
         return min(AT_REST_S, shortest / _SAMPLES_PER_TIMEOUT)
 
-    def _intents(self, spec: PoolSpec, plan: Plan, now: datetime) -> list[Intent]:
+    def _intents(self, spec: PoolSpec, plan: PoolPlan, now: datetime) -> list[Intent]:
         """A call for each offer, and several where the provider takes only so many machines in one."""
         made = []
         for launch in plan.sizing.launches:
@@ -196,12 +204,16 @@ class Reconciler:
                 made.append(spec.intent(intent, launch.offer, launch.seats[at : at + most], now))
         return made
 
-    async def _record(self, pool: Pool, plan: Plan, new: list[Intent], held: str | None) -> None:
+    async def _record(self, pool: PoolView, plan: PoolPlan, new: list[Intent], held: str | None) -> None:
         """One transaction for everything decided; what a handler changed meanwhile is left to the next pass."""
         sizing = plan.sizing
         instances = [one for intent in new for one in intent.instances]
         fault = "; ".join(part for part in (pool.wrong, held, sizing.short) if part) or None
-        told = {**store.told_of(pool.spec), "instances": len(pool.live) + len(instances), "fault": fault}
+        told = {
+            **store.published_fields(pool.spec),
+            "instances": len(pool.live) + len(instances),
+            "fault": fault,
+        }
         has_news = pool.row.version == 0 or any(getattr(pool.row, name) != told[name] for name in told)
         is_new = bool(
             plan.moves or instances or sizing.drains or sizing.undone or sizing.withdrawn or sizing.moved
@@ -227,12 +239,12 @@ class Reconciler:
                 await store.drop_pool(unit.connection, pool.row.pool)
         faults.point(AFTER_INTENT)
 
-    async def _tell_unusable(self, row: Provider, wrong: str) -> None:
+    async def _tell_unusable(self, row: PoolRecord, wrong: str) -> None:
         if row.is_closing and row.definition is None:
             return  # It was told that the pool is gone.
         await self._tell(row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}, row.is_closing)
 
-    async def _tell(self, row: Provider, told: Mapping[str, object], is_over: bool = False) -> None:
+    async def _tell(self, row: PoolRecord, told: Mapping[str, object], is_over: bool = False) -> None:
         """What is new of a pool; one that is over is dropped with it."""
         if not is_over and all(getattr(row, name) == value for name, value in told.items()):
             return
@@ -242,16 +254,16 @@ class Reconciler:
             if is_over:
                 await store.drop_pool(unit.connection, row.pool)
 
-    async def _resize(self, unit: Unit, plan: Plan) -> None:
+    async def _resize(self, unit: Unit, plan: PoolPlan) -> None:
         sizing, now = plan.sizing, unit.now
         for one in (*sizing.drains, *sizing.moved):
-            if await self._save(unit, one, moved(one, Trigger.DRAIN, now)):
+            if await self._save(unit, one, moved(one, InstanceTrigger.DRAIN, now)):
                 unit.emit(drain(one, reclaim=one in sizing.moved), tenant=SITE)
         for one in sizing.undone:
-            if await self._save(unit, one, moved(one, Trigger.UNDO, now)):
+            if await self._save(unit, one, moved(one, InstanceTrigger.UNDO, now)):
                 unit.emit(drain(one, undo=True), tenant=SITE)
         for one in sizing.withdrawn:
-            await self._save(unit, one, moved(one, Trigger.RELEASE, now))
+            await self._save(unit, one, moved(one, InstanceTrigger.RELEASE, now))
 
     async def _save(self, unit: Unit, before: Instance, after: Instance) -> bool:
         if not await store.save_change(unit.connection, before, after):
@@ -261,7 +273,7 @@ class Reconciler:
         return True
 
 
-def _after(world: World, plan: Plan) -> list[Instance]:
+def _after(world: PoolWorld, plan: PoolPlan) -> list[Instance]:
     """All live instances as the plan's moves leave them."""
     moved_to = {before.id: after for before, after in plan.moves}
     return [moved_to.get(one.id, one) for one in world.standing.live]

@@ -9,7 +9,7 @@ from services.provisioner import store
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.instances.intents import Intent, Launched, offer_of
 from services.provisioner.core.instances.outcomes import on_launched
-from services.provisioner.core.instances.refusals import Refusal, is_cleared
+from services.provisioner.core.instances.refusals import LaunchRefusal, is_cleared
 from services.provisioner.events import changed
 from services.provisioner.metrics import MACHINES_LAUNCHED
 from shared.bus import Unit, Units
@@ -27,7 +27,7 @@ class Outcomes:
     lease: Lease
 
     async def record(
-        self, instances: Sequence[Instance], outcome: Outcome, refusal: Refusal | None = None
+        self, instances: Sequence[Instance], outcome: Outcome, refusal: LaunchRefusal | None = None
     ) -> None:
         """The same outcome for all; a refusal holds back further launches of their offer for a while."""
         async with self.units.system() as unit:
@@ -36,7 +36,7 @@ class Outcomes:
             if refusal is not None and instances:
                 await store.save_hold(unit, offer_of(instances[0]), refusal)
 
-    async def refuse(self, one: Instance, refusal: Refusal) -> None:
+    async def refuse(self, one: Instance, refusal: LaunchRefusal) -> None:
         """Holds back the offer of a machine."""
         async with self.units.system() as unit:
             await self.lease.guard(unit.connection)

@@ -10,9 +10,9 @@ from services.provisioner import store
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.instances.intents import Presence, Sighting
 from services.provisioner.core.planning.absences import Absences
-from services.provisioner.core.planning.sweeping import Bill, Leftovers, plan_sweep
-from services.provisioner.drivers.base import Machine
-from services.provisioner.reconcile.effects import Effects, Means
+from services.provisioner.core.planning.sweeping import Bill, ProviderLeftovers, plan_sweep
+from services.provisioner.drivers.base import MachineRef
+from services.provisioner.reconcile.effects import Effects, TermContext
 from shared.ids import WorkerId
 
 _log = structlog.get_logger()
@@ -22,7 +22,7 @@ _log = structlog.get_logger()
 class Sweep:
     """One term's; what was seen of strangers is counted anew by each leader."""
 
-    means: Means
+    means: TermContext
     effects: Effects
     _strangers: dict[str, Absences] = field(default_factory=dict)
     _told: set[WorkerId] = field(default_factory=set)
@@ -55,9 +55,9 @@ class Sweep:
         strangers = self._strangers.setdefault(name, Absences())
         strangers.sample(there, (), now)
         self._tell(name, there)
-        left = Leftovers(seen, bills, strangers.missed, driver.lateness, driver.ends_strangers)
+        left = ProviderLeftovers(seen, bills, strangers.missed, driver.lateness, driver.ends_strangers)
         swept = plan_sweep(left, now)
-        self.effects.sweep(name, [Machine(worker, machine) for worker, machine in swept.ends])
+        self.effects.sweep(name, [MachineRef(worker, machine) for worker, machine in swept.ends])
         if swept.bills:
             async with self.means.units.system() as unit:
                 await self.means.lease.guard(unit.connection)

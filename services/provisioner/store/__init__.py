@@ -1,11 +1,11 @@
 """Tables and queries of the provisioner. Everything belongs to the site, so all of it is read and written by the system role."""
 
 from services.provisioner.store.costs import (
-    Standing,
-    Used,
+    PoolUsage,
+    ProvidedWorkers,
+    load_provided_workers,
     load_spending,
     load_spent,
-    load_standing,
     load_used,
 )
 from services.provisioner.store.holds import clear_holds, load_holds, save_hold
@@ -21,21 +21,21 @@ from services.provisioner.store.instances import (
     save_new,
 )
 from services.provisioner.store.pools import (
-    Provider,
+    PoolRecord,
     change_provider,
     close_pool,
     drop_pool,
     load_providers,
+    published_fields,
     save_demand,
     save_pool,
     seed_provider,
-    told_of,
 )
 
 __all__ = [
-    "Provider",
-    "Standing",
-    "Used",
+    "PoolRecord",
+    "ProvidedWorkers",
+    "PoolUsage",
     "change_provider",
     "clear_holds",
     "close_pool",
@@ -49,7 +49,7 @@ __all__ = [
     "load_providers",
     "load_spending",
     "load_spent",
-    "load_standing",
+    "load_provided_workers",
     "load_used",
     "lock_by_workers",
     "lock_live",
@@ -59,5 +59,5 @@ __all__ = [
     "save_new",
     "save_pool",
     "seed_provider",
-    "told_of",
+    "published_fields",
 ]

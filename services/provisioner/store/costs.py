@@ -14,7 +14,7 @@ _MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProvidedWorkers:
     """Workers that a provider's machines brought; `boot_s`: the median of all so far, None where none has come."""
 
     workers: tuple[WorkerId, ...]
@@ -22,7 +22,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class PoolUsage:
     """Instance hours of a pool."""
 
     pool: PoolName
@@ -31,7 +31,7 @@ class Used:
     cost: float
 
 
-async def load_standing(connection: AsyncConnection, pool: PoolName) -> Standing:
+async def load_provided_workers(connection: AsyncConnection, pool: PoolName) -> ProvidedWorkers:
     """The workers that have come and not gone, and how long machines took from their launch until then."""
     took = func.extract("epoch", instance.c.ready_at - instance.c.launched_at)
     statement = select(
@@ -39,12 +39,12 @@ async def load_standing(connection: AsyncConnection, pool: PoolName) -> Standing
         func.percentile_cont(0.5).within_group(took).label("boot_s"),
     ).where(instance.c.pool == pool, instance.c.ready_at.is_not(None))
     row = (await connection.execute(statement)).one()
-    return Standing(
+    return ProvidedWorkers(
         tuple(map(WorkerId, row.workers or ())), None if row.boot_s is None else float(row.boot_s)
     )
 
 
-async def load_used(connection: AsyncConnection, since: datetime | None, now: datetime) -> list[Used]:
+async def load_used(connection: AsyncConnection, since: datetime | None, now: datetime) -> list[PoolUsage]:
     """Instance hours and cost of each pool from `since` until now, by pool; machines count from their launch to their end."""
     begun = func.greatest(instance.c.launched_at, since) if since else instance.c.launched_at
     hours = func.extract("epoch", func.coalesce(instance.c.ended_at, now) - begun) / 3600.0
@@ -62,7 +62,7 @@ async def load_used(connection: AsyncConnection, since: datetime | None, now: da
     if since is not None:
         statement = statement.where((instance.c.ended_at.is_(None)) | (instance.c.ended_at > since))
     return [
-        Used(PoolName(row.pool), row.instances, float(row.hours), float(row.cost))
+        PoolUsage(PoolName(row.pool), row.instances, float(row.hours), float(row.cost))
         for row in await connection.execute(statement)
     ]
 

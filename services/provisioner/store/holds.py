@@ -9,7 +9,14 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.refusals import Cause, Hold, Refusal, Scope, on_refused, scope_of
+from services.provisioner.core.instances.refusals import (
+    Cause,
+    LaunchBackoff,
+    LaunchRefusal,
+    Scope,
+    on_refused,
+    scope_of,
+)
 from services.provisioner.metrics import count_refusal
 from services.provisioner.store.tables import hold
 from shared.bus import Unit
@@ -17,12 +24,12 @@ from shared.bus import Unit
 KEPT_FOR = timedelta(days=1)
 
 
-async def load_holds(connection: AsyncConnection, now: datetime) -> list[Hold]:
+async def load_holds(connection: AsyncConnection, now: datetime) -> list[LaunchBackoff]:
     """Those of the last day, by provider, kind, zone and purchase."""
     statement = select(hold).where(hold.c.until > now - KEPT_FOR)
     order = (hold.c.provider, hold.c.kind, hold.c.zone, hold.c.purchase)
     return [
-        Hold(
+        LaunchBackoff(
             Scope(row.provider, row.kind or None, row.zone or None, row.purchase or None),
             row.cause,
             row.reason,
@@ -34,7 +41,7 @@ async def load_holds(connection: AsyncConnection, now: datetime) -> list[Hold]:
     ]
 
 
-async def save_hold(unit: Unit, offer: Offer, refusal: Refusal) -> Hold:
+async def save_hold(unit: Unit, offer: Offer, refusal: LaunchRefusal) -> LaunchBackoff:
     """Take in a refusal."""
     connection, now = unit.connection, unit.now
     scope = scope_of(offer, refusal.cause)

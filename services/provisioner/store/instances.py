@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Row, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.provisioner.core.instances.instance import Instance, IntentId, State
+from services.provisioner.core.instances.instance import Instance, InstanceState, IntentId
 from services.provisioner.core.planning.sweeping import Bill
 from services.provisioner.store.tables import instance
 from shared.ids import InstanceId, WorkerId
@@ -86,7 +86,7 @@ async def save_change(connection: AsyncConnection, before: Instance, after: Inst
 
 def _instance_of(row: Row[Any]) -> Instance:
     values = {name: getattr(row, name) for name in _FIELDS}
-    return Instance(**(values | {"state": State(row.state)}))
+    return Instance(**(values | {"state": InstanceState(row.state)}))
 
 
 def _row_of(one: Instance) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from shared.messages.specs import SlotKind
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class PoolRecord:
     """A pool as its provider has told it. `definition` None: the process's settings define it. `is_closing`: it goes with its last machine."""
 
     pool: PoolName
@@ -37,7 +37,7 @@ class Provider:
     is_closing: bool = False
 
 
-def told_of(spec: PoolSpec) -> dict[str, Any]:
+def published_fields(spec: PoolSpec) -> dict[str, Any]:
     """What is told of a pool from its definition alone."""
     return {
         "driver": spec.driver,
@@ -52,13 +52,17 @@ def told_of(spec: PoolSpec) -> dict[str, Any]:
 
 async def seed_provider(connection: AsyncConnection, spec: PoolSpec) -> None:
     """Makes the row of the settings' pool unless it is there; version 0 was never told."""
-    values = {"pool": spec.pool, "version": 0, "instances": 0, **told_of(spec)}
+    values = {"pool": spec.pool, "version": 0, "instances": 0, **published_fields(spec)}
     await connection.execute(upsert(provider).values(values).on_conflict_do_nothing())
 
 
-async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: PoolDefinition) -> Provider:
+async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: PoolDefinition) -> PoolRecord:
     """Defines a pool, anew or otherwise than before; the version rises. What it has stays."""
-    defined = {**told_of(spec), "definition": definition.model_dump(mode="json"), "is_closing": False}
+    defined = {
+        **published_fields(spec),
+        "definition": definition.model_dump(mode="json"),
+        "is_closing": False,
+    }
     risen = {**defined, "version": provider.c.version + 1}
     statement = upsert(provider).values(pool=spec.pool, version=1, instances=0, **defined)
     found = await connection.execute(
@@ -67,7 +71,7 @@ async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: Poo
     return _provider_of(found.one())
 
 
-async def close_pool(connection: AsyncConnection, pool: PoolName) -> Provider | None:
+async def close_pool(connection: AsyncConnection, pool: PoolName) -> PoolRecord | None:
     """Has all its machines go once they are empty; the version rises. None: there is no such pool, or the settings define it."""
     statement = update(provider).where(provider.c.pool == pool, provider.c.definition.is_not(None))
     values = {"is_closing": True, "minimum": 0, "maximum": 0, "version": provider.c.version + 1}
@@ -83,12 +87,12 @@ async def drop_pool(connection: AsyncConnection, pool: PoolName) -> None:
     await connection.execute(statement.values(definition=null()))
 
 
-async def load_providers(connection: AsyncConnection) -> list[Provider]:
+async def load_providers(connection: AsyncConnection) -> list[PoolRecord]:
     """All pools, by name."""
     return [_provider_of(row) for row in await connection.execute(select(provider).order_by(provider.c.pool))]
 
 
-async def change_provider(connection: AsyncConnection, pool: PoolName, **values: Any) -> Provider:
+async def change_provider(connection: AsyncConnection, pool: PoolName, **values: Any) -> PoolRecord:
     """Changes what is told of a pool; the version rises."""
     statement = (
         update(provider)
@@ -120,8 +124,8 @@ async def save_demand(connection: AsyncConnection, demand: PoolDemand, now: date
     return (await connection.execute(statement)).rowcount > 0
 
 
-def _provider_of(row: Row[Any]) -> Provider:
-    return Provider(
+def _provider_of(row: Row[Any]) -> PoolRecord:
+    return PoolRecord(
         pool=PoolName(row.pool),
         version=row.version,
         driver=row.driver,

@@ -6,22 +6,24 @@ from uuid import UUID
 from services.registry import metrics
 from services.registry.checkpoints import events
 from services.registry.checkpoints.store import checkpoints
-from services.registry.checkpoints.store.checkpoints import Checkpoint
-from services.registry.core.checkpoint import CHECKPOINT, Trigger
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.core.checkpoint import CHECKPOINT, CheckpointTrigger
 from shared.bus import Unit
 
 
 async def abandon_unsaved(
-    unit: Unit, run: UUID, trigger: Trigger, reason: str, number: int | None = None
+    unit: Unit, run: UUID, trigger: CheckpointTrigger, reason: str, number: int | None = None
 ) -> None:
     """Give up what the run announced and has not committed (`number`: that checkpoint alone), and say so."""
     for checkpoint in await checkpoints.lock_unsaved(unit.connection, run):
         if number not in (None, checkpoint.number):
             continue
-        await give_up(unit, checkpoint, trigger, reason)
+        await abandon(unit, checkpoint, trigger, reason)
 
 
-async def give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:
+async def abandon(
+    unit: Unit, checkpoint: CheckpointRow, trigger: CheckpointTrigger, reason: str
+) -> CheckpointRow:
     """Abandon a checkpoint that is not settled yet, emit it, and return it as it is now."""
     if not CHECKPOINT.moves(checkpoint.state, trigger):
         return checkpoint

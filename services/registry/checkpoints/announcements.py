@@ -6,19 +6,19 @@ from functools import partial
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import NO_PART, STALE, is_of
 from services.registry.checkpoints.core.manifest import refuse_manifest
-from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_part
+from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_shard
 from services.registry.checkpoints.store import checkpoints
-from services.registry.checkpoints.store.checkpoints import Checkpoint
-from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, CheckpointStatus, CheckpointTrigger
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
 from services.registry.runs.store.trials import StoredRun
-from services.registry.storage.links import Links, bound_key, upload_key
+from services.registry.storage.links import PresignedUrls, bound_key, upload_key
 from services.registry.storage.room import refuse_contents
 from services.registry.storage.store import files as manifests, objects
 from services.registry.storage.store.files import File
 from services.registry.storage.store.objects import content_of
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, Rejected
 from shared.ids import RunId, TenantId, WorkerId
@@ -37,7 +37,7 @@ from shared.objects.binding import Binding
 class Announcements:
     """Answers `wrq.v1.<worker>.upload` and `upload_many`."""
 
-    def __init__(self, units: Units, facts: Facts, links: Links, binding: Binding) -> None:
+    def __init__(self, units: Units, facts: Facts, links: PresignedUrls, binding: Binding) -> None:
         self._units = units
         self._facts = facts
         self._links = links
@@ -47,18 +47,20 @@ class Announcements:
         """What a responder is given."""
         return {Upload: self.on_upload, UploadMany: self.on_upload_many}
 
-    async def on_upload(self, ask: Ask, query: Upload) -> UploadLinks:
+    async def on_upload(self, ask: RequestContext, query: Upload) -> UploadLinks:
         """Announce a checkpoint, and sign one PUT for each file that the tenant does not have yet; repeatable."""
         (answer,) = await self._answer(ask, query.run_id, (query,))
         return answer
 
-    async def on_upload_many(self, ask: Ask, query: UploadMany) -> UploadLinksOfMany:
+    async def on_upload_many(self, ask: RequestContext, query: UploadMany) -> UploadLinksOfMany:
         """The same for several of one run, in one transaction."""
         if any(one.run_id != query.run_id for one in query.uploads):
             raise Rejected("runs_differ", "checkpoints that are announced together are those of one run")
         return UploadLinksOfMany(answers=tuple(await self._answer(ask, query.run_id, query.uploads)))
 
-    async def _answer(self, ask: Ask, run_id: RunId, queries: Sequence[Upload]) -> list[UploadLinks]:
+    async def _answer(
+        self, ask: RequestContext, run_id: RunId, queries: Sequence[Upload]
+    ) -> list[UploadLinks]:
         pages = [query.page or ManifestPage(files=query.files, parts=query.parts) for query in queries]
         for query, page in zip(queries, pages, strict=True):
             if query.given_up is None and (page.files or not page.parts):
@@ -80,7 +82,7 @@ class Announcements:
             for query, answer in zip(queries, announced, strict=True)
         ]
 
-    def _sign(self, checkpoint: Checkpoint, files: Sequence[File], first: int | None) -> UploadLinks:
+    def _sign(self, checkpoint: CheckpointRow, files: Sequence[File], first: int | None) -> UploadLinks:
         links, following = self._links.write_files(files, partial(is_of, checkpoint), first)
         return UploadLinks(files=links, next=following)
 
@@ -94,25 +96,25 @@ class Announcements:
         page: ManifestPage,
         *,
         is_bound: bool,
-    ) -> tuple[Checkpoint, list[File]] | UploadLinks:
+    ) -> tuple[CheckpointRow, list[File]] | UploadLinks:
         """The checkpoint with the files that it now waits for; or the answer, when there is one already."""
         checkpoint = await _announced(unit, facts, query)
         if run.fence.is_stale:
-            await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE)
+            await abandoning.abandon(unit, checkpoint, CheckpointTrigger.fenced, STALE)
             return UploadLinks(files=(), state="abandoned", reason=STALE)
-        if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
+        if not CHECKPOINT.moves(checkpoint.state, CheckpointTrigger.urls_signed):
             return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
-        if not has_part(checkpoint.parts, sender):
+        if not has_shard(checkpoint.parts, sender):
             return UploadLinks(files=(), state="abandoned", reason=NO_PART)
         if query.given_up is not None:
             reason = f"worker {sender} cannot upload it: {query.given_up}"
-            await abandoning.give_up(unit, checkpoint, Trigger.upload_failed, reason)
+            await abandoning.abandon(unit, checkpoint, CheckpointTrigger.upload_failed, reason)
             return UploadLinks(files=(), state="abandoned", reason=reason)
         waits_for = await _waits_for(unit, checkpoint, facts, sender, query.step, page.parts)
         others = await _sent_before(unit, checkpoint, sender, page) if query.page else []
         contents = [*map(content_of, page.files), *map(content_of, others)]
         if full := await refuse_contents(unit, facts.tenant, facts.experiment_id, contents):
-            await abandoning.give_up(unit, checkpoint, Trigger.over_quota, full)
+            await abandoning.abandon(unit, checkpoint, CheckpointTrigger.over_quota, full)
             return UploadLinks(files=(), state="abandoned", reason=full)
         known = await objects.find_known(unit.connection, map(content_of, page.files))
         files = [
@@ -128,11 +130,11 @@ class Announcements:
         ]
         await manifests.save_files(unit.connection, facts.tenant, checkpoint.id, sender, [*files, *others])
         await checkpoints.move_checkpoint(
-            unit.connection, checkpoint, Trigger.urls_signed, unit.now, waits_for=waits_for
+            unit.connection, checkpoint, CheckpointTrigger.urls_signed, unit.now, waits_for=waits_for
         )
         return checkpoint, files
 
-    def _place(self, checkpoint: Checkpoint, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
+    def _place(self, checkpoint: CheckpointRow, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
         """Where a file goes: at once to where it stays, if the store holds its sender to its content. One in parts is joined first."""
         if is_bound and entry.size_bytes <= self._links.part_bytes:
             return bound_key(checkpoint.tenant, checkpoint.id, entry)
@@ -145,7 +147,7 @@ def _check(files: Sequence[FileEntry | File]) -> None:
 
 
 async def _sent_before(
-    unit: Unit, checkpoint: Checkpoint, worker: WorkerId, page: ManifestPage
+    unit: Unit, checkpoint: CheckpointRow, worker: WorkerId, page: ManifestPage
 ) -> list[File]:
     """The files of the other pages. Raises Rejected where they are no manifest together."""
     here = {entry.path for entry in page.files}
@@ -155,7 +157,7 @@ async def _sent_before(
     return others
 
 
-async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Checkpoint:
+async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> CheckpointRow:
     """The checkpoint's locked row, made when this is the first that is heard of it."""
     for _ in range(2):
         found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
@@ -185,7 +187,7 @@ async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Check
 
 async def _waits_for(
     unit: Unit,
-    checkpoint: Checkpoint,
+    checkpoint: CheckpointRow,
     facts: AllocationFacts,
     worker: WorkerId,
     step: int,
@@ -196,5 +198,5 @@ async def _waits_for(
         whose = parts or (worker,)
         sent = await checkpoints.save_parts(unit.connection, checkpoint, step, whose)
         return awaited_by_chief(whose, worker, sent, checkpoint.waits_for)
-    is_first = checkpoint.state is State.announced
+    is_first = checkpoint.state is CheckpointStatus.announced
     return awaited_by_member(parts, facts.chief, worker, None if is_first else checkpoint.waits_for)

@@ -7,11 +7,11 @@ from functools import partial
 
 from services.registry import metrics
 from services.registry.checkpoints import abandoning, events
-from services.registry.checkpoints.core.parts import has_part
+from services.registry.checkpoints.core.parts import has_shard
 from services.registry.checkpoints.store import checkpoints
-from services.registry.checkpoints.store.checkpoints import Checkpoint
-from services.registry.checkpoints.verifier import Taken, Verifier
-from services.registry.core.checkpoint import PUBLIC, State, Trigger
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.checkpoints.verifier import VerifiedUpload, Verifier
+from services.registry.core.checkpoint import PUBLIC, CheckpointStatus, CheckpointTrigger
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.metadata import refuse_metadata
 from services.registry.ingest.store import load_next
@@ -23,7 +23,7 @@ from services.registry.storage.room import refuse_contents
 from services.registry.storage.store import files as manifests, objects, tenants as storage, workspaces
 from services.registry.storage.store.files import File
 from services.registry.storage.store.objects import content_of
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected, Transient
 from shared.ids import RunId, TenantId
@@ -56,18 +56,20 @@ class Commits:
         """What a responder is given."""
         return {CommitCheckpoint: self.on_commit, CommitMany: self.on_commit_many}
 
-    async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
+    async def on_commit(self, ask: RequestContext, query: CommitCheckpoint) -> Committed:
         """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
         (answer,) = await self._answer(ask, query.run_id, (query,))
         return answer
 
-    async def on_commit_many(self, ask: Ask, query: CommitMany) -> CommittedMany:
+    async def on_commit_many(self, ask: RequestContext, query: CommitMany) -> CommittedMany:
         """The same for several of one run: one transaction before their objects are looked at, and one behind."""
         if any(one.run_id != query.run_id for one in query.commits):
             raise Rejected("runs_differ", "checkpoints that are committed together are those of one run")
         return CommittedMany(answers=tuple(await self._answer(ask, query.run_id, query.commits)))
 
-    async def _answer(self, ask: Ask, run_id: RunId, queries: Sequence[CommitCheckpoint]) -> list[Committed]:
+    async def _answer(
+        self, ask: RequestContext, run_id: RunId, queries: Sequence[CommitCheckpoint]
+    ) -> list[Committed]:
         for query in queries:
             if refusal := refuse_metadata(query.metadata):
                 raise Rejected(refusal.code, refusal.reason, place="metadata")
@@ -76,10 +78,14 @@ class Commits:
         async with self._units.tenant(tenant) as unit:
             run, _ = await fences.locked_run(unit, facts)
             begun = [await self._begin_commit(unit, facts, run, ask, query) for query in queries]
-            ready = [one for one in begun if isinstance(one, Checkpoint)]
+            ready = [one for one in begun if isinstance(one, CheckpointRow)]
             files = await manifests.load_files(unit.connection, [one.id for one in ready])
         looked = await asyncio.gather(*(self._look(one, files[one.id]) for one in ready))
-        taken = {one.id: found for one, found in zip(ready, looked, strict=True) if isinstance(found, Taken)}
+        taken = {
+            one.id: found
+            for one, found in zip(ready, looked, strict=True)
+            if isinstance(found, VerifiedUpload)
+        }
         answers = {
             one.id: found for one, found in zip(ready, looked, strict=True) if isinstance(found, Committed)
         }
@@ -95,9 +101,9 @@ class Commits:
                 if one.id in taken:
                     brought = (*_awaited(one, files[one.id]), *taken[one.id].files)
                     self._verifier.drop_upload(brought, {file.key for file in kept[one.id]})
-        return [answers[one.id] if isinstance(one, Checkpoint) else one for one in begun]
+        return [answers[one.id] if isinstance(one, CheckpointRow) else one for one in begun]
 
-    async def _look(self, checkpoint: Checkpoint, files: Sequence[File]) -> Taken | Committed:
+    async def _look(self, checkpoint: CheckpointRow, files: Sequence[File]) -> VerifiedUpload | Committed:
         """What was sent of it; or the answer, where looking takes longer or the store is away."""
         try:
             return await self._verifier.take(checkpoint, files, VERIFY_WAIT_S)
@@ -105,20 +111,20 @@ class Commits:
             return Committed(state="uploading", retry_after_s=error.retry_after_s, reason=error.message)
 
     async def _begin_commit(
-        self, unit: Unit, facts: AllocationFacts, run: StoredRun, ask: Ask, query: CommitCheckpoint
-    ) -> Checkpoint | Committed:
+        self, unit: Unit, facts: AllocationFacts, run: StoredRun, ask: RequestContext, query: CommitCheckpoint
+    ) -> CheckpointRow | Committed:
         """The checkpoint, ready to be verified; or the answer, when there is one already."""
         checkpoint = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
         if checkpoint is None or checkpoint.run != facts.run_id:
             raise NotFound(
                 f"checkpoint {query.checkpoint_id} of run {query.run_id}", hint="ask for its upload first"
             )
-        if checkpoint.state not in (State.uploading, State.committing):
+        if checkpoint.state not in (CheckpointStatus.uploading, CheckpointStatus.committing):
             return _committed(checkpoint)
-        if not has_part(checkpoint.parts, ask.worker):
+        if not has_shard(checkpoint.parts, ask.worker):
             return Committed(state="abandoned", reason=NO_PART)
         if run.fence.is_stale:
-            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await abandoning.abandon(unit, checkpoint, CheckpointTrigger.fenced, STALE))
         if not has_reached(await _next_report(unit, facts, ask), query.after_report):
             return Committed(
                 state="uploading",
@@ -137,22 +143,28 @@ class Commits:
         await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
         if missing and run.fence.ending is None and unit.now - checkpoint.changed_at > PARTS_WITHIN:
             reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
-            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
+            return _committed(
+                await abandoning.abandon(unit, checkpoint, CheckpointTrigger.upload_timed_out, reason)
+            )
         if missing:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason=f"{', '.join(missing)} still uploads"
             )
-        return await checkpoints.move_checkpoint(unit.connection, checkpoint, Trigger.commit_asked, unit.now)
+        return await checkpoints.move_checkpoint(
+            unit.connection, checkpoint, CheckpointTrigger.commit_asked, unit.now
+        )
 
-    async def _end_commit(self, unit: Unit, run: StoredRun, begun: Checkpoint, taken: Taken) -> Committed:
+    async def _end_commit(
+        self, unit: Unit, run: StoredRun, begun: CheckpointRow, taken: VerifiedUpload
+    ) -> Committed:
         """Judge under the locks what was read without them: fence and manifest may have changed meanwhile."""
         checkpoint = await checkpoints.load_checkpoint(unit.connection, begun.id, lock=True)
         if checkpoint is None:
             raise NotFound(f"checkpoint {begun.id}")
-        if checkpoint.state is not State.committing:
+        if checkpoint.state is not CheckpointStatus.committing:
             return _committed(checkpoint)
         if run.fence.is_stale:
-            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.fenced, STALE))
+            return _committed(await abandoning.abandon(unit, checkpoint, CheckpointTrigger.fenced, STALE))
         if checkpoint.version != begun.version:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
@@ -166,19 +178,19 @@ class Commits:
         if full := await refuse_contents(
             unit, checkpoint.tenant, checkpoint.experiment, contents, is_final=True
         ):
-            return _committed(await abandoning.give_up(unit, checkpoint, Trigger.over_quota, full))
+            return _committed(await abandoning.abandon(unit, checkpoint, CheckpointTrigger.over_quota, full))
         return _committed(await _keep(unit, checkpoint, taken.files))
 
 
-def is_of(checkpoint: Checkpoint, file: File) -> bool:
+def is_of(checkpoint: CheckpointRow, file: File) -> bool:
     return is_awaited(checkpoint.tenant, checkpoint.id, file.key)
 
 
-def _awaited(checkpoint: Checkpoint, files: Sequence[File]) -> list[File]:
+def _awaited(checkpoint: CheckpointRow, files: Sequence[File]) -> list[File]:
     return [file for file in files if is_of(checkpoint, file)]
 
 
-async def _keep(unit: Unit, checkpoint: Checkpoint, copies: Sequence[File]) -> Checkpoint:
+async def _keep(unit: Unit, checkpoint: CheckpointRow, copies: Sequence[File]) -> CheckpointRow:
     """Saved: its copies are the tenant's objects, but for contents that came by another way meanwhile."""
     kept, new_bytes = await objects.save_objects(unit.connection, checkpoint.tenant, copies, unit.now)
     await manifests.save_keys(unit.connection, checkpoint.id, kept)
@@ -188,28 +200,28 @@ async def _keep(unit: Unit, checkpoint: Checkpoint, copies: Sequence[File]) -> C
     # A copy that does not count is dropped soon; where that fails, it is looked for when the checkpoint goes.
     is_clean = (checkpoint.takes, checkpoint.attempts) == (1, 0) and kept == list(copies)
     saved = await checkpoints.move_checkpoint(
-        unit.connection, checkpoint, Trigger.verified, unit.now, reason=None, is_clean=is_clean
+        unit.connection, checkpoint, CheckpointTrigger.verified, unit.now, reason=None, is_clean=is_clean
     )
     unit.emit(events.checkpoint_event(saved))
     return saved
 
 
-async def _refuse(unit: Unit, checkpoint: Checkpoint, mismatch: str) -> Committed:
+async def _refuse(unit: Unit, checkpoint: CheckpointRow, mismatch: str) -> Committed:
     """Back to uploading, or corrupt when it has not fitted too often."""
     attempts = checkpoint.attempts + 1
-    trigger = Trigger.given_up if attempts >= ATTEMPTS else Trigger.mismatched
+    trigger = CheckpointTrigger.given_up if attempts >= ATTEMPTS else CheckpointTrigger.mismatched
     moved = await checkpoints.move_checkpoint(
         unit.connection, checkpoint, trigger, unit.now, reason=mismatch, attempts=attempts
     )
-    if moved.state is State.corrupt:
+    if moved.state is CheckpointStatus.corrupt:
         unit.emit(events.checkpoint_event(moved))
         unit.then(partial(metrics.count_corrupt, trigger))
     return _committed(moved)
 
 
-async def _next_report(unit: Unit, facts: AllocationFacts, ask: Ask) -> int:
+async def _next_report(unit: Unit, facts: AllocationFacts, ask: RequestContext) -> int:
     return await load_next(unit.connection, facts.run_id, ask.worker, "reports") or FIRST_RECORD
 
 
-def _committed(checkpoint: Checkpoint) -> Committed:
+def _committed(checkpoint: CheckpointRow) -> Committed:
     return Committed(state=PUBLIC[checkpoint.state], reason=checkpoint.reason)

@@ -6,19 +6,20 @@ Each request is whole in one transaction or says why it is not, and asked again 
 import asyncio
 from dataclasses import asdict, replace
 
-from services.registry.checkpoints.core.collect import Verdict
+from services.registry.checkpoints.core.collect import RetentionVerdict
 from services.registry.checkpoints.queries import load_view
-from services.registry.checkpoints.retention import Retention, let_go
+from services.registry.checkpoints.retention import Retention, mark_deleting
 from services.registry.checkpoints.store import checkpoints, collection
-from services.registry.checkpoints.store.checkpoints import Checkpoint
-from services.registry.core.checkpoint import PUBLIC, State
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.core.checkpoint import PUBLIC, CheckpointStatus
 from services.registry.core.metadata import merge_metadata, refuse_metadata
 from services.registry.storage.store import objects, tenants as storage, workspaces
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
 from shared.ids import CheckpointId, TrialId
 from shared.messages.checkpoints import (
+    CheckpointRetention,
     CheckpointView,
     CollectCheckpoints,
     Collected,
@@ -26,19 +27,22 @@ from shared.messages.checkpoints import (
     DeleteCheckpoint,
     EditCheckpoint,
     GetStorage,
-    RetentionPolicy,
     StorageUse,
-    VerificationAsked,
+    VerificationRequested,
     VerifyCheckpoints,
     WorkspaceUse,
 )
 
 COUNTS = {"save_experiment_best", "save_trial_best", "save_trial_latest"}
-SHOWN = 200
+MAX_LISTED = 200
 """So many of those that go are named; the rest is counted."""
 _HELD = {
-    Verdict.registered: ("checkpoint_registered", "a model version refers to it", "delete the version first"),
-    Verdict.pinned: (
+    RetentionVerdict.registered: (
+        "checkpoint_registered",
+        "a model version refers to it",
+        "delete the version first",
+    ),
+    RetentionVerdict.pinned: (
         "checkpoint_in_use",
         "a trial that is not over goes on from it",
         "wait for the trial's end, or for its next checkpoint",
@@ -46,7 +50,7 @@ _HELD = {
 }
 
 
-class Curation:
+class CheckpointManagement:
     """Answers `qry.v1.registry.edit_checkpoint`, `.verify_checkpoints`, `.delete_checkpoint`, `.collect_checkpoints`, `.storage`."""
 
     def __init__(self, units: Units, retention: Retention, asked: asyncio.Event) -> None:
@@ -65,7 +69,7 @@ class Curation:
             GetStorage: self.on_storage,
         }
 
-    async def on_edit(self, ask: Ask, query: EditCheckpoint) -> CheckpointView:
+    async def on_edit(self, ask: RequestContext, query: EditCheckpoint) -> CheckpointView:
         """Merge metadata by its top-level keys."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await _locked(unit, query.checkpoint_id)
@@ -75,12 +79,12 @@ class Curation:
             await checkpoints.save_metadata(unit.connection, found.id, merged)
             return await load_view(unit, found.id)
 
-    async def on_verify(self, ask: Ask, query: VerifyCheckpoints) -> VerificationAsked:
+    async def on_verify(self, ask: RequestContext, query: VerifyCheckpoints) -> VerificationRequested:
         """Put files before all others that are read; the outcome is `verified_at`, or the state `corrupt` with its event."""
         async with self._units.tenant(ask.tenant) as unit:
             if query.is_waiting and query.experiment_id is not None:
                 files, size_bytes = await objects.load_waiting(unit.connection, query.experiment_id)
-                return VerificationAsked(checkpoints=0, files=files, size_bytes=size_bytes)
+                return VerificationRequested(checkpoints=0, files=files, size_bytes=size_bytes)
             if query.checkpoint_id is not None:
                 found = await _locked(unit, query.checkpoint_id)
                 _refuse_unsaved(found)
@@ -91,26 +95,32 @@ class Curation:
                 raise Rejected("bad_request", "name a checkpoint or an experiment")
             files, size_bytes = await objects.ask_to_verify(unit.connection, wanted, unit.now)
         self._asked.set()
-        return VerificationAsked(checkpoints=len(wanted), files=files, size_bytes=size_bytes)
+        return VerificationRequested(checkpoints=len(wanted), files=files, size_bytes=size_bytes)
 
-    async def on_delete(self, ask: Ask, query: DeleteCheckpoint) -> CheckpointView:
+    async def on_delete(self, ask: RequestContext, query: DeleteCheckpoint) -> CheckpointView:
         """Have one go by a person's word; refused for what is registered, in use, or still being uploaded."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await _locked(unit, query.checkpoint_id)
-        if found.state in (State.announced, State.uploading, State.committing):
+        if found.state in (
+            CheckpointStatus.announced,
+            CheckpointStatus.uploading,
+            CheckpointStatus.committing,
+        ):
             raise Conflict(
                 "checkpoint_uploading",
                 f"checkpoint {found.id} is being uploaded",
                 hint="wait until it is saved",
             )
-        if found.state not in (State.deleting, State.deleted):
+        if found.state not in (CheckpointStatus.deleting, CheckpointStatus.deleted):
             # Those not saved are needed by nobody.
             held = (
-                await self._retention.why_kept(ask.tenant, found.id) if found.state is State.saved else None
+                await self._retention.why_kept(ask.tenant, found.id)
+                if found.state is CheckpointStatus.saved
+                else None
             )
             if held is None:
                 async with self._units.tenant(ask.tenant) as unit:
-                    has_gone = await let_go(unit, [found.id], "deleted by a person")
+                    has_gone = await mark_deleting(unit, [found.id], "deleted by a person")
                 held = None if has_gone else await self._retention.why_kept(ask.tenant, found.id)
             if held is not None:
                 code, why, hint = _HELD[held]
@@ -118,7 +128,7 @@ class Curation:
         async with self._units.tenant(ask.tenant) as unit:
             return await load_view(unit, found.id)
 
-    async def on_collect(self, ask: Ask, query: CollectCheckpoints) -> Collected:
+    async def on_collect(self, ask: RequestContext, query: CollectCheckpoints) -> Collected:
         """Have go what an experiment's rule does not keep, and say what and how much; a dry run says it only."""
         given = query.model_dump(include=COUNTS, exclude_none=True)
         async with self._units.tenant(ask.tenant) as unit:
@@ -132,7 +142,7 @@ class Curation:
         async with self._units.tenant(ask.tenant) as unit:
             going = await collection.load_sizes(unit.connection, found.going)
         return Collected(
-            policy=RetentionPolicy(**asdict(due.policy)),
+            policy=CheckpointRetention(**asdict(due.policy)),
             dry_run=query.dry_run,
             count=len(going),
             size_bytes=sum(one.size_bytes for one in going),
@@ -144,12 +154,12 @@ class Curation:
                     step=one.step,
                     size_bytes=one.size_bytes,
                 )
-                for one in going[:SHOWN]
+                for one in going[:MAX_LISTED]
             ),
             kept=found.kept,
         )
 
-    async def on_storage(self, ask: Ask, query: GetStorage) -> StorageUse:
+    async def on_storage(self, ask: RequestContext, query: GetStorage) -> StorageUse:
         """What the tenant and its workspaces store, and what they may."""
         async with self._units.tenant(ask.tenant) as unit:
             stored = await storage.load_stored(unit.connection, ask.tenant)
@@ -158,13 +168,13 @@ class Curation:
         return StorageUse(**asdict(stored), workspaces=of_workspaces)
 
 
-async def _locked(unit: Unit, checkpoint: CheckpointId) -> Checkpoint:
+async def _locked(unit: Unit, checkpoint: CheckpointId) -> CheckpointRow:
     found = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
     if found is None:
         raise NotFound(f"checkpoint {checkpoint}")
     return found
 
 
-def _refuse_unsaved(found: Checkpoint) -> None:
-    if found.state is not State.saved:
+def _refuse_unsaved(found: CheckpointRow) -> None:
+    if found.state is not CheckpointStatus.saved:
         raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {PUBLIC[found.state]}")

@@ -5,19 +5,19 @@ from functools import partial
 from services.registry import metrics
 from services.registry.checkpoints import events
 from services.registry.checkpoints.store import checkpoints
-from services.registry.core.checkpoint import Trigger
+from services.registry.core.checkpoint import CheckpointTrigger
 from services.registry.storage.store import objects
 from shared.bus import Unit
 
 
-async def condemn(unit: Unit, key: str, reason: str) -> int:
+async def mark_corrupt(unit: Unit, key: str, reason: str) -> int:
     """Nobody shares the object any more, and each checkpoint that holds it is corrupt; return how many were good until now."""
     await objects.save_damaged(unit.connection, [key])
     holders = await checkpoints.lock_holders(unit.connection, key)
     for holder in holders:
         spoilt = await checkpoints.move_checkpoint(
-            unit.connection, holder, Trigger.found_damaged, unit.now, reason=reason
+            unit.connection, holder, CheckpointTrigger.found_damaged, unit.now, reason=reason
         )
         unit.emit(events.checkpoint_event(spoilt, settles=False))
-        unit.then(partial(metrics.count_corrupt, Trigger.found_damaged))
+        unit.then(partial(metrics.count_corrupt, CheckpointTrigger.found_damaged))
     return len(holders)

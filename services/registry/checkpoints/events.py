@@ -1,7 +1,7 @@
 """From rows to messages: what the registry says of checkpoints."""
 
-from services.registry.checkpoints.store.checkpoints import Checkpoint
-from services.registry.core.checkpoint import PUBLIC, State
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.core.checkpoint import PUBLIC, CheckpointStatus
 from services.registry.storage.store.files import File
 from shared.errors import Broken
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
@@ -14,15 +14,15 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.files import FileEntry
 
-_EVENTS: dict[State, type[CheckpointEvent]] = {
-    State.saved: CheckpointSaved,
-    State.abandoned: CheckpointAbandoned,
-    State.corrupt: CheckpointCorrupt,
-    State.deleted: CheckpointDeleted,
+_EVENTS: dict[CheckpointStatus, type[CheckpointEvent]] = {
+    CheckpointStatus.saved: CheckpointSaved,
+    CheckpointStatus.abandoned: CheckpointAbandoned,
+    CheckpointStatus.corrupt: CheckpointCorrupt,
+    CheckpointStatus.deleted: CheckpointDeleted,
 }
 
 
-def checkpoint_event(checkpoint: Checkpoint, *, settles: bool = True) -> CheckpointEvent:
+def checkpoint_event(checkpoint: CheckpointRow, *, settles: bool = True) -> CheckpointEvent:
     """Return the event of the state that the checkpoint has just reached; `settles`: it was neither saved nor given up until now."""
     kind = _EVENTS.get(checkpoint.state)
     if kind is None:

@@ -2,14 +2,14 @@
 
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.store import pending
-from services.registry.core.checkpoint import Trigger
+from services.registry.core.checkpoint import CheckpointTrigger
 from services.registry.runs import fences
-from services.registry.runs.core.fencing import Ending
+from services.registry.runs.core.fencing import RunEnding
 from services.registry.runs.handlers import facts_of
 from services.registry.runs.store import trials
 from shared.bus import Delivery, Unit
 from shared.messages.runs import RunEnded
-from shared.messages.workers import WorkerGone, WorkerJoined, WorkerLost
+from shared.messages.workers import WorkerJoined, WorkerLost, WorkerLostForGood
 
 
 async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
@@ -20,9 +20,9 @@ async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
         ending = _ending(message)
         await trials.save_ending(unit.connection, message, ending)
         await fences.refresh(unit, message.trial_id)
-        if ending is not Ending.ordinary:
+        if ending is not RunEnding.ordinary:
             await abandoning.abandon_unsaved(
-                unit, message.run_id, Trigger.fenced, f"its run ended as {message.outcome}"
+                unit, message.run_id, CheckpointTrigger.fenced, f"its run ended as {message.outcome}"
             )
 
 
@@ -36,21 +36,21 @@ async def on_worker_lost(unit: Unit, batch: list[Delivery[WorkerLost]]) -> None:
     await _save(unit, batch, "silent")
 
 
-async def on_worker_gone(unit: Unit, batch: list[Delivery[WorkerGone]]) -> None:
+async def on_worker_lost_for_good(unit: Unit, batch: list[Delivery[WorkerLostForGood]]) -> None:
     """It will not come back: the loop gives up what it has not uploaded."""
     await _save(unit, batch, "gone")
 
 
 async def _save(
     unit: Unit,
-    batch: list[Delivery[WorkerJoined]] | list[Delivery[WorkerLost]] | list[Delivery[WorkerGone]],
+    batch: list[Delivery[WorkerJoined]] | list[Delivery[WorkerLost]] | list[Delivery[WorkerLostForGood]],
     state: str,
 ) -> None:
     for message in sorted((one.message for one in batch), key=lambda message: message.worker):
         await pending.save_worker(unit.connection, message.worker, message.version, state)
 
 
-def _ending(message: RunEnded) -> Ending:
+def _ending(message: RunEnded) -> RunEnding:
     if message.outcome == "lost":
-        return Ending.lost
-    return Ending.forced if message.forced else Ending.ordinary
+        return RunEnding.lost
+    return RunEnding.forced if message.forced else RunEnding.ordinary

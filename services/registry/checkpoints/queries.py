@@ -7,16 +7,16 @@ from uuid import UUID
 
 from services.registry.checkpoints import events
 from services.registry.checkpoints.store import checkpoints
-from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.checkpoints.store.metrics import load_metrics
-from services.registry.core.checkpoint import PUBLIC, State
-from services.registry.storage.links import Links
+from services.registry.core.checkpoint import PUBLIC, CheckpointStatus
+from services.registry.storage.links import PresignedUrls
 from services.registry.storage.store import files as manifests, objects
 from services.registry.storage.store.files import File
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
-from shared.filters.fields import Listing, Position, Wanted
+from shared.filters.fields import Listing, ListQuery, Position
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import (
     CheckpointFields,
@@ -35,7 +35,7 @@ LISTING = Listing.of(CheckpointFields, *CheckpointFields.model_fields, usual="cr
 class CheckpointQueries:
     """Answers what is asked of checkpoints."""
 
-    def __init__(self, units: Units, links: Links) -> None:
+    def __init__(self, units: Units, links: PresignedUrls) -> None:
         self._units = units
         self._links = links
 
@@ -43,7 +43,7 @@ class CheckpointQueries:
         """What a responder is given."""
         return {ListCheckpoints: self.on_checkpoints, GetCheckpointFiles: self.on_checkpoint_files}
 
-    async def on_checkpoints(self, ask: Ask, query: ListCheckpoints) -> CheckpointPage:
+    async def on_checkpoints(self, ask: RequestContext, query: ListCheckpoints) -> CheckpointPage:
         """Checkpoints in the order of their making; those still uploading too."""
         limit = max(1, min(query.limit, CHECKPOINTS_PER_PAGE))
         async with self._units.tenant(ask.tenant) as unit:
@@ -51,7 +51,7 @@ class CheckpointQueries:
                 one = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
                 return CheckpointPage(checkpoints=tuple(await _views(unit, [one] if one else [])))
             filter_, orders = LISTING.read(query.filter, query.sort)
-            wanted = Wanted(filter_, orders, _position(query.after), limit)
+            wanted = ListQuery(filter_, orders, _position(query.after), limit)
             found, is_more = await checkpoints.load_checkpoints(
                 unit.connection, wanted, trial=query.trial_id, experiment=query.experiment_id
             )
@@ -60,14 +60,14 @@ class CheckpointQueries:
         after = json.dumps(found[len(views) - 1][1]) if goes_on else None
         return CheckpointPage(checkpoints=tuple(views), next=after)
 
-    async def on_checkpoint_files(self, ask: Ask, query: GetCheckpointFiles) -> FileLinks:
+    async def on_checkpoint_files(self, ask: RequestContext, query: GetCheckpointFiles) -> FileLinks:
         """A saved checkpoint's files with URLs that read them; their hashes tell whether all of it arrived."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
             if found is None:
                 raise NotFound(f"checkpoint {query.checkpoint_id}")
             files = (await manifests.load_files(unit.connection, [found.id]))[found.id]
-        if found.state is not State.saved:
+        if found.state is not CheckpointStatus.saved:
             raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {PUBLIC[found.state]}")
         links, following = self._links.read_files(files, query.first)
         return FileLinks(checkpoint_id=CheckpointId(found.id), step=found.step, files=links, next=following)
@@ -82,7 +82,7 @@ async def load_view(unit: Unit, checkpoint: UUID) -> CheckpointView:
     return view
 
 
-async def _views(unit: Unit, page: list[Checkpoint]) -> list[CheckpointView]:
+async def _views(unit: Unit, page: list[CheckpointRow]) -> list[CheckpointView]:
     wanted = [one.id for one in page]
     files = await manifests.load_files(unit.connection, wanted)
     metrics = await load_metrics(unit.connection, page)
@@ -101,7 +101,7 @@ def _fitting(views: list[CheckpointView]) -> list[CheckpointView]:
 
 
 def _view(
-    one: Checkpoint, files: list[File], metrics: dict[str, float], verified_at: datetime | None
+    one: CheckpointRow, files: list[File], metrics: dict[str, float], verified_at: datetime | None
 ) -> CheckpointView:
     return CheckpointView(
         checkpoint_id=CheckpointId(one.id),
@@ -116,7 +116,7 @@ def _view(
         metadata=dict(one.metadata),
         created_at=one.created_at,
         reason=one.reason,
-        verified_at=verified_at if one.state is State.saved else None,
+        verified_at=verified_at if one.state is CheckpointStatus.saved else None,
     )
 
 

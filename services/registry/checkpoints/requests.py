@@ -4,33 +4,33 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from services.registry.checkpoints.commits import STALE
-from services.registry.checkpoints.damage import condemn
+from services.registry.checkpoints.damage import mark_corrupt
 from services.registry.checkpoints.store import checkpoints
-from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.checkpoints.verifier import Verifier
 from services.registry.code import store as artifacts
-from services.registry.core.checkpoint import State, choose_newest
+from services.registry.core.checkpoint import CheckpointStatus, choose_newest
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
 from services.registry.runs.store import trials
-from services.registry.runs.store.trials import Standing, StoredRun
-from services.registry.series.core.supersede import NOTHING, Attempt, plan_boundaries
-from services.registry.storage.links import Links
+from services.registry.runs.store.trials import RankedValidation, StoredRun
+from services.registry.series.core.supersede import NOTHING, RunStart, plan_boundaries
+from services.registry.storage.links import PresignedUrls
 from services.registry.storage.store import files as manifests
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected
 from shared.ids import CheckpointId, TenantId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import CodeLink, GetCode
-from shared.messages.reports import StandingValidation, ValidationsSuperseded
+from shared.messages.reports import CurrentValidation, ValidationsSuperseded
 from shared.messages.runs import AllocationFacts
 
 
-class Requests:
+class RestoreRequests:
     """Answers `wrq.v1.<worker>.code` and `.restore`."""
 
-    def __init__(self, units: Units, facts: Facts, links: Links, verifier: Verifier) -> None:
+    def __init__(self, units: Units, facts: Facts, links: PresignedUrls, verifier: Verifier) -> None:
         self._units = units
         self._facts = facts
         self._links = links
@@ -43,7 +43,7 @@ class Requests:
             Restore: self.on_restore,
         }
 
-    async def on_code(self, ask: Ask, query: GetCode) -> CodeLink:
+    async def on_code(self, ask: RequestContext, query: GetCode) -> CodeLink:
         """Return where the run's code is read; raises `NotFound` for a run without code."""
         facts = await self._facts.of(query.run_id, ask.worker)
         if facts.code_hash is None:
@@ -57,7 +57,7 @@ class Requests:
         key, size_bytes = found
         return CodeLink(sha256=facts.code_hash, size_bytes=size_bytes, url=self._links.read(key))
 
-    async def on_restore(self, ask: Ask, query: Restore) -> Restored:
+    async def on_restore(self, ask: RequestContext, query: Restore) -> Restored:
         """Choose what the run goes on from, once: every member, and every repeat, gets the same answer, unless it is found damaged."""
         facts = await self._facts.of(query.run_id, ask.worker)
         if query.damaged is not None:
@@ -71,10 +71,12 @@ class Requests:
             is_rolled_back = False
             if run.resumed_from is None or run.restored != (chosen.id if chosen else None):
                 await trials.save_resumption(unit.connection, run.run, step, chosen.id if chosen else None)
-                is_rolled_back = await _supersede(unit, known, Attempt(run.number, step))
+                is_rolled_back = await _supersede(unit, known, RunStart(run.number, step))
             files = await manifests.load_files(unit.connection, [chosen.id]) if chosen else {}
             is_asked = chosen is not None or is_rolled_back
-            standing = await trials.load_standing(unit.connection, facts.trial_id) if is_asked else []
+            standing = (
+                await trials.load_current_validations(unit.connection, facts.trial_id) if is_asked else []
+            )
             if is_rolled_back:
                 unit.emit(_superseded(facts, step, standing))
         if chosen is None:
@@ -98,15 +100,15 @@ class Requests:
         if reason is None:
             return
         async with self._units.tenant(tenant) as unit:
-            await condemn(unit, file.key, reason)
+            await mark_corrupt(unit, file.key, reason)
 
-    async def _choose(self, unit: Unit, facts: AllocationFacts, run: StoredRun) -> Checkpoint | None:
+    async def _choose(self, unit: Unit, facts: AllocationFacts, run: StoredRun) -> CheckpointRow | None:
         """The checkpoint answered before while it is good; else the trial's newest good one; else its start."""
         if run.resumed_from == NOTHING:
             return None
         if run.restored is not None:
             before = await checkpoints.load_checkpoint(unit.connection, run.restored)
-            if before is not None and before.state is State.saved:
+            if before is not None and before.state is CheckpointStatus.saved:
                 return before
         if (newest := await _newest(unit, facts.trial_id)) is not None:
             return newest
@@ -114,10 +116,14 @@ class Requests:
         if wanted is None:
             return None
         found = await checkpoints.load_checkpoint(unit.connection, wanted)
-        if found is not None and found.state is not State.saved and found.experiment == facts.experiment_id:
+        if (
+            found is not None
+            and found.state is not CheckpointStatus.saved
+            and found.experiment == facts.experiment_id
+        ):
             # A copy starts from a trial of its experiment, whichever of that one's checkpoints is good.
             found = await _newest(unit, found.trial) or found
-        if found is None or found.state is not State.saved:
+        if found is None or found.state is not CheckpointStatus.saved:
             raise Rejected(
                 "start_checkpoint_gone",
                 f"the start checkpoint {wanted} is {found.state if found else 'unknown'}",
@@ -126,13 +132,13 @@ class Requests:
         return found
 
 
-async def _newest(unit: Unit, trial: UUID) -> Checkpoint | None:
+async def _newest(unit: Unit, trial: UUID) -> CheckpointRow | None:
     """A trial's newest good checkpoint."""
     newest = choose_newest(await checkpoints.load_candidates(unit.connection, trial))
     return await checkpoints.load_checkpoint(unit.connection, newest.checkpoint) if newest else None
 
 
-async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: Attempt) -> bool:
+async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: RunStart) -> bool:
     """Bound what counts of earlier runs; return whether that has changed."""
     attempts = [resumed if run.number == resumed.number else run.attempt for run in known]
     boundaries = plan_boundaries(attempts)
@@ -146,7 +152,9 @@ async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: Attempt) -
     return bool(changed)
 
 
-def _superseded(facts: AllocationFacts, step: int, standing: Sequence[Standing]) -> ValidationsSuperseded:
+def _superseded(
+    facts: AllocationFacts, step: int, standing: Sequence[RankedValidation]
+) -> ValidationsSuperseded:
     return ValidationsSuperseded(
         trial_id=facts.trial_id,
         experiment_id=facts.experiment_id,
@@ -155,5 +163,5 @@ def _superseded(facts: AllocationFacts, step: int, standing: Sequence[Standing])
         token=facts.token,
         version=facts.run_number,
         step=step,
-        standing=tuple(StandingValidation(step=one.step, values=one.values) for one in standing),
+        standing=tuple(CurrentValidation(step=one.step, values=one.values) for one in standing),
     )

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from services.registry.checkpoints.core.collect import Pins, Verdict, judge_checkpoints
+from services.registry.checkpoints.core.collect import Pins, RetentionVerdict, judge_checkpoints
 from services.registry.checkpoints.store import checkpoints, collection
-from services.registry.checkpoints.store.checkpoints import Checkpoint
-from services.registry.checkpoints.store.collection import Due
-from services.registry.core.checkpoint import CHECKPOINT, Trigger
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.checkpoints.store.collection import CollectableExperiment
+from services.registry.core.checkpoint import CHECKPOINT, CheckpointTrigger
 from shared.bus import Bus, Unit, Units
 from shared.ids import CheckpointId, TenantId
 from shared.messages.experiments import GetReferences
@@ -44,7 +44,7 @@ class Retention:
     units: Units
     bus: Bus
 
-    async def collect(self, due: Due, *, dry_run: bool) -> Collection:
+    async def collect(self, due: CollectableExperiment, *, dry_run: bool) -> Collection:
         """Have go what the rule does not keep; a dry run changes nothing."""
         tenant = TenantId(due.tenant)
         async with self.units.tenant(tenant) as unit:
@@ -52,10 +52,10 @@ class Retention:
             unwanted = await collection.load_unwanted(unit.connection, due.experiment)
             pins = await _pins(unit, [one.checkpoint for one in kept])
         verdicts = judge_checkpoints(kept, due.policy, pins, smaller_is_better=due.smaller_is_better)
-        plan = [one for one, verdict in verdicts.items() if verdict is Verdict.goes]
+        plan = [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.goes]
         named = await self._referenced(tenant, plan)
-        stays = Counter(str(verdict) for verdict in verdicts.values() if verdict is not Verdict.goes)
-        stays[str(Verdict.pinned)] += len(named)
+        stays = Counter(str(verdict) for verdict in verdicts.values() if verdict is not RetentionVerdict.goes)
+        stays[str(RetentionVerdict.pinned)] += len(named)
         plan = sorted({*plan, *unwanted} - named)
         going = plan if dry_run else await self._let_go(tenant, plan)
         async with self.units.tenant(tenant) as unit:
@@ -66,12 +66,12 @@ class Retention:
             tuple(going), {reason: count for reason, count in stays.items() if count}, freed_bytes
         )
 
-    async def why_kept(self, tenant: TenantId, checkpoint: UUID) -> Verdict | None:
+    async def why_kept(self, tenant: TenantId, checkpoint: UUID) -> RetentionVerdict | None:
         """Return why a checkpoint may not go, whoever asks; None when it may."""
         async with self.units.tenant(tenant) as unit:
             held = (await _pins(unit, [checkpoint])).why(checkpoint)
         if held is None and await self._referenced(tenant, [checkpoint]):
-            return Verdict.pinned
+            return RetentionVerdict.pinned
         return held
 
     async def _let_go(self, tenant: TenantId, plan: Sequence[UUID]) -> list[UUID]:
@@ -79,7 +79,7 @@ class Retention:
         gone: list[UUID] = []
         for part in _parts(plan):
             async with self.units.tenant(tenant) as unit:
-                gone += [one.id for one in await let_go(unit, part, "collected")]
+                gone += [one.id for one in await mark_deleting(unit, part, "collected")]
         return gone
 
     async def _referenced(self, tenant: TenantId, plan: Sequence[UUID]) -> set[UUID]:
@@ -91,13 +91,13 @@ class Retention:
         return named
 
 
-async def let_go(unit: Unit, plan: Sequence[UUID], reason: str) -> list[Checkpoint]:
+async def mark_deleting(unit: Unit, plan: Sequence[UUID], reason: str) -> list[CheckpointRow]:
     """Write down that these are to be deleted, but for what is held by now or is on its way already; return what goes."""
     locked = await checkpoints.lock_many(unit.connection, plan)
-    movable = [one for one in locked if CHECKPOINT.moves(one.state, Trigger.collected)]
+    movable = [one for one in locked if CHECKPOINT.moves(one.state, CheckpointTrigger.collected)]
     pins = await _pins(unit, [one.id for one in movable])
     free = [one for one in movable if pins.why(one.id) is None]
-    return await checkpoints.move_many(unit.connection, free, Trigger.collected, unit.now, reason)
+    return await checkpoints.move_many(unit.connection, free, CheckpointTrigger.collected, unit.now, reason)
 
 
 async def _pins(unit: Unit, wanted: list[UUID]) -> Pins:

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import structlog
 
-from services.registry.checkpoints.damage import condemn
+from services.registry.checkpoints.damage import mark_corrupt
 from services.registry.checkpoints.verifier import Verifier
 from services.registry.storage.store import files as manifests, objects
 from services.registry.storage.store.objects import Unread
@@ -74,5 +74,5 @@ class Scrub:
             if reason is None:
                 await objects.save_verified(unit.connection, taken.key, unit.now, began)
                 return
-            spoilt = await condemn(unit, taken.key, reason)
+            spoilt = await mark_corrupt(unit, taken.key, reason)
         _log.error("a stored object was damaged", reason=reason, checkpoints=spoilt, tenant=str(tenant))

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import STALE
-from services.registry.checkpoints.core.settling import Decision, Open, Wait, judge_open
+from services.registry.checkpoints.core.settling import Decision, OpenCheckpoint, Wait, judge_open
 from services.registry.checkpoints.store import checkpoints, collection, pending
 from services.registry.checkpoints.store.pending import PendingRun
-from services.registry.core.checkpoint import Trigger
+from services.registry.core.checkpoint import CheckpointTrigger
 from services.registry.runs.store import trials
 from services.registry.storage.links import INCOMING
 from shared.bus import Unit, Units
@@ -53,7 +53,7 @@ class Settling:
             for run in waiting:
                 await self._look_at(run, opened[run.id], look)
 
-    async def _look_at(self, run: PendingRun, known: Sequence[Open], look: "_Look") -> None:
+    async def _look_at(self, run: PendingRun, known: Sequence[OpenCheckpoint], look: "_Look") -> None:
         """Judge without a lock first: most looks find nothing new."""
         async with self.units.tenant(TenantId(run.tenant)) as unit:
             wait = run.wait.after(unit.now, is_waited_for=run.is_waited_for, responds=look.responds)
@@ -85,7 +85,7 @@ class _Look:
     responds: bool
     away: Mapping[str, str]
 
-    def judge(self, run: PendingRun, known: Sequence[Open], wait: Wait) -> Decision:
+    def judge(self, run: PendingRun, known: Sequence[OpenCheckpoint], wait: Wait) -> Decision:
         gone = {name for name, state in self.away.items() if state == "gone"}
         silent = set(self.away) - gone
         return judge_open(known, wait, run.limit, gone=gone, silent=silent, responds=self.responds)
@@ -116,7 +116,7 @@ async def _abandon(unit: Unit, run: PendingRun, number: int, reason: str) -> Non
         "changed_at": unit.now,
     }
     await checkpoints.insert_checkpoint(unit.connection, row)
-    await abandoning.abandon_unsaved(unit, run.id, Trigger.upload_timed_out, reason, number)
+    await abandoning.abandon_unsaved(unit, run.id, CheckpointTrigger.upload_timed_out, reason, number)
 
 
 def _delayed(run: PendingRun, count: int, reason: str) -> UploadsDelayed:

@@ -13,9 +13,9 @@ import structlog
 from services.registry.checkpoints import events
 from services.registry.checkpoints.retention import Retention
 from services.registry.checkpoints.store import checkpoints, collection
-from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.code import store as artifacts
-from services.registry.core.checkpoint import Trigger
+from services.registry.core.checkpoint import CheckpointTrigger
 from services.registry.storage.links import INCOMING, kept_prefix, upload_prefix
 from services.registry.storage.store import litter, objects, tenants as storage, workspaces
 from shared.bus import Unit, Units
@@ -34,7 +34,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class CheckpointCleanup:
     """The registry's loops.
 
     Attributes:
@@ -99,10 +99,10 @@ class Upkeep:
     async def drop(self, tenant: TenantId, keys: Sequence[str]) -> None:
         """Delete those of a tenant's objects to which nothing refers."""
         async with self.units.tenant(tenant) as unit:
-            going = await objects.let_go(unit.connection, keys)
+            going = await objects.mark_deleting(unit.connection, keys)
         await self.objects.delete_many(going)
         async with self.units.tenant(tenant) as unit:
-            gone_bytes = await objects.save_gone(unit.connection, going)
+            gone_bytes = await objects.remove_deleted(unit.connection, going)
             await storage.add_used(unit.connection, tenant, -gone_bytes)
 
     async def sweep(self) -> None:
@@ -129,11 +129,11 @@ class Upkeep:
         now = self.clock.now()
         noticed = now - 3 * SWEEP_EVERY, now - SWEEP_EVERY / 2
         async with self.units.system() as unit:
-            going = await artifacts.let_unused_go(unit.connection, now - INCOMING_FOR, noticed, now)
-            going += await artifacts.let_uploads_go(unit.connection, now - INCOMING_FOR, now)
+            going = await artifacts.mark_unused_deleting(unit.connection, now - INCOMING_FOR, noticed, now)
+            going += await artifacts.mark_uploads_deleting(unit.connection, now - INCOMING_FOR, now)
         await self.objects.delete_many(going)
         async with self.units.system() as unit:
-            await artifacts.save_uploads_gone(unit.connection, going)
+            await artifacts.remove_uploads(unit.connection, going)
 
     async def _sweep_litter(self) -> None:
         """Below what was deleted, what came by URLs that were good for a while longer."""
@@ -147,7 +147,7 @@ class Upkeep:
         async with self.units.system() as unit:
             await litter.save_swept(unit.connection, due)
 
-    async def _delete_copies(self, checkpoint: Checkpoint) -> None:
+    async def _delete_copies(self, checkpoint: CheckpointRow) -> None:
         """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""
         copies = [one.key async for one in self.objects.list(kept_prefix(checkpoint.tenant, checkpoint.id))]
         async with self.units.tenant(TenantId(checkpoint.tenant)) as unit:
@@ -168,7 +168,9 @@ async def delete_below(objects: ObjectStore, prefix: str, before: datetime | Non
 
 async def _say_deleted(unit: Unit, gone: list[UUID]) -> None:
     locked = await checkpoints.lock_many(unit.connection, gone)
-    deleted = await checkpoints.move_many(unit.connection, locked, Trigger.objects_gone, unit.now, None)
+    deleted = await checkpoints.move_many(
+        unit.connection, locked, CheckpointTrigger.objects_gone, unit.now, None
+    )
     await workspaces.release(unit.connection, [one.id for one in deleted])
     await objects.save_released(unit.connection, [one.id for one in deleted], unit.now)
     unit.emit(*(events.checkpoint_event(one, settles=False) for one in deleted))

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.core.checkpoint import describe_mismatch
 from services.registry.storage.links import is_awaited, is_upload, kept_key, plan_parts
 from services.registry.storage.store.files import File
@@ -34,7 +34,7 @@ Attempt = tuple[UUID, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class VerifiedUpload:
     """What is to be kept of an upload, nothing when it is not what the manifest says: `mismatch` is the reason.
 
     `lost` names keys of what the tenant was said to have already, and is not there.
@@ -61,11 +61,11 @@ class Verifier:
         self._hash_up_to_bytes = hash_up_to_bytes
         self._part_bytes = part_bytes
         self._free = asyncio.Semaphore(AT_ONCE)
-        self._running: dict[Attempt, asyncio.Task[Taken]] = {}
+        self._running: dict[Attempt, asyncio.Task[VerifiedUpload]] = {}
         self._reading: dict[str, asyncio.Task[Digest | None]] = {}
         self._dropping: set[asyncio.Task[None]] = set()
 
-    async def take(self, checkpoint: Checkpoint, files: Sequence[File], wait_s: float) -> Taken:
+    async def take(self, checkpoint: CheckpointRow, files: Sequence[File], wait_s: float) -> VerifiedUpload:
         """Return what was uploaded, verified, under keys that no other checkpoint uses; of what was not sent, nothing.
 
         Args:
@@ -84,7 +84,7 @@ class Verifier:
         self._running.pop(key, None)
         return await task
 
-    def is_taking(self, checkpoint: Checkpoint) -> bool:
+    def is_taking(self, checkpoint: CheckpointRow) -> bool:
         """Whether copies of this upload are being made or are there already: `take` then makes no others."""
         return (checkpoint.id, checkpoint.version) in self._running
 
@@ -105,7 +105,7 @@ class Verifier:
             task.cancel()
         await asyncio.gather(*self._dropping, return_exceptions=True)
 
-    async def _take(self, checkpoint: Checkpoint, files: Sequence[File]) -> Taken:
+    async def _take(self, checkpoint: CheckpointRow, files: Sequence[File]) -> VerifiedUpload:
         attempt = new_id(self._clock)
         awaited = [file for file in files if is_awaited(checkpoint.tenant, checkpoint.id, file.key)]
         lost = await self._find_lost([file for file in files if file not in awaited])
@@ -118,8 +118,8 @@ class Verifier:
         mismatch = next((reason for reason in (*lost.values(), *reasons) if reason), None)
         if mismatch is not None:
             self.drop(copy.key for copy in copies)
-            return Taken((), mismatch, tuple(lost))
-        return Taken(bound + copies)
+            return VerifiedUpload((), mismatch, tuple(lost))
+        return VerifiedUpload(bound + copies)
 
     async def _find_lost(self, known: Sequence[File]) -> dict[str, str]:
         """Keys of files that were verified for another checkpoint and are gone, each with the reason."""
@@ -200,10 +200,10 @@ class Verifier:
                 break
         return keys, sizes
 
-    def _await_claim(self, key: Attempt, task: asyncio.Task[Taken]) -> None:
+    def _await_claim(self, key: Attempt, task: asyncio.Task[VerifiedUpload]) -> None:
         asyncio.get_running_loop().call_later(UNCLAIMED_S, self._drop_unclaimed, key, task)
 
-    def _drop_unclaimed(self, key: Attempt, task: asyncio.Task[Taken]) -> None:
+    def _drop_unclaimed(self, key: Attempt, task: asyncio.Task[VerifiedUpload]) -> None:
         if self._running.get(key) is not task:
             return
         del self._running[key]

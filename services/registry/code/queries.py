@@ -9,8 +9,8 @@ from typing import IO
 from muster.archive import ArchivedFile, list_files, read_file
 from services.registry.code.core import MOST_TEXT_BYTES, fitting, text_of
 from services.registry.code.store import load_artifact
-from services.registry.turns import SharedTurns
-from shared.bus import Ask, Units
+from services.registry.turns import FairConcurrencyLimit
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Transient
 from shared.messages.files import CodeFiles, CodeText, FileEntry, GetCodeFiles, GetCodeText
@@ -27,20 +27,20 @@ class CodeQueries:
     def __init__(self, units: Units, objects: ObjectStore) -> None:
         self._units = units
         self._objects = objects
-        self._turns = SharedTurns(AT_ONCE)
+        self._turns = FairConcurrencyLimit(AT_ONCE)
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
         return {GetCodeFiles: self.on_files, GetCodeText: self.on_text}
 
-    async def on_files(self, ask: Ask, query: GetCodeFiles) -> CodeFiles:
+    async def on_files(self, ask: RequestContext, query: GetCodeFiles) -> CodeFiles:
         """As many files as an answer holds, from one on."""
         async with self._archive(ask, query.sha256) as (packed, size_bytes):
             files = await asyncio.to_thread(list_files, packed)
         page, following = fitting(files, query.first)
         return CodeFiles(size_bytes=size_bytes, files=tuple(map(_entry, page)), next=following)
 
-    async def on_text(self, ask: Ask, query: GetCodeText) -> CodeText:
+    async def on_text(self, ask: RequestContext, query: GetCodeText) -> CodeText:
         """One file's text, or its beginning."""
         async with self._archive(ask, query.sha256) as (packed, _):
             file, content = await asyncio.to_thread(read_file, packed, query.path, MOST_TEXT_BYTES)
@@ -49,7 +49,7 @@ class CodeQueries:
         return CodeText(file=_entry(file), text=text, is_cut=is_cut and text is not None)
 
     @asynccontextmanager
-    async def _archive(self, ask: Ask, sha256: str) -> AsyncIterator[tuple[IO[bytes], int]]:
+    async def _archive(self, ask: RequestContext, sha256: str) -> AsyncIterator[tuple[IO[bytes], int]]:
         """An archive of the tenant, in memory or where it is large on the disk, and its size."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await load_artifact(unit.connection, "code", sha256)

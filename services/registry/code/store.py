@@ -91,7 +91,7 @@ async def end_upload(connection: AsyncConnection, key: str) -> bool:
     return True
 
 
-async def let_unused_go(
+async def mark_unused_deleting(
     connection: AsyncConnection, asked_before: datetime, noticed: tuple[datetime, datetime], now: datetime
 ) -> list[str]:
     """Forget artifacts that no experiment has and nobody asked for since; return their keys, which are written down as uploads that go.
@@ -128,7 +128,7 @@ async def let_unused_go(
     return keys
 
 
-async def let_uploads_go(connection: AsyncConnection, before: datetime, now: datetime) -> list[str]:
+async def mark_uploads_deleting(connection: AsyncConnection, before: datetime, now: datetime) -> list[str]:
     """Write down that uploads go that were asked for before that time and never confirmed; return their keys, to one who asks alone.
 
     Who does not come to delete them leaves them to whoever asks as long afterwards.
@@ -140,7 +140,7 @@ async def let_uploads_go(connection: AsyncConnection, before: datetime, now: dat
     return sorted(await connection.scalars(going.returning(uploads.key)))
 
 
-async def save_uploads_gone(connection: AsyncConnection, keys: Sequence[str]) -> None:
+async def remove_uploads(connection: AsyncConnection, keys: Sequence[str]) -> None:
     """Forget uploads whose objects were deleted."""
     await connection.execute(delete(artifact_uploads).where(artifact_uploads.c.key.in_(keys)))
 

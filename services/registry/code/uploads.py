@@ -4,9 +4,9 @@ import re
 
 from services.registry.code.store import ask_artifact, await_upload, end_upload, load_artifact, save_artifact
 from services.registry.storage.core import refuse_growth
-from services.registry.storage.links import Links, artifact_key, incoming_key
+from services.registry.storage.links import PresignedUrls, artifact_key, incoming_key
 from services.registry.storage.store.tenants import add_used, load_stored
-from shared.bus import Ask, Units
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.errors import NotFound, Rejected
@@ -19,14 +19,14 @@ MISSING = "nothing was sent to the URL; send the bytes, then confirm"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-class Uploads:
+class CodeUploads:
     """Answers `qry.v1.registry.upload_url` and `.confirm_upload`."""
 
     def __init__(
         self,
         units: Units,
         objects: ObjectStore,
-        links: Links,
+        links: PresignedUrls,
         binding: Binding,
         clock: Clock,
         most_bytes: int,
@@ -42,7 +42,7 @@ class Uploads:
         """What a responder is given."""
         return {GetUploadUrl: self.on_upload_url, ConfirmUpload: self.on_confirm}
 
-    async def on_upload_url(self, ask: Ask, query: GetUploadUrl) -> UploadTarget:
+    async def on_upload_url(self, ask: RequestContext, query: GetUploadUrl) -> UploadTarget:
         """Say where the bytes go, or that the tenant has them already."""
         self._check(query.sha256, query.size_bytes)
         if await self._known(ask, query) is not None:
@@ -58,7 +58,7 @@ class Uploads:
         signed = self._links.write(key, Digest(query.size_bytes, query.sha256))
         return UploadTarget(known=False, url=signed.url, headers=dict(signed.headers))
 
-    async def on_confirm(self, ask: Ask, query: ConfirmUpload) -> Confirmed:
+    async def on_confirm(self, ask: RequestContext, query: ConfirmUpload) -> Confirmed:
         """Keep what was sent when it is what was said, by the store's word or read in a place to which no signed URL leads."""
         self._check(query.sha256, query.size_bytes)
         confirmed = Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
@@ -90,7 +90,7 @@ class Uploads:
         await self._objects.delete(incoming)
         return confirmed
 
-    async def _find_bound(self, ask: Ask, query: ConfirmUpload) -> str | None:
+    async def _find_bound(self, ask: RequestContext, query: ConfirmUpload) -> str | None:
         """Where the store has verified it; None where it was not sent so."""
         key = _bound_key(ask, query)
         found = await self._objects.stat(key) if await self._binding.holds() else None
@@ -98,7 +98,7 @@ class Uploads:
             return None
         return key
 
-    async def _keep(self, ask: Ask, query: ConfirmUpload, key: str) -> bool:
+    async def _keep(self, ask: RequestContext, query: ConfirmUpload, key: str) -> bool:
         """Make it known; returns whether it is this object that counts. Raises Rejected where it is being deleted, for it was sent long ago."""
         async with self._units.tenant(ask.tenant) as unit:
             if not await end_upload(unit.connection, key):
@@ -110,7 +110,7 @@ class Uploads:
             stored = await load_artifact(unit.connection, query.kind, query.sha256)
         return stored is None or stored[0] == key
 
-    async def _known(self, ask: Ask, query: GetUploadUrl | ConfirmUpload) -> str | None:
+    async def _known(self, ask: RequestContext, query: GetUploadUrl | ConfirmUpload) -> str | None:
         async with self._units.tenant(ask.tenant) as unit:
             found = await ask_artifact(unit.connection, query.kind, query.sha256, unit.now)
         return found[0] if found else None
@@ -127,6 +127,6 @@ class Uploads:
             )
 
 
-def _bound_key(ask: Ask, query: GetUploadUrl | ConfirmUpload) -> str:
+def _bound_key(ask: RequestContext, query: GetUploadUrl | ConfirmUpload) -> str:
     """Where an artifact stays to which the store takes these bytes and no others."""
     return artifact_key(ask.tenant, query.kind, f"{query.sha256}-{query.size_bytes}")

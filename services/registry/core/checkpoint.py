@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from shared.machine import Machine
+from shared.machine import StateMachine
 from shared.messages.checkpoints import CheckpointState
 
 
-class State(StrEnum):
+class CheckpointStatus(StrEnum):
     """Only `saved` exists for anyone but its uploader."""
 
     announced = "announced"
@@ -22,7 +22,7 @@ class State(StrEnum):
     deleted = "deleted"
 
 
-class Trigger(StrEnum):
+class CheckpointTrigger(StrEnum):
     """What moves a checkpoint on."""
 
     urls_signed = "urls signed"
@@ -39,24 +39,24 @@ class Trigger(StrEnum):
     objects_gone = "objects gone"
 
 
-OPEN = (State.announced, State.uploading, State.committing)
+OPEN = (CheckpointStatus.announced, CheckpointStatus.uploading, CheckpointStatus.committing)
 """Neither saved nor given up."""
 
-PUBLIC: dict[State, CheckpointState] = {
-    State.announced: "uploading",
-    State.uploading: "uploading",
-    State.committing: "uploading",
-    State.saved: "saved",
-    State.abandoned: "abandoned",
-    State.corrupt: "corrupt",
-    State.deleting: "deleted",
-    State.deleted: "deleted",
+PUBLIC: dict[CheckpointStatus, CheckpointState] = {
+    CheckpointStatus.announced: "uploading",
+    CheckpointStatus.uploading: "uploading",
+    CheckpointStatus.committing: "uploading",
+    CheckpointStatus.saved: "saved",
+    CheckpointStatus.abandoned: "abandoned",
+    CheckpointStatus.corrupt: "corrupt",
+    CheckpointStatus.deleting: "deleted",
+    CheckpointStatus.deleted: "deleted",
 }
 """What others see: whoever asks for a checkpoint that is being deleted must not begin to read it."""
 
-_S, _T = State, Trigger
+_S, _T = CheckpointStatus, CheckpointTrigger
 
-CHECKPOINT = Machine(
+CHECKPOINT = StateMachine(
     "checkpoint",
     _S.announced,
     {
@@ -129,7 +129,7 @@ class Candidate:
     checkpoint: UUID
     token: int
     step: int
-    state: State
+    state: CheckpointStatus
 
 
 def choose_newest(candidates: Iterable[Candidate]) -> Candidate | None:
@@ -138,7 +138,7 @@ def choose_newest(candidates: Iterable[Candidate]) -> Candidate | None:
     The token is first because a later run may have been rolled back to a lower step on purpose. Equal ones are
     settled by the id, so that every replica chooses the same.
     """
-    saved = (one for one in candidates if one.state is State.saved)
+    saved = (one for one in candidates if one.state is CheckpointStatus.saved)
     return max(saved, key=lambda one: (one.token, one.step, one.checkpoint), default=None)
 
 

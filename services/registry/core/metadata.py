@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from services.registry.core.names import Refusal
+from services.registry.core.names import InputRefusal
 
 METADATA_BYTES = 64 * 1024
 
@@ -16,11 +16,13 @@ def merge_metadata(known: Mapping[str, JsonValue], given: Mapping[str, JsonValue
     return {key: value for key, value in merged.items() if key not in given or value is not None}
 
 
-def refuse_metadata(given: Mapping[str, JsonValue]) -> Refusal | None:
+def refuse_metadata(given: Mapping[str, JsonValue]) -> InputRefusal | None:
     """Return why metadata is not taken; None when it is."""
     encoded = encode_json(given)
     if len(encoded) > METADATA_BYTES or b"\\u0000" in encoded:
-        return Refusal("metadata_unfit", f"metadata has at most {METADATA_BYTES} bytes of text without NUL")
+        return InputRefusal(
+            "metadata_unfit", f"metadata has at most {METADATA_BYTES} bytes of text without NUL"
+        )
     return None
 
 

@@ -8,28 +8,28 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class InputRefusal:
     """Why something is not taken."""
 
     code: str
     reason: str
 
 
-def refuse_path(path: str) -> Refusal | None:
+def refuse_path(path: str) -> InputRefusal | None:
     """Return why a manifest may not hold a file under this path; None when it may.
 
     Paths are data here (keys come from ids), but they become paths again on whoever downloads them.
     """
     parts = path.split("/")
     if not path or len(path.encode("utf-8", "surrogatepass")) > PATH_BYTES or not is_text(path):
-        return Refusal("path_length", f"A path of a manifest has 1 to {PATH_BYTES} bytes of text.")
+        return InputRefusal("path_length", f"A path of a manifest has 1 to {PATH_BYTES} bytes of text.")
     if path.startswith("/") or "\\" in path or CONTROL.search(path):
-        return Refusal(
+        return InputRefusal(
             "path_unsafe",
             f"The path {path!r} must be relative, with '/' between plain names.",
         )
     if any(part in ("", ".", "..") for part in parts):
-        return Refusal("path_unsafe", f"The path {path!r} must not hold empty parts, '.' or '..'.")
+        return InputRefusal("path_unsafe", f"The path {path!r} must not hold empty parts, '.' or '..'.")
     return None
 
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from services.registry.checkpoints.events import checkpoint_event
 from services.registry.checkpoints.store import checkpoints
-from services.registry.checkpoints.upkeep import Upkeep, delete_below
-from services.registry.core.checkpoint import OPEN, Trigger
+from services.registry.checkpoints.upkeep import CheckpointCleanup, delete_below
+from services.registry.core.checkpoint import OPEN, CheckpointTrigger
 from services.registry.deletion import store as deleting
 from services.registry.deletion.store import Registered
 from services.registry.exports.queries import prefix_of
@@ -18,7 +18,7 @@ from services.registry.models.events import model_event, version_event
 from services.registry.storage.links import INCOMING, kept_prefix
 from services.registry.storage.store import litter
 from shared.bus import Unit, Units
-from shared.bus.deletion import Doomed, Rows
+from shared.bus.deletion import DeleteStatement, DeletionRequest
 from shared.errors import Broken, Conflict, Transient
 from shared.ids import TenantId
 from shared.objects import ObjectStore
@@ -28,18 +28,18 @@ NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class RegistryDeletion:
     """What the registry has of what is to go."""
 
     units: Units
     objects: ObjectStore
-    upkeep: Upkeep
+    upkeep: CheckpointCleanup
     media: MediaRetention
     log_packer: LogPacker
     link_life: timedelta
     """What was sent by links that were given out before is deleted after so long."""
 
-    async def begin(self, unit: Unit, doomed: Doomed) -> bool:
+    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
         """Raises Conflict where a version is made of it and that was not accepted, or an open trial elsewhere starts from it."""
         if doomed.scope != "experiment":
             return True
@@ -63,7 +63,7 @@ class Estate:
             await _unregister(unit, doomed, one)
         return True
 
-    async def empty(self, doomed: Doomed) -> None:
+    async def empty(self, doomed: DeletionRequest) -> None:
         """Objects go before the rows that tell where they are."""
         if doomed.scope == "experiment":
             await self._empty_experiment(doomed)
@@ -73,7 +73,7 @@ class Estate:
             for prefix in (stored, f"{INCOMING}{doomed.target}/", prefix_of(doomed.whose)):
                 await delete_below(self.objects, prefix)
 
-    def rows(self, doomed: Doomed) -> Sequence[Rows]:
+    def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
         """See `deletion.store`."""
         if doomed.scope == "experiment":
             return deleting.experiment_rows(doomed.target)
@@ -81,7 +81,7 @@ class Estate:
             return deleting.workspace_rows(doomed.tenant, doomed.workspace)
         return deleting.tenant_rows(doomed.target)
 
-    async def _empty_experiment(self, doomed: Doomed) -> None:
+    async def _empty_experiment(self, doomed: DeletionRequest) -> None:
         while await self._let_go(doomed):
             pass
         await self.upkeep.delete()
@@ -93,16 +93,18 @@ class Estate:
             if await self._has_packs(doomed):
                 raise Transient("objects of what is being deleted are still there", 2.0)
 
-    async def _let_go(self, doomed: Doomed) -> bool:
+    async def _let_go(self, doomed: DeletionRequest) -> bool:
         """What was not saved is given up, which the scheduler waits for, and all of it goes."""
         async with self.units.tenant(doomed.whose) as unit:
             left = await deleting.load_left(unit.connection, doomed.target)
             found = await checkpoints.lock_many(unit.connection, left)
             unsaved = [one for one in found if one.state in OPEN]
-            given_up = await checkpoints.move_many(unit.connection, unsaved, Trigger.fenced, unit.now, REASON)
+            given_up = await checkpoints.move_many(
+                unit.connection, unsaved, CheckpointTrigger.fenced, unit.now, REASON
+            )
             unit.emit(*map(checkpoint_event, given_up))
             ended = [one for one in found if one.state not in OPEN] + given_up
-            await checkpoints.move_many(unit.connection, ended, Trigger.collected, unit.now, REASON)
+            await checkpoints.move_many(unit.connection, ended, CheckpointTrigger.collected, unit.now, REASON)
         await self._expect_litter([kept_prefix(one.tenant, one.id) for one in given_up])
         return bool(left)
 
@@ -110,16 +112,16 @@ class Estate:
         async with self.units.system() as unit:
             await litter.save_litter(unit.connection, prefixes, unit.now + self.link_life)
 
-    async def _released(self, doomed: Doomed) -> list[str]:
+    async def _released(self, doomed: DeletionRequest) -> list[str]:
         async with self.units.tenant(doomed.whose) as unit:
             return await deleting.load_released(unit.connection, doomed.target)
 
-    async def _has_packs(self, doomed: Doomed) -> bool:
+    async def _has_packs(self, doomed: DeletionRequest) -> bool:
         async with self.units.tenant(doomed.whose) as unit:
-            return await deleting.let_go_of_packs(unit.connection, doomed.target)
+            return await deleting.mark_packs_deleting(unit.connection, doomed.target)
 
 
-async def _unregister(unit: Unit, doomed: Doomed, registered: Registered) -> None:
+async def _unregister(unit: Unit, doomed: DeletionRequest, registered: Registered) -> None:
     """Whoever deletes has said so: stage and aliases hold nothing."""
     model = await models.lock_model(unit.connection, registered.model)
     version = await models.find_version(unit.connection, id=registered.id)

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, and_, case, delete, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import CheckpointStatus
 from services.registry.store.report_tables import (
     log_chunks,
     log_heads,
@@ -32,7 +32,7 @@ from services.registry.store.tables import (
     validations,
     versions,
 )
-from shared.bus.deletion import Rows, outbox_of, rows_of
+from shared.bus.deletion import DeleteStatement, outbox_of, rows_of
 
 AT_ONCE = 500
 
@@ -84,7 +84,7 @@ async def load_left(connection: AsyncConnection, experiment: UUID) -> list[UUID]
     """Some of its checkpoints that nobody has let go yet."""
     left = select(checkpoints.c.id).where(
         checkpoints.c.experiment == experiment,
-        checkpoints.c.state.not_in((State.deleting, State.deleted)),
+        checkpoints.c.state.not_in((CheckpointStatus.deleting, CheckpointStatus.deleted)),
     )
     return list(await connection.scalars(left.order_by(checkpoints.c.id).limit(AT_ONCE)))
 
@@ -102,7 +102,7 @@ async def load_released(connection: AsyncConnection, experiment: UUID) -> list[s
     return list(await connection.scalars(released))
 
 
-async def let_go_of_packs(connection: AsyncConnection, experiment: UUID) -> bool:
+async def mark_packs_deleting(connection: AsyncConnection, experiment: UUID) -> bool:
     """Writes down that its media and its log lines in the store go; True while some are there."""
     state = media_packs.c.state
     packs = (
@@ -125,7 +125,7 @@ async def let_go_of_packs(connection: AsyncConnection, experiment: UUID) -> bool
     return bool(await connection.scalar(select(is_left).add_cte(packs, lines)))
 
 
-def experiment_rows(experiment: UUID) -> Sequence[Rows]:
+def experiment_rows(experiment: UUID) -> Sequence[DeleteStatement]:
     """An experiment's rows: marks first, so that a batch that is being stored is waited for and none comes after it."""
     of_trials = select(trials.c.id).where(trials.c.experiment == experiment)
     of_checkpoints = select(checkpoints.c.id).where(checkpoints.c.experiment == experiment)
@@ -146,7 +146,7 @@ def experiment_rows(experiment: UUID) -> Sequence[Rows]:
     )
 
 
-def workspace_rows(tenant: UUID, workspace: str) -> Sequence[Rows]:
+def workspace_rows(tenant: UUID, workspace: str) -> Sequence[DeleteStatement]:
     """What belongs to a workspace itself: its models, and its rules of retention."""
     of_models = select(models.c.id).where(models.c.tenant == tenant, models.c.workspace == workspace)
     of_versions = select(versions.c.id).where(versions.c.model.in_(of_models))
@@ -162,7 +162,7 @@ def workspace_rows(tenant: UUID, workspace: str) -> Sequence[Rows]:
     )
 
 
-def tenant_rows(tenant: UUID) -> Sequence[Rows]:
+def tenant_rows(tenant: UUID) -> Sequence[DeleteStatement]:
     """What lies in partitioned tables; `shared.bus.deletion` knows all others."""
     return (
         rows_of(marks, marks.c.tenant == tenant),
@@ -172,13 +172,13 @@ def tenant_rows(tenant: UUID) -> Sequence[Rows]:
 
 
 # A place in a partitioned table is none in its parent: what such tables hold goes with what it belongs to, some at a time.
-def _series_of(where: ColumnElement[bool]) -> Rows:
+def _series_of(where: ColumnElement[bool]) -> DeleteStatement:
     few = select(series.c.id).where(where).limit(200).cte("few")
     chunks = delete(point_chunks).where(point_chunks.c.series == few.c.id).cte("chunks")
     return delete(series).where(series.c.id == few.c.id).add_cte(chunks)
 
 
-def _lines_of(where: ColumnElement[bool]) -> Rows:
+def _lines_of(where: ColumnElement[bool]) -> DeleteStatement:
     has_lines = exists().where(log_chunks.c.trial == log_heads.c.trial)
     few = select(log_heads.c.trial).where(where, has_lines).limit(50).subquery("few")
     return delete(log_chunks).where(log_chunks.c.trial == few.c.trial)

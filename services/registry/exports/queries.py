@@ -12,10 +12,10 @@ import pyarrow as pa
 import structlog
 from pydantic import BaseModel
 
-from services.registry.exports.core.parts import SUFFIXES, Format, Part
-from services.registry.storage.links import Links
-from services.registry.turns import SharedTurns
-from shared.bus import Ask
+from services.registry.exports.core.parts import SUFFIXES, ExportFile, Format
+from services.registry.storage.links import PresignedUrls
+from services.registry.turns import FairConcurrencyLimit
+from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.errors import MusterError, NotFound, Transient
@@ -43,7 +43,7 @@ Q = TypeVar("Q", bound=Export)
 Q_contra = TypeVar("Q_contra", bound=Export, contravariant=True)
 
 
-class Source(Protocol[Q_contra]):
+class ExportSource(Protocol[Q_contra]):
     """What can be exported."""
 
     async def load_version(self, tenant: TenantId, question: Q_contra) -> tuple[str | int, ...]:
@@ -74,11 +74,11 @@ class Exports(Generic[Q]):
     def __init__(
         self,
         kind: type[Q],
-        source: Source[Q],
+        source: ExportSource[Q],
         objects: ObjectStore,
-        links: Links,
+        links: PresignedUrls,
         clock: Clock,
-        turns: SharedTurns,
+        turns: FairConcurrencyLimit,
     ) -> None:
         self._kind = kind
         self._source = source
@@ -99,7 +99,7 @@ class Exports(Generic[Q]):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def on_export(self, ask: Ask, query: Q) -> Exported:
+    async def on_export(self, ask: RequestContext, query: Q) -> Exported:
         """Begin an export, or say how far it is; an unknown experiment has no rows, in one file."""
         question = query.model_copy(update={"export_id": None, "first": 0})
         asked = f"{question.TYPE} {question.model_dump_json()}"
@@ -180,11 +180,11 @@ class _Writer:
         self._objects = objects
         self._prefix = prefix
         self._format = format
-        self._part: Part | None = None
+        self._part: ExportFile | None = None
 
     async def add(self, rows: pa.Table) -> None:
         if self._part is None:
-            self._part = Part(rows.schema, self._format)
+            self._part = ExportFile(rows.schema, self._format)
         if await asyncio.to_thread(self._part.add, rows):
             await self.end()
 

@@ -21,7 +21,7 @@ from services.registry.trial_table.core.columns import (
 )
 from services.registry.trial_table.queries import Reading, columns_too_many, read_table
 from services.registry.trial_table.store import columns as trial_columns, rows as trial_table
-from services.registry.trial_table.store.rows import Wanted
+from services.registry.trial_table.store.rows import RowQuery
 from shared.bus import Units
 from shared.ids import TenantId
 from shared.messages.exports import ExportMetrics, ExportTable
@@ -69,7 +69,7 @@ class Trials:
             columns = await _columns(
                 unit.connection, question, await read_table(unit.connection, question, COLUMNS)
             )
-            stand = await store.load_standing(unit.connection, question.experiment_id)
+            stand = await store.load_fingerprint(unit.connection, question.experiment_id)
             return (*stand, *columns)
 
     async def read(self, tenant: TenantId, question: ExportTable) -> AsyncIterator[pa.Table]:
@@ -79,7 +79,7 @@ class Trials:
             columns = await _columns(unit.connection, question, read)
             paths = [column.path for column in columns.values() if isinstance(column, Hyperparameter)]
             values = await trial_columns.load_values(unit.connection, question.experiment_id, paths)
-            wanted = Wanted(question.experiment_id, read.filter, read.orders)
+            wanted = RowQuery(question.experiment_id, read.filter, read.orders)
             order = await trial_table.load_order(unit.connection, wanted, read.search)
         schema = trials.make_schema(columns, values)
         yield schema.empty_table()

@@ -9,9 +9,9 @@ from uuid import UUID
 from sqlalchemy import BigInteger, ColumnElement, Row, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.exports.core.points import Rows
+from services.registry.exports.core.points import MetricPoints
 from services.registry.series.core.steps import EVERY_STEP, Steps, part_steps
-from services.registry.series.store.series import Curve, Metric, Which, load_curves
+from services.registry.series.store.series import Curve, Metric, MetricSelection, load_curves
 from services.registry.store.report_tables import point_chunks
 from services.registry.store.tables import runs, series, trials
 
@@ -20,7 +20,7 @@ POINTS_AT_ONCE = 250_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExportChunk:
     """What is read together: trials with their numbers, or of a trial that has too many points for that some steps of one metric."""
 
     trials: tuple[tuple[UUID, int], ...]
@@ -37,7 +37,7 @@ async def count_points(
     return points, newest
 
 
-async def load_standing(connection: AsyncConnection, experiment: UUID) -> tuple[int, ...]:
+async def load_fingerprint(connection: AsyncConnection, experiment: UUID) -> tuple[int, ...]:
     """Return numbers that change whenever a trial of the experiment does, or what it has reported."""
     changes = func.coalesce(func.sum(trials.c.wanted_version + trials.c.changed_version), 0)
     of_series = (select(number).where(series.c.experiment == experiment) for number in (_POINTS, _NEWEST))
@@ -49,7 +49,7 @@ async def load_standing(connection: AsyncConnection, experiment: UUID) -> tuple[
 
 async def plan_pieces(
     connection: AsyncConnection, experiment: UUID, group: str | None, names: Sequence[str]
-) -> list[Piece]:
+) -> list[ExportChunk]:
     """Return what is read, piece by piece, in the order of trials, groups, names and steps."""
     by_trial = (
         select(
@@ -66,31 +66,35 @@ async def plan_pieces(
         .join(trials, (trials.c.id == by_trial.c.trial) & trials.c.number.is_not(None))
         .order_by(trials.c.number)
     )
-    found: list[Piece] = []
+    found: list[ExportChunk] = []
     waiting: list[tuple[UUID, int]] = []
     held = 0
     for row in await connection.execute(numbered):
         trial = row.trial, row.number
         if waiting and held + row.points > POINTS_AT_ONCE:
-            found.append(Piece(tuple(waiting)))
+            found.append(ExportChunk(tuple(waiting)))
             waiting, held = [], 0
         if row.points > POINTS_AT_ONCE:
             for metric, points in sorted(_by_metric(row).items()):
                 stretches = [EVERY_STEP]
                 if points > POINTS_AT_ONCE:
                     stretches = part_steps(await _load_chunks(connection, row.trial, metric), POINTS_AT_ONCE)
-                found.extend(Piece((trial,), metric, steps) for steps in stretches)
+                found.extend(ExportChunk((trial,), metric, steps) for steps in stretches)
         else:
             waiting.append(trial)
             held += row.points
-    return [*found, Piece(tuple(waiting))] if waiting else found
+    return [*found, ExportChunk(tuple(waiting))] if waiting else found
 
 
 async def load_rows(
-    connection: AsyncConnection, piece: Piece, group: str | None, names: Sequence[str]
-) -> list[Rows]:
+    connection: AsyncConnection, piece: ExportChunk, group: str | None, names: Sequence[str]
+) -> list[MetricPoints]:
     """Return the current points of a piece, by trial, group, name and step."""
-    which = Which(piece.metric[0], (piece.metric[1],)) if piece.metric else Which(group, names)
+    which = (
+        MetricSelection(piece.metric[0], (piece.metric[1],))
+        if piece.metric
+        else MetricSelection(group, names)
+    )
     trials = [trial for trial, _ in piece.trials]
     curves = await load_curves(connection, trials, which, steps=piece.steps)
     numbers = dict(piece.trials)
@@ -114,7 +118,7 @@ async def _load_chunks(connection: AsyncConnection, trial: UUID, metric: Metric)
 
 
 def _wanted(experiment: UUID, group: str | None, names: Sequence[str]) -> list[ColumnElement[bool]]:
-    return [series.c.experiment == experiment, series.c.count > 0, *Which(group, names).conditions]
+    return [series.c.experiment == experiment, series.c.count > 0, *MetricSelection(group, names).conditions]
 
 
 def _by_metric(row: Row[Any]) -> Counter[Metric]:
@@ -125,8 +129,10 @@ def _by_metric(row: Row[Any]) -> Counter[Metric]:
     return found
 
 
-def _rows(curve: Curve, number: int) -> Rows:
-    return Rows(number, curve.group, curve.name, curve.runs, curve.steps, curve.times_ms, curve.values)
+def _rows(curve: Curve, number: int) -> MetricPoints:
+    return MetricPoints(
+        number, curve.group, curve.name, curve.runs, curve.steps, curve.times_ms, curve.values
+    )
 
 
 _POINTS = cast(func.coalesce(func.sum(series.c.count), 0), BigInteger)

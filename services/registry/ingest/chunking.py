@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from services.registry.ingest.store import ChunkRow
-from services.registry.series.core.arrivals import Arrived
+from services.registry.series.core.arrivals import SeriesPoints
 from services.registry.series.core.chunks import Columns, roll_up_of, split, to_packed, to_plain
 from services.registry.series.core.supersede import is_current
 
@@ -11,7 +11,7 @@ PACKED_FROM = 1_000
 """Points of a series in one batch; fewer are joined later."""
 
 
-def chunks_of(series: int, points: Arrived) -> list[ChunkRow]:
+def chunks_of(series: int, points: SeriesPoints) -> list[ChunkRow]:
     """What a series' points are stored as: together as they came, or packed where a worker had much to send."""
     if len(points) < PACKED_FROM:
         return [ChunkRow(series, len(points), min(points.steps), max(points.steps), to_plain(points))]
@@ -21,7 +21,7 @@ def chunks_of(series: int, points: Arrived) -> list[ChunkRow]:
     ]
 
 
-def current_points(points: Arrived, boundary: int | None) -> tuple[Sequence[int], Sequence[float]]:
+def current_points(points: SeriesPoints, boundary: int | None) -> tuple[Sequence[int], Sequence[float]]:
     """Steps and values of those that no later run makes again."""
     if boundary is None:
         return points.steps, points.values

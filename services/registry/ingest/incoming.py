@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from services.registry.core.names import Refusal
-from services.registry.ingest.store import Sent
-from services.registry.logs.core.lines import Line
-from services.registry.series.core.arrivals import Arrivals, Arrived
+from services.registry.core.names import InputRefusal
+from services.registry.ingest.store import BatchRange
+from services.registry.logs.core.lines import IncomingLine
+from services.registry.series.core.arrivals import ReportColumns, SeriesPoints
 from services.registry.series.core.names import (
     METRICS_PER_REPORT,
     VALIDATION_GROUP,
@@ -32,17 +32,17 @@ Batch = ReportBatch | LogBatch | ProfileBatch
 
 
 @dataclass(slots=True)
-class Incoming:
+class IncomingBatch:
     """One batch with the allocation that it belongs to. Only `refusals` grows while it is stored."""
 
     facts: AllocationFacts
     worker: WorkerId
-    sent: Sent
+    sent: BatchRange
     trace: Mapping[str, str]
-    points: dict[SeriesName, Arrived] = field(default_factory=dict)
+    points: dict[SeriesName, SeriesPoints] = field(default_factory=dict)
     validations: list[Validation] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
+    lines: list[IncomingLine] = field(default_factory=list)
+    refusals: list[InputRefusal] = field(default_factory=list)
 
     @property
     def weight(self) -> int:
@@ -50,13 +50,15 @@ class Incoming:
         return 1 + sum(map(len, self.points.values())) + len(self.lines)
 
 
-def read_batch(batch: Batch, facts: AllocationFacts, worker: WorkerId, trace: Mapping[str, str]) -> Incoming:
+def read_batch(
+    batch: Batch, facts: AllocationFacts, worker: WorkerId, trace: Mapping[str, str]
+) -> IncomingBatch:
     """Return the batch in rows, without what no limit allows."""
-    sent = Sent(batch.run_id, worker, batch.stream, batch.first, batch.first + len(batch.records))
-    incoming = Incoming(facts, worker, sent, trace)
+    sent = BatchRange(batch.run_id, worker, batch.stream, batch.first, batch.first + len(batch.records))
+    incoming = IncomingBatch(facts, worker, sent, trace)
     if isinstance(batch, ReportBatch):
-        incoming.refusals.extend(Refusal("not_a_number", reason) for reason in batch.unreadable)
-    arrivals = Arrivals(partial(_taken, incoming))
+        incoming.refusals.extend(InputRefusal("not_a_number", reason) for reason in batch.unreadable)
+    arrivals = ReportColumns(partial(_taken, incoming))
     for seq, record in enumerate(batch.records, start=batch.first):
         match record:
             case Report():
@@ -69,21 +71,25 @@ def read_batch(batch: Batch, facts: AllocationFacts, worker: WorkerId, trace: Ma
     return incoming
 
 
-def _line(record: LogLine) -> Line:
-    return Line(record.rank, record.stream, record.level, record.time_ms, record.text[:LINE_CHARACTERS])
+def _line(record: LogLine) -> IncomingLine:
+    return IncomingLine(
+        record.rank, record.stream, record.level, record.time_ms, record.text[:LINE_CHARACTERS]
+    )
 
 
-def _take_report(incoming: Incoming, arrivals: Arrivals, seq: int, report: Report) -> None:
+def _take_report(incoming: IncomingBatch, arrivals: ReportColumns, seq: int, report: Report) -> None:
     if refusal := _refuse_numbers(report.step, report.time_ms):
         incoming.refusals.append(refusal)
         return
     arrivals.take(seq, report.group, report.step, report.time_ms, report.values)
 
 
-def _take_validation(incoming: Incoming, arrivals: Arrivals, seq: int, validation: Validation) -> None:
+def _take_validation(
+    incoming: IncomingBatch, arrivals: ReportColumns, seq: int, validation: Validation
+) -> None:
     if incoming.worker != incoming.facts.chief:
         incoming.refusals.append(
-            Refusal("not_rank_0", f"Worker {incoming.worker} has no rank 0: {_OF_RANK_0}")
+            InputRefusal("not_rank_0", f"Worker {incoming.worker} has no rank 0: {_OF_RANK_0}")
         )
         return
     step, time_ms, values = validation.step, validation.time_ms, validation.values
@@ -97,7 +103,7 @@ def _take_validation(incoming: Incoming, arrivals: Arrivals, seq: int, validatio
     incoming.validations.append(validation)
 
 
-def _taken(incoming: Incoming, group: str, names: Sequence[str]) -> frozenset[str]:
+def _taken(incoming: IncomingBatch, group: str, names: Sequence[str]) -> frozenset[str]:
     """Those metrics of a report whose names may be; the first ones where there are too many."""
     if refusal := refuse_metric_name(group):
         incoming.refusals.append(refusal)
@@ -110,9 +116,9 @@ def _taken(incoming: Incoming, group: str, names: Sequence[str]) -> frozenset[st
     return frozenset(first) - refused.keys()
 
 
-def _refuse_numbers(step: int, time_ms: int, number: int = 1) -> Refusal | None:
+def _refuse_numbers(step: int, time_ms: int, number: int = 1) -> InputRefusal | None:
     if abs(step) <= _BIGGEST and abs(time_ms) <= _BIGGEST and 0 < number <= _BIGGEST_NUMBER:
         return None
-    return Refusal(
+    return InputRefusal(
         "number_range", f"Step {step} (or its time or number) is out of range; use 64-bit integers."
     )

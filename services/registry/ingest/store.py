@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.summary import Summary
 from services.registry.store.tables import marks
-from shared.database.driver import Driver
+from shared.database.driver import AsyncpgDriver
 from shared.database.partitions import partition_name
 from shared.messages.runs import AllocationFacts
 
@@ -22,7 +22,7 @@ COPY_FROM_ROWS = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class BatchRange:
     """What the mark needs to know of a batch: its source, its first record, and the record after its last."""
 
     run: UUID
@@ -33,7 +33,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MarkUpdate:
     """What became of a batch at its mark. `next_record` None: the source is not known yet."""
 
     is_moved: bool
@@ -78,7 +78,7 @@ class ValidationRow:
     is_stale: bool
 
 
-async def move_marks(driver: Driver, sent: Sequence[Sent]) -> list[Moved]:
+async def move_marks(driver: AsyncpgDriver, sent: Sequence[BatchRange]) -> list[MarkUpdate]:
     """Move the marks of all batches that begin at theirs, in the order of `sent`; each source appears once."""
     rows = await driver.fetch(
         _MOVE,
@@ -89,21 +89,21 @@ async def move_marks(driver: Driver, sent: Sequence[Sent]) -> list[Moved]:
         [one.after for one in sent],
     )
     return [
-        Moved(True, one.after, row["is_stale"], row["superseded_after"])
+        MarkUpdate(True, one.after, row["is_stale"], row["superseded_after"])
         if row["moved"]
-        else Moved(False, row["next"])
+        else MarkUpdate(False, row["next"])
         for one, row in zip(sent, rows, strict=True)
     ]
 
 
-async def register_sources(driver: Driver, sent: Sequence[Sent]) -> None:
+async def register_sources(driver: AsyncpgDriver, sent: Sequence[BatchRange]) -> None:
     """Give new sources of known runs a mark that expects the first record, with the run's fence."""
     await driver.fetch(
         _REGISTER, [one.run for one in sent], [one.worker for one in sent], [one.stream for one in sent]
     )
 
 
-async def load_known_runs(driver: Driver, runs: Sequence[UUID]) -> set[UUID]:
+async def load_known_runs(driver: AsyncpgDriver, runs: Sequence[UUID]) -> set[UUID]:
     """Return those of the runs that are known."""
     rows = await driver.fetch("SELECT id FROM registry.runs WHERE id = ANY($1::uuid[])", list(runs))
     return {row["id"] for row in rows}
@@ -117,7 +117,7 @@ async def load_next(connection: AsyncConnection, run: UUID, worker: str, stream:
     return next_record
 
 
-async def load_series(driver: Driver, runs: Sequence[UUID]) -> dict[SeriesKey, int]:
+async def load_series(driver: AsyncpgDriver, runs: Sequence[UUID]) -> dict[SeriesKey, int]:
     """Return all series of these runs."""
     rows = await driver.fetch(
         'SELECT id, run, "group", name FROM registry.series WHERE run = ANY($1::uuid[])', list(runs)
@@ -126,7 +126,7 @@ async def load_series(driver: Driver, runs: Sequence[UUID]) -> dict[SeriesKey, i
 
 
 async def register_series(
-    driver: Driver, tenant: UUID, new: Mapping[SeriesKey, AllocationFacts]
+    driver: AsyncpgDriver, tenant: UUID, new: Mapping[SeriesKey, AllocationFacts]
 ) -> dict[SeriesKey, int]:
     """Make these series known and return their ids; another replica may have been faster."""
     columns = [one.run for one in new], [one.group for one in new], [one.name for one in new]
@@ -138,7 +138,7 @@ async def register_series(
 
 
 async def save_chunks(
-    driver: Driver,
+    driver: AsyncpgDriver,
     tenant: UUID,
     day: date,
     chunks: Sequence[ChunkRow],
@@ -156,7 +156,7 @@ async def save_chunks(
 
 
 async def save_validations(
-    driver: Driver, tenant: UUID, now: datetime, rows: Sequence[ValidationRow]
+    driver: AsyncpgDriver, tenant: UUID, now: datetime, rows: Sequence[ValidationRow]
 ) -> set[tuple[UUID, int]]:
     """Store validations and return those (run, number) that were new."""
     stored = await driver.fetch(

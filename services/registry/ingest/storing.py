@@ -9,15 +9,15 @@ import structlog
 
 from services.registry import metrics
 from services.registry.core.marks import FIRST_RECORD
-from services.registry.core.names import Refusal
+from services.registry.core.names import InputRefusal
 from services.registry.ingest import store as reports
 from services.registry.ingest.chunking import chunks_of, current_points
 from services.registry.ingest.combiner import Combiner
-from services.registry.ingest.incoming import Batch, Incoming, read_batch
+from services.registry.ingest.incoming import Batch, IncomingBatch, read_batch
 from services.registry.ingest.live import Hints
-from services.registry.ingest.store import ChunkRow, Moved, SeriesKey, ValidationRow
+from services.registry.ingest.store import ChunkRow, MarkUpdate, SeriesKey, ValidationRow
 from services.registry.ingest.tracing import span_of_first, trace_of
-from services.registry.logs.core.lines import Line
+from services.registry.logs.core.lines import IncomingLine
 from services.registry.logs.store import chunks as logs
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
@@ -25,9 +25,9 @@ from services.registry.series.core.names import choose_new_series
 from services.registry.series.core.summary import summarise
 from services.registry.store.values import encode_values
 from shared import telemetry
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
-from shared.database.driver import Driver
+from shared.database.driver import AsyncpgDriver
 from shared.errors import Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, ValidationStored
@@ -50,8 +50,8 @@ Source = tuple[UUID, str, str]
 class _Taken:
     """A batch whose mark has moved in this transaction."""
 
-    batch: Incoming
-    moved: Moved
+    batch: IncomingBatch
+    moved: MarkUpdate
 
 
 class Reports:
@@ -63,7 +63,7 @@ class Reports:
         self._hints = hints
         self._known_sources = Cache[Source, bool]("report_sources", MAX_SOURCES)
         self._series = Cache[UUID, dict[tuple[str, str], int]]("report_series", MAX_RUNS)
-        self._combiner = Combiner[Incoming, Mark](
+        self._combiner = Combiner[IncomingBatch, Mark](
             self._store,
             source=_source,
             weight=lambda batch: batch.weight,
@@ -78,7 +78,7 @@ class Reports:
         """Wait until every batch in hand is answered."""
         await self._combiner.close()
 
-    async def on_batch(self, ask: Ask, batch: Batch) -> Mark:
+    async def on_batch(self, ask: RequestContext, batch: Batch) -> Mark:
         """Store a batch once, and return the committed mark of its source."""
         if batch.first < FIRST_RECORD:
             raise Rejected("bad_batch", f"a journal counts from {FIRST_RECORD}, not from {batch.first}")
@@ -98,18 +98,18 @@ class Reports:
         faults.point(BEFORE_REPLY)
         return mark
 
-    async def _skip(self, facts: AllocationFacts, batch: Incoming, error: Rejected) -> Mark:
+    async def _skip(self, facts: AllocationFacts, batch: IncomingBatch, error: Rejected) -> Mark:
         """Move the mark over a batch that the database cannot hold, and say so: no journal waits for ever."""
         _log.error(
             "a batch could not be stored", run=str(batch.sent.run), first=batch.sent.first, error=str(error)
         )
-        empty = Incoming(facts, batch.worker, batch.sent, batch.trace)
-        empty.refusals.append(Refusal(error.code, error.message))
+        empty = IncomingBatch(facts, batch.worker, batch.sent, batch.trace)
+        empty.refusals.append(InputRefusal(error.code, error.message))
         return await self._combiner.add(TenantId(facts.tenant), empty)
 
-    async def _store(self, tenant: TenantId, batches: Sequence[Incoming]) -> list[Mark]:
+    async def _store(self, tenant: TenantId, batches: Sequence[IncomingBatch]) -> list[Mark]:
         async with self._units.tenant(tenant) as unit:
-            driver = Driver.of(unit.connection)
+            driver = AsyncpgDriver.of(unit.connection)
             deleted = await self._register(unit, driver, batches)
             moved = await reports.move_marks(driver, [batch.sent for batch in batches])
             taken = [_Taken(batch, mark) for batch, mark in zip(batches, moved, strict=True) if mark.is_moved]
@@ -125,7 +125,9 @@ class Reports:
             for batch, mark in zip(batches, moved, strict=True)
         ]
 
-    async def _register(self, unit: Unit, driver: Driver, batches: Sequence[Incoming]) -> set[UUID]:
+    async def _register(
+        self, unit: Unit, driver: AsyncpgDriver, batches: Sequence[IncomingBatch]
+    ) -> set[UUID]:
         """Make sources known that this process has not met, and their runs when no event did; return those runs that were deleted.
 
         Before any mark moves: locks are taken trial first, marks last, here as everywhere.
@@ -146,7 +148,7 @@ class Reports:
         unit.then(partial(self._keep_sources, kept))
         return deleted
 
-    def _mark(self, batch: Incoming, moved: Moved) -> Mark:
+    def _mark(self, batch: IncomingBatch, moved: MarkUpdate) -> Mark:
         """The committed mark. Refusals are told again for a repeat, so that a lost reply loses no reason."""
         if moved.next_record is None:
             # Its run went after this process had met it; when it comes again, the run is looked for.
@@ -161,7 +163,7 @@ class Reports:
             self._known_sources.put(source, True)
 
     async def _store_points(
-        self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
+        self, unit: Unit, driver: AsyncpgDriver, tenant: TenantId, taken: Sequence[_Taken]
     ) -> None:
         series = await self._series_of(unit, driver, tenant, [one.batch for one in taken])
         chunks: list[ChunkRow] = []
@@ -183,7 +185,7 @@ class Reports:
                     )
 
     async def _series_of(
-        self, unit: Unit, driver: Driver, tenant: TenantId, batches: Sequence[Incoming]
+        self, unit: Unit, driver: AsyncpgDriver, tenant: TenantId, batches: Sequence[IncomingBatch]
     ) -> dict[UUID, dict[tuple[str, str], int]]:
         """Return the series of these batches' runs; new ones are made known, kept in mind after the commit only."""
         with_points = [batch for batch in batches if batch.points]
@@ -206,7 +208,7 @@ class Reports:
         return {batch.sent.run: {} for batch in batches} | known
 
     def _new_series(
-        self, batches: Sequence[Incoming], known: dict[UUID, dict[tuple[str, str], int]]
+        self, batches: Sequence[IncomingBatch], known: dict[UUID, dict[tuple[str, str], int]]
     ) -> dict[SeriesKey, AllocationFacts]:
         wanted: dict[SeriesKey, AllocationFacts] = {}
         for batch in batches:
@@ -225,7 +227,7 @@ class Reports:
             self._series.put(run, (self._series.get(run) or {}) | names)
 
     async def _store_validations(
-        self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
+        self, unit: Unit, driver: AsyncpgDriver, tenant: TenantId, taken: Sequence[_Taken]
     ) -> None:
         rows = [
             ValidationRow(
@@ -254,7 +256,7 @@ class Reports:
                         )
 
     async def _store_lines(
-        self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
+        self, unit: Unit, driver: AsyncpgDriver, tenant: TenantId, taken: Sequence[_Taken]
     ) -> None:
         chunks = [
             logs.Chunk(one.batch.facts.trial_id, one.batch.facts.run_number, tuple(part))
@@ -273,11 +275,11 @@ def _untaken(following: int) -> Mark:
     return Mark(next=following, refused=f"{RUN_DELETED}: {fences.DELETED}")
 
 
-def _source(batch: Incoming) -> Source:
+def _source(batch: IncomingBatch) -> Source:
     return batch.sent.run, batch.sent.worker, batch.sent.stream
 
 
-def _parts(lines: Sequence[Line]) -> list[Sequence[Line]]:
+def _parts(lines: Sequence[IncomingLine]) -> list[Sequence[IncomingLine]]:
     return [lines[start : start + logs.CHUNK_LINES] for start in range(0, len(lines), logs.CHUNK_LINES)]
 
 

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 
 from services.registry.core.marks import FIRST_RECORD
-from services.registry.ingest.incoming import Batch, Incoming
+from services.registry.ingest.incoming import Batch, IncomingBatch
 from shared import telemetry
 from shared.messages.reports import ReportBatch
 from shared.telemetry.tracing import TRACEPARENT
@@ -18,7 +18,7 @@ def trace_of(batch: Batch) -> dict[str, str]:
     return headers
 
 
-def span_of_first(batch: Incoming) -> AbstractContextManager[object]:
+def span_of_first(batch: IncomingBatch) -> AbstractContextManager[object]:
     """Return a span about storing a run's first report, where its trace has led since the request; later ones are no news there."""
     if batch.sent.first != FIRST_RECORD or batch.sent.stream != "reports":
         return nullcontext()

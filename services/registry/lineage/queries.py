@@ -7,17 +7,25 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.metadata import encode_json
 from services.registry.lineage.store import graph, lineage
-from services.registry.lineage.store.graph import Step
-from shared.bus import Ask, Units
+from services.registry.lineage.store.graph import GraphStep
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound
-from shared.messages.lineage import Edge, GetLineage, GetLineageGraph, Lineage, LineageGraph, Node, NodeKind
+from shared.messages.lineage import (
+    GetLineage,
+    GetLineageGraph,
+    Lineage,
+    LineageEdge,
+    LineageGraph,
+    LineageNode,
+    NodeKind,
+)
 
 NODES_PER_ANSWER = 500
 FACTS_BYTES_PER_ANSWER = 256 * 1024
 """Hyperparameters and what people say of a use may be large; who wants those of a thing far away begins there."""
 
-Place = tuple[NodeKind, str]
+NodeKey = tuple[NodeKind, str]
 
 
 class LineageQueries:
@@ -30,7 +38,7 @@ class LineageQueries:
         """What a responder is given."""
         return {GetLineage: self.on_lineage, GetLineageGraph: self.on_graph}
 
-    async def on_lineage(self, ask: Ask, query: GetLineage) -> Lineage:
+    async def on_lineage(self, ask: RequestContext, query: GetLineage) -> Lineage:
         """Where a model version comes from."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await lineage.load_lineage(unit.connection, query.version_id)
@@ -38,7 +46,7 @@ class LineageQueries:
             raise NotFound(f"version {query.version_id}")
         return found
 
-    async def on_graph(self, ask: Ask, query: GetLineageGraph) -> LineageGraph:
+    async def on_graph(self, ask: RequestContext, query: GetLineageGraph) -> LineageGraph:
         """All that a thing came from, and what came of it; the nearest where that is more than an answer holds."""
         start = _start(query.kind, query.id)
         async with self._units.tenant(ask.tenant) as unit:
@@ -58,27 +66,27 @@ class LineageQueries:
 class _Walk:
     """Goes through the graph level by level, so that what is nearest is there when the answer is full."""
 
-    def __init__(self, connection: AsyncConnection, start: Place) -> None:
+    def __init__(self, connection: AsyncConnection, start: NodeKey) -> None:
         self.connection = connection
-        self.edges: dict[Edge, None] = {}
+        self.edges: dict[LineageEdge, None] = {}
         self.truncated = False
         self._start = start
-        self._seen: dict[Place, None] = {start: None}
+        self._seen: dict[NodeKey, None] = {start: None}
 
-    async def follow(self, ways: Mapping[NodeKind, tuple[Step, ...]]) -> None:
+    async def follow(self, ways: Mapping[NodeKind, tuple[GraphStep, ...]]) -> None:
         """Take every step of `ways` from the start, and from what they lead to."""
         level = [self._start]
         while level:
-            reached: dict[Place, None] = {}
+            reached: dict[NodeKey, None] = {}
             for kind in sorted({kind for kind, _ in level}):
                 ids = [one for here, one in level if here == kind]
                 for step in ways.get(kind, ()):
                     reached |= dict.fromkeys(await self._step(kind, ids, step, down=ways is graph.DOWN))
             level = list(reached)
 
-    async def _step(self, kind: NodeKind, ids: list[str], step: Step, *, down: bool) -> list[Place]:
+    async def _step(self, kind: NodeKind, ids: list[str], step: GraphStep, *, down: bool) -> list[NodeKey]:
         found = await step.look(self.connection, ids, NODES_PER_ANSWER + 1)
-        fresh: list[Place] = []
+        fresh: list[NodeKey] = []
         for here, there in found:
             place = step.to, there
             if place not in self._seen:
@@ -89,12 +97,12 @@ class _Walk:
                 fresh.append(place)
             ends = node_id((kind, here)), node_id(place)
             source, target = ends if down else ends[::-1]
-            self.edges[Edge(source=source, target=target, kind=step.edge)] = None
+            self.edges[LineageEdge(source=source, target=target, kind=step.edge)] = None
         return fresh
 
-    async def nodes(self) -> tuple[Node, ...]:
+    async def nodes(self) -> tuple[LineageNode, ...]:
         """Return what was met, the start first, with the facts of the nearest."""
-        named: dict[str, Node] = {}
+        named: dict[str, LineageNode] = {}
         for kind in sorted({kind for kind, _ in self._seen}):
             ids = [one for here, one in self._seen if here == kind]
             for node in await graph.load_nodes(self.connection, kind, ids):
@@ -104,7 +112,7 @@ class _Walk:
         )
 
 
-def with_fitting_facts(nodes: Iterable[Node]) -> Iterator[Node]:
+def with_fitting_facts(nodes: Iterable[LineageNode]) -> Iterator[LineageNode]:
     """The nodes as they come, the facts left out once an answer has no room for more."""
     left = FACTS_BYTES_PER_ANSWER
     for node in nodes:
@@ -112,12 +120,12 @@ def with_fitting_facts(nodes: Iterable[Node]) -> Iterator[Node]:
         yield node if left >= 0 else node.model_copy(update={"facts": {}})
 
 
-def node_id(place: Place) -> str:
+def node_id(place: NodeKey) -> str:
     """Return `kind:id`."""
     return ":".join(place)
 
 
-def _start(kind: NodeKind, name: str) -> Place:
+def _start(kind: NodeKind, name: str) -> NodeKey:
     """Where to begin: an entity's id as the tables write it. Raises NotFound for what can be none."""
     if kind in ("dataset", "code") and name:
         return kind, name

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 
-from services.registry.logs.core.lines import Layout, Part, parts_of
+from services.registry.logs.core.lines import Layout, ObjectPart, parts_of
 from services.registry.logs.store.objects import StoredObject
 from services.registry.storage.links import log_key
 from shared.objects import ObjectStore, read_all
@@ -18,7 +18,7 @@ TOGETHER = 8
 
 async def read_parts(
     objects: ObjectStore, stored: StoredObject, after: int, most_bytes: int
-) -> AsyncIterator[Part]:
+) -> AsyncIterator[ObjectPart]:
     """Yield the parts in which wanted lines behind a number may be, in order, neighbours together.
 
     Raises:
@@ -37,7 +37,7 @@ async def read_parts(
         fetched = b"".join([piece async for piece in objects.get(key, first_byte, end_byte - first_byte)])
         for at in range(begin, end, TOGETHER):
             of_some = [layout.offsets[place] - first_byte for place in (at, min(at + TOGETHER, end))]
-            yield Part(stored.first + at * layout.part_lines, fetched[slice(*of_some)])
+            yield ObjectPart(stored.first + at * layout.part_lines, fetched[slice(*of_some)])
 
 
 def _spans(stored: StoredObject, layout: Layout, after: int, most_bytes: int) -> Iterator[tuple[int, int]]:

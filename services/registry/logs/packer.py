@@ -14,7 +14,7 @@ from services.registry.logs.core.lines import Block, pack
 from services.registry.logs.reader import LogReader
 from services.registry.logs.store import chunks as logs, objects as log_objects
 from services.registry.logs.store.chunks import StoredChunk
-from services.registry.logs.store.objects import Attempt, Due
+from services.registry.logs.store.objects import PackableTrial, PackAttempt
 from services.registry.storage.links import log_key
 from shared.bus import Units
 from shared.clock import Clock
@@ -25,7 +25,7 @@ from shared.runtime import faults
 
 BEFORE_PUT = faults.register("registry.before_log_put")
 BEFORE_KEPT = faults.register("registry.before_log_kept")
-BEFORE_GONE = faults.register("registry.before_log_gone")
+BEFORE_REMOVED = faults.register("registry.before_log_gone")
 AT_ONCE = 20
 CHUNKS_AT_ONCE = 1_000
 LINES_PER_READ = 20_000
@@ -71,12 +71,14 @@ class LogPacker:
             now = self.clock.now()
             async with self.units.system() as unit:
                 older_than = now - self.keep if self.keep else None
-                going = await log_objects.let_go(unit.connection, now, self.attempt_for, older_than, AT_ONCE)
+                going = await log_objects.mark_deleting(
+                    unit.connection, now, self.attempt_for, older_than, AT_ONCE
+                )
             keys = [log_key(one.tenant, one.trial, one.id) for one in going]
             await asyncio.gather(*[self.objects.delete(key) for key in keys])
-            faults.point(BEFORE_GONE)
+            faults.point(BEFORE_REMOVED)
             async with self.units.system() as unit:
-                await log_objects.save_gone(unit.connection, [one.id for one in going])
+                await log_objects.remove_deleted(unit.connection, [one.id for one in going])
             if len(going) < AT_ONCE:
                 break
         async with self.units.system() as unit:
@@ -86,15 +88,15 @@ class LogPacker:
         """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects."""
         now = self.clock.now()
         async with self.units.system() as unit:
-            await log_objects.let_go_by_rules(unit.connection, now)
+            await log_objects.mark_expired_deleting(unit.connection, now)
         deleted = CHUNKS_AT_ONCE
         while deleted == CHUNKS_AT_ONCE:
             async with self.units.system() as unit:
                 deleted = await logs.delete_outdated(unit.connection, now.date(), CHUNKS_AT_ONCE)
 
-    async def _pack(self, due: Due) -> bool:
+    async def _pack(self, due: PackableTrial) -> bool:
         """Whether an object was made."""
-        attempt, tenant = Attempt(new_id(self.clock), due), TenantId(due.tenant)
+        attempt, tenant = PackAttempt(new_id(self.clock), due), TenantId(due.tenant)
         async with self.units.tenant(tenant) as unit:
             if not await log_objects.begin_attempt(unit.connection, attempt, unit.now):
                 return False
@@ -108,7 +110,7 @@ class LogPacker:
             await self._give_up(tenant, attempt)
             raise
 
-    async def _store(self, tenant: TenantId, attempt: Attempt, blocks: list[Block]) -> bool:
+    async def _store(self, tenant: TenantId, attempt: PackAttempt, blocks: list[Block]) -> bool:
         packed = await self.reader.run(lambda: pack(blocks))
         key = log_key(tenant, attempt.due.trial, attempt.id)
         faults.point(BEFORE_PUT)
@@ -124,11 +126,11 @@ class LogPacker:
             return False
         return True
 
-    async def _give_up(self, tenant: TenantId, attempt: Attempt) -> None:
+    async def _give_up(self, tenant: TenantId, attempt: PackAttempt) -> None:
         async with self.units.tenant(tenant) as unit:
             await log_objects.give_up(unit.connection, attempt.id)
 
-    async def _load(self, tenant: TenantId, due: Due) -> list[Block]:
+    async def _load(self, tenant: TenantId, due: PackableTrial) -> list[Block]:
         """The oldest lines that no object has, as far as they follow each other, in columns."""
         blocks: list[Block] = []
         text_bytes, following = 0, due.packed
@@ -145,7 +147,7 @@ class LogPacker:
                 following = block.first + len(block)
         return blocks
 
-    async def _skip(self, tenant: TenantId, attempt: Attempt, following: int | None) -> None:
+    async def _skip(self, tenant: TenantId, attempt: PackAttempt, following: int | None) -> None:
         """Lines are gone whose day was dropped."""
         async with self.units.tenant(tenant) as unit:
             await log_objects.skip_lines(unit.connection, attempt.due, following)

@@ -8,22 +8,22 @@ from typing import TypeVar
 from uuid import UUID
 
 from services.registry.logs.core.lines import KeptLine
-from services.registry.logs.core.matching import Matcher, Wanted
+from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.logs.reader import (
     FOUND_BYTES,
     LINE_BYTES,
     Found,
     LogReader,
-    Piece,
-    Search,
+    LogSearch,
+    LogSegment,
     in_order,
     pieces_of,
 )
 from services.registry.logs.store import chunks as logs, objects as log_objects
-from services.registry.logs.store.objects import Place, TrialLog
+from services.registry.logs.store.objects import SearchPosition, TrialLog
 from services.registry.runs.store import trials
-from services.registry.turns import Turns
-from shared.bus import Ask, Units
+from services.registry.turns import TenantConcurrencyLimit
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected
 from shared.ids import ExperimentId, TenantId, TrialId
@@ -38,10 +38,10 @@ TRIALS_AT_ONCE = 200
 SEARCHES_OF_ONE = 2
 """So many searches of a tenant are under way at a time; the others wait, so that no tenant takes all the threads."""
 _ALL_LINES = 2**62
-_HERE = Place(UUID(int=0), 0, UUID(int=0), 0)
+_HERE = SearchPosition(UUID(int=0), 0, UUID(int=0), 0)
 
 Item = TypeVar("Item")
-Work = tuple[Place, Piece]
+Work = tuple[SearchPosition, LogSegment]
 """A piece of a trial's log, and where in a search it stands."""
 
 
@@ -51,13 +51,13 @@ class LogQueries:
     def __init__(self, units: Units, reader: LogReader) -> None:
         self._units = units
         self._reader = reader
-        self._turns = Turns(SEARCHES_OF_ONE)
+        self._turns = TenantConcurrencyLimit(SEARCHES_OF_ONE)
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
         return {GetLogs: self.on_logs, SearchLogs: self.on_search}
 
-    async def on_logs(self, ask: Ask, query: GetLogs) -> LogPage:
+    async def on_logs(self, ask: RequestContext, query: GetLogs) -> LogPage:
         """Lines behind the cursor that match, in order; `next` moves on also over those that do not match."""
         page, matcher = _Page(query.limit, ask), Matcher(_wanted(query, query.run_number))
         async with self._units.tenant(ask.tenant) as unit:
@@ -73,7 +73,7 @@ class LogQueries:
             if missing:
                 return LogPage(lines=(), next=query.after, tail=missing, before=after + 1)
         upto = head = max(after, log.next - 1)
-        search = Search(matcher, page.limit, lambda: page.is_over)
+        search = LogSearch(matcher, page.limit, lambda: page.is_over)
         async for _, found in self._look(
             ask.tenant, _each((_HERE, piece) for piece in pieces_of(log, after)), search
         ):
@@ -95,7 +95,7 @@ class LogQueries:
         before, missing = query.before or log.next, query.tail or 0
         pieces = reversed(pieces_of(log, query.after))
         works = _each((_HERE, piece) for piece in pieces if piece.first < before)
-        search = Search(matcher, page.limit, lambda: False, numbers_only=True)
+        search = LogSearch(matcher, page.limit, lambda: False, numbers_only=True)
         async for (_, piece), found in self._look(tenant, works, search):
             numbers = [number for number in found.numbers if number < before][-missing:]
             missing -= len(numbers)
@@ -106,7 +106,7 @@ class LogQueries:
                 return before - 1, missing
         return query.after, 0
 
-    async def on_search(self, ask: Ask, query: SearchLogs) -> FoundLines:
+    async def on_search(self, ask: RequestContext, query: SearchLogs) -> FoundLines:
         """Lines that match; as many as fit, or as are found in the time."""
         matcher = Matcher(_wanted(query))
         begin = _read_place(query.after)
@@ -114,7 +114,7 @@ class LogQueries:
             page = _Page(query.limit, ask)
             following: str | None = None
             works = self._pieces(ask.tenant, query, begin, matcher)
-            search = Search(matcher, page.limit, lambda: page.is_over)
+            search = LogSearch(matcher, page.limit, lambda: page.is_over)
             async for (place, _), found in self._look(ask.tenant, works, search):
                 line = page.take(place, found)
                 if page.is_over:
@@ -123,7 +123,7 @@ class LogQueries:
         return FoundLines(lines=tuple(_found_line(*one) for one in page.lines), next=following)
 
     async def _look(
-        self, tenant: TenantId, works: AsyncIterator[Work], search: Search
+        self, tenant: TenantId, works: AsyncIterator[Work], search: LogSearch
     ) -> AsyncIterator[tuple[Work, Found]]:
         def look(work: Work) -> asyncio.Future[Found]:
             return asyncio.ensure_future(self._reader.look(tenant, work[1], search))
@@ -132,12 +132,12 @@ class LogQueries:
             yield work, found
 
     async def _pieces(
-        self, tenant: TenantId, query: SearchLogs, begin: Place | None, matcher: Matcher
+        self, tenant: TenantId, query: SearchLogs, begin: SearchPosition | None, matcher: Matcher
     ) -> AsyncIterator[Work]:
         """What is to be looked through, in order; a few trials' logs are planned at a time, the next ones while the first are looked through."""
         while True:
             async with self._units.tenant(tenant) as unit:
-                places = await log_objects.load_places(
+                places = await log_objects.load_search_positions(
                     unit.connection, query.experiments, query.trials, begin, TRIALS_AT_ONCE
                 )
             lines = {begin.trial: begin.line} if begin else {}
@@ -154,15 +154,15 @@ class LogQueries:
                 return
             begin = replace(places[-1], line=_ALL_LINES)
             # Nothing is left there: a place to stop at, also where no piece of two hundred trials could hold what is looked for.
-            yield begin, Piece(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES)
+            yield begin, LogSegment(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES)
 
 
 class _Page:
     """Lines that were found, until there are enough of them or of their bytes, or the time is up."""
 
-    def __init__(self, limit: int, ask: Ask) -> None:
+    def __init__(self, limit: int, ask: RequestContext) -> None:
         self.limit = max(1, min(limit, LINES_PER_PAGE))
-        self.lines: list[tuple[Place, KeptLine]] = []
+        self.lines: list[tuple[SearchPosition, KeptLine]] = []
         self._size = 0
         self._now = asyncio.get_running_loop().time
         self._until = self._now() + min(SEARCH_S, ask.deadline_s / 2)
@@ -171,7 +171,7 @@ class _Page:
     def is_over(self) -> bool:
         return len(self.lines) >= self.limit or self._size >= FOUND_BYTES or self._now() >= self._until
 
-    def take(self, place: Place, found: Found) -> int:
+    def take(self, place: SearchPosition, found: Found) -> int:
         """Take what fits of these lines, and return the number of the last line that was looked at."""
         for line in found.lines:
             if len(self.lines) >= self.limit or self._size >= FOUND_BYTES:
@@ -181,8 +181,8 @@ class _Page:
         return found.upto
 
 
-def _wanted(query: LineFilter, run: int | None = None) -> Wanted:
-    return Wanted(
+def _wanted(query: LineFilter, run: int | None = None) -> LineQuery:
+    return LineQuery(
         text=query.contains,
         pattern=query.pattern,
         run=run,
@@ -206,7 +206,7 @@ def _stored_line(line: KeptLine) -> StoredLine:
     )
 
 
-def _found_line(place: Place, line: KeptLine) -> FoundLine:
+def _found_line(place: SearchPosition, line: KeptLine) -> FoundLine:
     return FoundLine(
         **_stored_line(line).model_dump(),
         experiment_id=ExperimentId(place.experiment),
@@ -214,23 +214,23 @@ def _found_line(place: Place, line: KeptLine) -> FoundLine:
     )
 
 
-def _write_place(place: Place, line: int) -> str:
+def _write_place(place: SearchPosition, line: int) -> str:
     return f"{place.experiment}|{place.number}|{place.trial}|{line}"
 
 
-def _read_place(text: str | None) -> Place | None:
+def _read_place(text: str | None) -> SearchPosition | None:
     if text is None:
         return None
     try:
         experiment, number, trial, line = text.split("|")
-        return Place(UUID(experiment), int(number), UUID(trial), int(line))
+        return SearchPosition(UUID(experiment), int(number), UUID(trial), int(line))
     except ValueError as error:
         raise Rejected(
             "bad_cursor", "the cursor is none of ours; begin without one", place="after"
         ) from error
 
 
-def _growing(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+def _growing(places: Sequence[SearchPosition]) -> Iterator[Sequence[SearchPosition]]:
     """One, then four, sixteen and so on: the first lines are found soon, and many trials take few statements."""
     begin, size = 0, 1
     while begin < len(places):

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from services.registry.logs.contents import PAGE_BYTES, SEARCHED_BYTES, read_parts
-from services.registry.logs.core.lines import Block, KeptLine, Part
+from services.registry.logs.core.lines import Block, KeptLine, ObjectPart
 from services.registry.logs.core.matching import Matcher
 from services.registry.logs.store import chunks as logs, objects as log_objects
 from services.registry.logs.store.chunks import StoredChunk
@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class LogSearch:
     """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next request's parts.
 
     Attributes:
@@ -59,7 +59,7 @@ class Search:
 class Found:
     """Wanted lines in order, or their numbers, and the number of the last line that was looked at for them."""
 
-    search: Search
+    search: LogSearch
     upto: int
     lines: list[KeptLine] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LogSegment:
     """Lines of a trial behind a number, that are looked through at one go: those of an object, or (of none) all that are in chunks."""
 
     log: TrialLog
@@ -109,11 +109,11 @@ class Piece:
         return max(self.after + 1, self.stored.first if self.stored else 0)
 
 
-def pieces_of(log: TrialLog, after: int) -> list[Piece]:
+def pieces_of(log: TrialLog, after: int) -> list[LogSegment]:
     """What is to be looked through of a trial's log, in order."""
-    pieces = [Piece(log, after, one) for one in log.objects if one.following > after + 1]
+    pieces = [LogSegment(log, after, one) for one in log.objects if one.following > after + 1]
     hot = max(after, log.packed - 1)
-    return [*pieces, Piece(log, hot)] if hot < log.next - 1 else pieces
+    return [*pieces, LogSegment(log, hot)] if hot < log.next - 1 else pieces
 
 
 class LogReader:
@@ -130,7 +130,7 @@ class LogReader:
         for threads in (self._threads, self._reading):
             threads.shutdown(wait=False, cancel_futures=True)
 
-    async def look(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
+    async def look(self, tenant: TenantId, piece: LogSegment, search: LogSearch) -> Found:
         """Return the first wanted lines of a piece. Lines that are gone are passed by; something is looked at in any case."""
         found = Found(search, piece.after)
         if piece.stored is not None:
@@ -199,7 +199,7 @@ async def in_order(
         await _cancel(future for _, future in under_way)
 
 
-def _look_part(part: Part, found: Found) -> bool:
+def _look_part(part: ObjectPart, found: Found) -> bool:
     return found.look_through(part.first, part.texts(), cache(part.block))
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from services.registry.core.metadata import encode_json
-from services.registry.core.names import Refusal, refuse_path
+from services.registry.core.names import InputRefusal, refuse_path
 from services.registry.series.core.names import refuse_metric_name
 from shared.messages.media import ITEMS_PER_PACK, PACK_BYTES, MediaItem
 
@@ -22,19 +22,21 @@ _LAST_MS = 253_402_300_799_999
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def refuse_pack(size_bytes: int, sha256: str) -> Refusal | None:
+def refuse_pack(size_bytes: int, sha256: str) -> InputRefusal | None:
     """Return why a pack is not taken; None when it is."""
     if 0 <= size_bytes <= PACK_BYTES and _SHA256.fullmatch(sha256):
         return None
-    return Refusal("media_pack", f"a pack has at most {PACK_BYTES} bytes and a SHA-256, not {size_bytes}")
+    return InputRefusal(
+        "media_pack", f"a pack has at most {PACK_BYTES} bytes and a SHA-256, not {size_bytes}"
+    )
 
 
 def choose_kept(
     items: Sequence[MediaItem], size_bytes: int
-) -> tuple[list[tuple[int, MediaItem]], Refusal | None]:
+) -> tuple[list[tuple[int, MediaItem]], InputRefusal | None]:
     """Return what of a pack is kept, with its places in it, and why the first of the others is not."""
     kept: list[tuple[int, MediaItem]] = []
-    refused: Refusal | None = None
+    refused: InputRefusal | None = None
     for place, item in enumerate(items):
         refusal = _refuse_item(item, size_bytes, place)
         if refusal is None:
@@ -43,20 +45,22 @@ def choose_kept(
     return kept, refused
 
 
-def _refuse_item(item: MediaItem, size_bytes: int, place: int) -> Refusal | None:
+def _refuse_item(item: MediaItem, size_bytes: int, place: int) -> InputRefusal | None:
     if place >= ITEMS_PER_PACK:
-        return Refusal("media_too_many", f"a pack has at most {ITEMS_PER_PACK} pieces")
+        return InputRefusal("media_too_many", f"a pack has at most {ITEMS_PER_PACK} pieces")
     if refusal := refuse_metric_name(item.group):
         return refusal
     if refusal := refuse_path(item.name) if item.kind == "events" else refuse_metric_name(item.name):
         return refusal
     if not (0 <= item.step <= _MOST and 0 <= item.time_ms <= _LAST_MS):
-        return Refusal("number_range", f"step or time of {item.name!r} is beyond 64 bits")
+        return InputRefusal("number_range", f"step or time of {item.name!r} is beyond 64 bits")
     if item.size_bytes < 0 or item.offset < 0 or item.offset + item.size_bytes > size_bytes:
-        return Refusal("media_place", f"{item.name!r} lies beyond its pack")
+        return InputRefusal("media_place", f"{item.name!r} lies beyond its pack")
     if item.content_type not in CONTENT_TYPES[item.kind] or not _SHA256.fullmatch(item.sha256):
-        return Refusal("media_type", f"{item.content_type!r} is no type of the kind {item.kind!r}")
+        return InputRefusal("media_type", f"{item.content_type!r} is no type of the kind {item.kind!r}")
     about = encode_json(item.about)
     if len(about) > ABOUT_BYTES or b"\\u0000" in about:
-        return Refusal("media_about", f"what is said about {item.name!r} has more than {ABOUT_BYTES} bytes")
+        return InputRefusal(
+            "media_about", f"what is said about {item.name!r} has more than {ABOUT_BYTES} bytes"
+        )
     return None

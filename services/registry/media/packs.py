@@ -13,14 +13,14 @@ from services.registry.media.incoming import choose_kept, refuse_pack
 from services.registry.media.store import Pack
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
-from services.registry.storage.links import Links, incoming_key, media_key
+from services.registry.storage.links import PresignedUrls, incoming_key, media_key
 from services.registry.storage.room import refuse_bytes
 from services.registry.storage.store import tenants as storage, workspaces
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
 from shared.ids import TenantId, WorkerId, derived_id
-from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
+from shared.messages.media import CommitMedia, MediaCommitted, MediaItem, MediaTarget, SendMedia
 from shared.messages.runs import AllocationFacts
 from shared.objects import Digest, ObjectStore, read_all
 from shared.objects.binding import Binding
@@ -31,11 +31,11 @@ AT_ONCE = 4
 AFTER_PUT = faults.register("registry.after_media_put")
 
 
-class Media:
+class MediaPacks:
     """Answers `wrq.v1.<worker>.send_media` and `.commit_media`."""
 
     def __init__(
-        self, units: Units, facts: Facts, links: Links, objects: ObjectStore, binding: Binding
+        self, units: Units, facts: Facts, links: PresignedUrls, objects: ObjectStore, binding: Binding
     ) -> None:
         self._units = units
         self._facts = facts
@@ -48,7 +48,7 @@ class Media:
         """What a responder is given."""
         return {SendMedia: self.on_send, CommitMedia: self.on_commit}
 
-    async def on_send(self, ask: Ask, query: SendMedia) -> MediaTarget:
+    async def on_send(self, ask: RequestContext, query: SendMedia) -> MediaTarget:
         """Sign one PUT for a pack, unless it is kept already or there is no room; repeatable."""
         if refusal := refuse_pack(query.size_bytes, query.sha256):
             raise Rejected(refusal.code, refusal.reason)
@@ -70,21 +70,21 @@ class Media:
         signed = self._links.write(key, Digest(pack.size_bytes, pack.sha256))
         return MediaTarget(url=signed.url, headers=dict(signed.headers))
 
-    async def on_commit(self, ask: Ask, query: CommitMedia) -> MediaKept:
+    async def on_commit(self, ask: RequestContext, query: CommitMedia) -> MediaCommitted:
         """Keep a pack when what was sent is what was said; what of its pieces is not taken is left out."""
         facts = await self._facts.of(query.run_id, ask.worker)
         pack_id, tenant = _pack_id(ask.worker, query), TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
             pack = await media.load_pack(unit.connection, pack_id)
         if pack is None or pack.run != facts.run_id or pack.state in ("deleting", "given_up"):
-            return MediaKept(is_missing=True)
+            return MediaCommitted(is_missing=True)
         kept, refusal = choose_kept(query.items, pack.size_bytes)
         refused = refusal.reason if refusal else None
         if pack.state == "kept":
-            return MediaKept(refused=refused)
+            return MediaCommitted(refused=refused)
         is_there = await self._is_there(pack)
         if not is_there and not await self._take(pack):
-            return MediaKept(is_missing=True)
+            return MediaCommitted(is_missing=True)
         faults.point(AFTER_PUT)
         async with self._units.tenant(tenant) as unit:
             answer = await self._keep(unit, facts, pack, kept, refused)
@@ -118,21 +118,21 @@ class Media:
         read: Pack,
         kept: list[tuple[int, MediaItem]],
         refused: str | None,
-    ) -> MediaKept:
+    ) -> MediaCommitted:
         """Judge under the locks: another replica may have kept or given it up meanwhile."""
         await fences.locked_run(unit, facts)
         pack = await media.load_pack(unit.connection, read.id)
         if pack is None or pack.state != "sending":
-            return MediaKept(is_missing=pack is None or pack.state != "kept", refused=refused)
+            return MediaCommitted(is_missing=pack is None or pack.state != "kept", refused=refused)
         full = await refuse_bytes(unit, pack.tenant, facts.experiment_id, pack.size_bytes, is_final=True)
         if full:
-            return MediaKept(refused=full)
+            return MediaCommitted(refused=full)
         workspace = await workspaces.find_workspace(unit.connection, facts.experiment_id)
         await media.keep_pack(unit.connection, pack, kept, workspace)
         await storage.add_used(unit.connection, pack.tenant, pack.size_bytes)
         if workspace is not None:
             await workspaces.add_used(unit.connection, pack.tenant, workspace, pack.size_bytes)
-        return MediaKept(refused=refused)
+        return MediaCommitted(refused=refused)
 
 
 def _pack_id(worker: WorkerId | None, query: SendMedia | CommitMedia) -> UUID:

@@ -6,9 +6,9 @@ from typing import get_args
 from sqlalchemy import RowMapping
 
 from services.registry.media import store as media
-from services.registry.media.store import Wanted
-from services.registry.storage.links import Links, media_key
-from shared.bus import Ask, Units
+from services.registry.media.store import MediaQuery
+from services.registry.storage.links import PresignedUrls, media_key
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected
 from shared.messages.media import (
@@ -34,7 +34,7 @@ _SEPARATOR = "\x1f"
 class MediaQueries:
     """Answers what is asked of media."""
 
-    def __init__(self, units: Units, links: Links) -> None:
+    def __init__(self, units: Units, links: PresignedUrls) -> None:
         self._units = units
         self._links = links
 
@@ -42,10 +42,10 @@ class MediaQueries:
         """What a responder is given."""
         return {GetMedia: self.on_media, GetMediaPiece: self.on_piece, GetMediaNames: self.on_names}
 
-    async def on_media(self, ask: Ask, query: GetMedia) -> MediaPage:
+    async def on_media(self, ask: RequestContext, query: GetMedia) -> MediaPage:
         """A page in the order of storing: what is stored later comes behind it, and is found by its cursor."""
         limit = max(1, min(query.limit, PER_PAGE))
-        wanted = Wanted(
+        wanted = MediaQuery(
             query.trial_id, query.kinds, query.group, query.names, query.first_step, query.last_step
         )
         async with self._units.tenant(ask.tenant) as unit:
@@ -54,16 +54,16 @@ class MediaQueries:
         views = _fitting([_view(row, urls[row["pack_id"]]) for row in rows[:limit]])
         return MediaPage(media=tuple(views), next=views[-1].id if len(rows) > len(views) else None)
 
-    async def on_piece(self, ask: Ask, query: GetMediaPiece) -> MediaView:
+    async def on_piece(self, ask: RequestContext, query: GetMediaPiece) -> MediaView:
         """The piece, where it counts."""
         pack, place = _piece(query.id) or _BEGINNING
         async with self._units.tenant(ask.tenant) as unit:
-            rows = await media.load_media(unit.connection, Wanted(query.trial_id), (pack, place - 1), 1)
+            rows = await media.load_media(unit.connection, MediaQuery(query.trial_id), (pack, place - 1), 1)
         if not rows or (rows[0]["pack"], rows[0]["place"]) != (pack, place):
             raise NotFound("this piece of media", "its trial may have gone back and logged the step again")
         return _view(rows[0], self._url(rows[0]))
 
-    async def on_names(self, ask: Ask, query: GetMediaNames) -> MediaNamePage:
+    async def on_names(self, ask: RequestContext, query: GetMediaNames) -> MediaNamePage:
         """A page by kind, group and name."""
         limit = max(1, min(query.limit, PER_PAGE))
         async with self._units.tenant(ask.tenant) as unit:

@@ -33,12 +33,12 @@ class MediaRetention:
         while True:
             now = self.clock.now()
             async with self.units.system() as unit:
-                going = await media.let_go(
+                going = await media.mark_deleting(
                     unit.connection, now.date(), self.keep_days, now - SENT_WITHIN, AT_ONCE
                 )
             await self.objects.delete_many([media_key(one.tenant, one.trial, one.id) for one in going])
             async with self.units.system() as unit:
-                freed = await media.save_gone(unit.connection, [one.id for one in going])
+                freed = await media.remove_deleted(unit.connection, [one.id for one in going])
                 for (tenant, workspace), freed_bytes in freed.items():
                     await storage.add_used(unit.connection, tenant, -freed_bytes)
                     if workspace is not None:

@@ -45,7 +45,7 @@ class Pack:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MediaQuery:
     """Which media of a trial are asked for; what is empty or None bounds nothing."""
 
     trial: UUID
@@ -122,7 +122,7 @@ async def keep_pack(
 
 
 async def load_media(
-    connection: AsyncConnection, wanted: Wanted, after: tuple[int, int], limit: int
+    connection: AsyncConnection, wanted: MediaQuery, after: tuple[int, int], limit: int
 ) -> Sequence[RowMapping]:
     """Return the rows behind a pack and place, in the order of storing; what is superseded is left out."""
     page = (
@@ -149,7 +149,7 @@ async def load_names(
             func.max(media.c.step).label("last_step"),
         )
         .select_from(_WITH_RUNS)
-        .where(*_counting(Wanted(trial)), tuple_(*name) > after)
+        .where(*_counting(MediaQuery(trial)), tuple_(*name) > after)
         .group_by(*name)
         .order_by(*name)
         .limit(limit)
@@ -157,7 +157,7 @@ async def load_names(
     return (await connection.execute(page)).mappings().all()
 
 
-async def let_go(
+async def mark_deleting(
     connection: AsyncConnection, today: date, site_days: int | None, sent_before: datetime, limit: int
 ) -> list[Pack]:
     """Write down which packs go: what nobody committed, and what is older than experiment, rules and site keep; return all that are to go."""
@@ -187,7 +187,7 @@ async def let_go(
     return [Pack(*row) for row in rows]
 
 
-async def save_gone(
+async def remove_deleted(
     connection: AsyncConnection, packs: Sequence[UUID]
 ) -> Mapping[tuple[UUID, str | None], int]:
     """Forget packs whose objects are deleted; return the bytes that tenants have back, by workspace, in one order for all replicas."""
@@ -204,7 +204,7 @@ async def save_gone(
     return {(tenant, workspace): size for tenant, workspace, size in await connection.execute(freed)}
 
 
-def _counting(wanted: Wanted) -> list[ColumnElement[bool]]:
+def _counting(wanted: MediaQuery) -> list[ColumnElement[bool]]:
     """What is wanted and counts: of a step that a later run logged again, the later one does, as of metrics."""
     conditions = [media.c.trial == wanted.trial, _COUNTS]
     if wanted.kinds:

@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
-from services.registry.checkpoints.store.checkpoints import Checkpoint
-from services.registry.models.store import Model, Version
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.models.store import ModelRow, VersionRow
 from shared.ids import CheckpointId, ModelId, VersionId
 from shared.messages.models import ModelChanged, VersionChanged
 
 
-def model_event(model: Model, operation: UUID | None = None) -> ModelChanged:
+def model_event(model: ModelRow, operation: UUID | None = None) -> ModelChanged:
     """Return the model's whole public state."""
     return ModelChanged(
         model_id=ModelId(model.id),
@@ -32,7 +32,7 @@ def model_event(model: Model, operation: UUID | None = None) -> ModelChanged:
 
 
 def version_event(
-    version: Version, model: Model, checkpoint: Checkpoint, operation: UUID | None = None
+    version: VersionRow, model: ModelRow, checkpoint: CheckpointRow, operation: UUID | None = None
 ) -> VersionChanged:
     """Return the version's whole public state."""
     return VersionChanged(

@@ -10,14 +10,14 @@ from sqlalchemy import Table, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.models.core.stage import Staged
+from services.registry.models.core.stage import StageStatus
 from services.registry.store.tables import consumers, models, versions
 from shared.messages.lineage import Lineage
 from shared.messages.models import PendingStage, Stage, StageChange
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelRow:
     """A model's row."""
 
     id: UUID
@@ -45,7 +45,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class VersionRow:
     """A version's row."""
 
     id: UUID
@@ -60,7 +60,7 @@ class Version:
     tags: list[str]
     metadata: Mapping[str, Any]
     signature: Mapping[str, Any] | None
-    staged: Staged
+    staged: StageStatus
     by: str
     changed_by: str | None
     lineage: Lineage
@@ -69,7 +69,7 @@ class Version:
     deleted_reason: str | None
 
 
-async def insert_model(connection: AsyncConnection, row: Mapping[str, object]) -> Model | None:
+async def insert_model(connection: AsyncConnection, row: Mapping[str, object]) -> ModelRow | None:
     """Create the model; None when its workspace has one of that name."""
     made = await connection.execute(
         insert(models)
@@ -78,22 +78,22 @@ async def insert_model(connection: AsyncConnection, row: Mapping[str, object]) -
         .returning(models)
     )
     found = made.first()
-    return Model(**found._mapping) if found else None
+    return ModelRow(**found._mapping) if found else None
 
 
-async def lock_model(connection: AsyncConnection, model: UUID) -> Model | None:
+async def lock_model(connection: AsyncConnection, model: UUID) -> ModelRow | None:
     """Return the model with its row locked; None when the tenant has none of that id, or no longer."""
     query = select(models).where(models.c.id == model, models.c.deleted_at.is_(None))
     row = (await connection.execute(query.with_for_update())).first()
-    return Model(**row._mapping) if row else None
+    return ModelRow(**row._mapping) if row else None
 
 
-async def save_model(connection: AsyncConnection, model: Model, **changes: object) -> Model:
+async def save_model(connection: AsyncConnection, model: ModelRow, **changes: object) -> ModelRow:
     """Change the locked model."""
-    return Model(**await _save(connection, models, model.id, model.version, changes))
+    return ModelRow(**await _save(connection, models, model.id, model.version, changes))
 
 
-async def insert_version(connection: AsyncConnection, row: Mapping[str, object]) -> Version:
+async def insert_version(connection: AsyncConnection, row: Mapping[str, object]) -> VersionRow:
     """Create a version."""
     made = await connection.execute(
         insert(versions).values(version=1, stage="none", stages=[], **row).returning(versions)
@@ -103,7 +103,7 @@ async def insert_version(connection: AsyncConnection, row: Mapping[str, object])
 
 async def find_version(
     connection: AsyncConnection, *, id: UUID | None = None, model: UUID | None = None, number: int = 0
-) -> Version | None:
+) -> VersionRow | None:
     """Return a version by its id, or by model and number; None when there is none, or no longer. Changing one takes its model's lock first."""
     query = select(versions).where(versions.c.deleted_at.is_(None))
     wanted = versions.c.id == id if id else (versions.c.model == model) & (versions.c.number == number)
@@ -111,7 +111,7 @@ async def find_version(
     return _version(dict(row._mapping)) if row else None
 
 
-async def load_versions(connection: AsyncConnection, model: UUID) -> list[Version]:
+async def load_versions(connection: AsyncConnection, model: UUID) -> list[VersionRow]:
     """Return a model's versions, oldest first."""
     rows = await connection.execute(
         select(versions)
@@ -121,7 +121,7 @@ async def load_versions(connection: AsyncConnection, model: UUID) -> list[Versio
     return [_version(dict(row._mapping)) for row in rows]
 
 
-async def save_version(connection: AsyncConnection, version: Version, **changes: object) -> Version:
+async def save_version(connection: AsyncConnection, version: VersionRow, **changes: object) -> VersionRow:
     """Change a version of the locked model."""
     return _version(await _save(connection, versions, version.id, version.version, changes))
 
@@ -131,7 +131,7 @@ async def insert_consumer(connection: AsyncConnection, row: Mapping[str, object]
     await connection.execute(insert(consumers).values(**row).on_conflict_do_nothing())
 
 
-def staged_columns(staged: Staged) -> dict[str, object]:
+def staged_columns(staged: StageStatus) -> dict[str, object]:
     """Return how a version's stage is stored."""
     return {
         "stage": staged.stage,
@@ -149,11 +149,11 @@ async def _save(
     return dict(changed.one()._mapping)
 
 
-def _version(row: dict[str, Any]) -> Version:
+def _version(row: dict[str, Any]) -> VersionRow:
     pending = row.pop("pending")
-    staged = Staged(
+    staged = StageStatus(
         row.pop("stage"),
         PendingStage.model_validate(pending) if pending else None,
         tuple(StageChange.model_validate(one) for one in row.pop("stages")),
     )
-    return Version(**row | {"staged": staged, "lineage": Lineage.model_validate(row["lineage"])})
+    return VersionRow(**row | {"staged": staged, "lineage": Lineage.model_validate(row["lineage"])})

@@ -2,7 +2,7 @@
 
 from services.registry.retention import store as retention
 from services.registry.retention.store import DAYS
-from shared.bus import Ask, Units
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected
 from shared.messages.retention import GetRetention, RetentionRules, SetRetention
@@ -21,12 +21,12 @@ class RetentionQueries:
         """What a responder is given."""
         return {GetRetention: self.on_get, SetRetention: self.on_set}
 
-    async def on_get(self, ask: Ask, query: GetRetention) -> RetentionRules:
+    async def on_get(self, ask: RequestContext, query: GetRetention) -> RetentionRules:
         """The rules of the tenant."""
         async with self._units.tenant(ask.tenant) as unit:
             return RetentionRules(rules=tuple(await retention.load_rules(unit.connection)))
 
-    async def on_set(self, ask: Ask, query: SetRetention) -> RetentionRules:
+    async def on_set(self, ask: RequestContext, query: SetRetention) -> RetentionRules:
         """Put a rule in the place of the one before."""
         rule = query.rule
         async with self._units.tenant(ask.tenant) as unit:

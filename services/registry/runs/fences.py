@@ -5,7 +5,7 @@ from uuid import UUID
 from services.registry.runs.store import trials
 from services.registry.runs.store.trials import StoredRun
 from shared.bus import Unit
-from shared.bus.deletion import is_gone
+from shared.bus.deletion import has_been_deleted
 from shared.errors import Broken, Rejected
 from shared.messages.runs import RUN_DELETED, AllocationFacts
 
@@ -20,7 +20,7 @@ async def grant(unit: Unit, facts: AllocationFacts) -> list[StoredRun]:
 
 async def is_deleted(unit: Unit, facts: AllocationFacts) -> bool:
     """Whether all that the run was part of is gone: nothing of it is taken, or made known again."""
-    return await is_gone(unit, "registry", facts.experiment_id, facts.tenant)
+    return await has_been_deleted(unit, "registry", facts.experiment_id, facts.tenant)
 
 
 async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:

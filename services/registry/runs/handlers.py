@@ -14,7 +14,7 @@ from shared.bus import Delivery, Unit
 from shared.errors import Broken
 from shared.ids import TenantId
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
-from shared.messages.runs import AllocationFacts, RunGranted, RunResized, RunState
+from shared.messages.runs import AllocationFacts, RunEvent, RunGranted, RunResized
 
 Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
 
@@ -109,7 +109,7 @@ async def on_run_resized(unit: Unit, batch: list[Delivery[RunResized]]) -> None:
         await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
 
 
-def facts_of(message: RunState, tenant: TenantId) -> AllocationFacts:
+def facts_of(message: RunEvent, tenant: TenantId) -> AllocationFacts:
     """Return what a run's event says of its allocation."""
     return AllocationFacts(
         tenant=tenant,

@@ -3,11 +3,11 @@
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
 from services.registry.runs.store import phases
-from shared.bus import Ask, Units
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected
 from shared.ids import TenantId
-from shared.messages.phases import GetPhases, PhasesByTrials, PhasesKept, TellPhases, TrialPhases
+from shared.messages.phases import GetPhases, PhasesByTrials, PhasesStored, ReportPhases, TrialPhases
 
 TRIALS_AT_ONCE = 200
 
@@ -21,18 +21,18 @@ class Phases:
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
-        return {TellPhases: self.on_tell, GetPhases: self.on_phases}
+        return {ReportPhases: self.on_tell, GetPhases: self.on_phases}
 
-    async def on_tell(self, ask: Ask, told: TellPhases) -> PhasesKept:
+    async def on_tell(self, ask: RequestContext, told: ReportPhases) -> PhasesStored:
         """Keep what the machine of rank 0 has told: it speaks for the run."""
         facts = await self._facts.of(told.run_id, ask.worker)
         if ask.worker == facts.chief:
             async with self._units.tenant(TenantId(facts.tenant)) as unit:
                 await fences.locked_run(unit, facts)
                 await phases.save_phases(unit.connection, told.run_id, told.phases)
-        return PhasesKept()
+        return PhasesStored()
 
-    async def on_phases(self, ask: Ask, query: GetPhases) -> PhasesByTrials:
+    async def on_phases(self, ask: RequestContext, query: GetPhases) -> PhasesByTrials:
         """By trial, in the order asked."""
         if len(query.trials) > TRIALS_AT_ONCE:
             raise Rejected("trials_too_many", f"at most {TRIALS_AT_ONCE} trials are read at once")

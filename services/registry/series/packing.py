@@ -68,7 +68,7 @@ class Packing:
                 is_rest = True
                 while is_rest:
                     async with self.units.system() as unit:
-                        await packing.take_turn(unit.connection)
+                        await packing.lock_packing(unit.connection)
                         is_rest = await work(unit.connection, found[at : at + AT_ONCE])
 
 

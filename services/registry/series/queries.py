@@ -8,12 +8,12 @@ import numpy as np
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.downsample import choose_points
-from services.registry.series.core.following import Place, Told, choose_new, has_missed, recount
+from services.registry.series.core.following import ReadPosition, StoredPoint, choose_new, has_missed, recount
 from services.registry.series.core.steps import EVERY_STEP
 from services.registry.series.store import series
 from services.registry.series.store.curves import load_earlier
-from services.registry.series.store.series import Curve, Which
-from shared.bus import Ask, Units
+from services.registry.series.store.series import Curve, MetricSelection
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected
 from shared.ids import TrialId
@@ -23,15 +23,15 @@ from shared.messages.metrics import (
     GetReportedByTrials,
     GetSeries,
     GetSummaries,
-    Point,
-    ReportedBehind,
+    ReportCursor,
     ReportedByTrials,
-    ReportedPlace,
     ReportedPoint,
     ReportedPoints,
     Series,
     SeriesPage,
     SeriesPages,
+    SeriesPoint,
+    TrialReportCursor,
     TrialSummaries,
     TrialSummary,
 )
@@ -59,18 +59,18 @@ class MetricQueries:
             GetCurves: self.on_curves,
         }
 
-    async def on_series(self, ask: Ask, query: GetSeries) -> SeriesPage:
+    async def on_series(self, ask: RequestContext, query: GetSeries) -> SeriesPage:
         """A trial's current points; an unknown trial has none."""
         pages = await self._pages(ask, (query.trial_id,), query)
         return pages[0]
 
-    async def on_compare(self, ask: Ask, query: CompareTrials) -> SeriesPages:
+    async def on_compare(self, ask: RequestContext, query: CompareTrials) -> SeriesPages:
         """The series of several trials side by side, in the order asked."""
         if len(query.trials) > TRIALS_PER_COMPARE:
             raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are compared at once")
         return SeriesPages(trials=await self._pages(ask, query.trials, query))
 
-    async def on_summaries(self, ask: Ask, query: GetSummaries) -> TrialSummaries:
+    async def on_summaries(self, ask: RequestContext, query: GetSummaries) -> TrialSummaries:
         """Each metric of a trial in one row."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await series.load_summaries(unit.connection, query.trial_id)
@@ -91,19 +91,21 @@ class MetricQueries:
             ),
         )
 
-    async def on_reported(self, ask: Ask, query: GetReported) -> ReportedPoints:
+    async def on_reported(self, ask: RequestContext, query: GetReported) -> ReportedPoints:
         """What a trial's script has reported behind a place; an unknown trial has reported nothing."""
-        asked = ReportedBehind(trial_id=query.trial_id, after=query.after)
-        return (await self._reported(ask, (asked,), query, Which()))[0]
+        asked = TrialReportCursor(trial_id=query.trial_id, after=query.after)
+        return (await self._reported(ask, (asked,), query, MetricSelection()))[0]
 
-    async def on_reported_by_trials(self, ask: Ask, query: GetReportedByTrials) -> ReportedByTrials:
+    async def on_reported_by_trials(
+        self, ask: RequestContext, query: GetReportedByTrials
+    ) -> ReportedByTrials:
         """The same of several trials, read together."""
         if len(query.trials) > TRIALS_PER_COMPARE:
             raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are read at once")
-        which = Which(query.group, query.names)
+        which = MetricSelection(query.group, query.names)
         return ReportedByTrials(trials=await self._reported(ask, query.trials, query, which))
 
-    async def on_curves(self, ask: Ask, query: GetCurves) -> Curves:
+    async def on_curves(self, ask: RequestContext, query: GetCurves) -> Curves:
         """How earlier runs of a code went."""
         async with self._units.tenant(ask.tenant) as unit:
             runs = await load_earlier(unit.connection, query.code_hash, query.metric, query.time_metric)
@@ -111,14 +113,14 @@ class MetricQueries:
 
     async def _reported(
         self,
-        ask: Ask,
-        asked: tuple[ReportedBehind, ...],
+        ask: RequestContext,
+        asked: tuple[TrialReportCursor, ...],
         query: GetReported | GetReportedByTrials,
-        which: Which,
+        which: MetricSelection,
     ) -> tuple[ReportedPoints, ...]:
         if query.from_now:
             return await self._ends(ask, [one.trial_id for one in asked], which)
-        places = {one.trial_id: Place(*one.after.model_dump().values()) for one in asked}
+        places = {one.trial_id: ReadPosition(*one.after.model_dump().values()) for one in asked}
         most = max(1, min(query.limit, POINTS_PER_ANSWER) // max(1, len(asked)))
         async with self._units.tenant(ask.tenant) as unit:
             behind: dict[UUID, tuple[int, int]] = {t: (p.run, p.step) for t, p in places.items()}
@@ -130,14 +132,16 @@ class MetricQueries:
             found[trial], places[trial] = whole[trial], recount(whole[trial], place)
         return tuple(_told(*choose_new(found[one.trial_id], places[one.trial_id], most)) for one in asked)
 
-    async def _ends(self, ask: Ask, trials: Sequence[TrialId], which: Which) -> tuple[ReportedPoints, ...]:
+    async def _ends(
+        self, ask: RequestContext, trials: Sequence[TrialId], which: MetricSelection
+    ) -> tuple[ReportedPoints, ...]:
         async with self._units.tenant(ask.tenant) as unit:
-            ends = await series.load_ends(unit.connection, trials, which)
-        return tuple(_told([], ends.get(trial, Place()), is_last=True) for trial in trials)
+            ends = await series.load_latest_positions(unit.connection, trials, which)
+        return tuple(_told([], ends.get(trial, ReadPosition()), is_last=True) for trial in trials)
 
     async def _pages(
         self,
-        ask: Ask,
+        ask: RequestContext,
         wanted: tuple[TrialId, ...],
         query: GetSeries | CompareTrials,
     ) -> tuple[SeriesPage, ...]:
@@ -165,7 +169,7 @@ async def _load(
     connection: AsyncConnection, wanted: tuple[TrialId, ...], query: GetSeries | CompareTrials
 ) -> list[Curve]:
     """A part of the steps is read point by point: who looks closer wants more than the roll-ups hold."""
-    which = Which(query.group, query.names)
+    which = MetricSelection(query.group, query.names)
     if query.first_step is None and query.last_step is None:
         return await series.load_curves(connection, list(wanted), which, query.max_points)
     first = EVERY_STEP[0] if query.first_step is None else query.first_step
@@ -179,20 +183,20 @@ def _series(curve: Curve, most: int | None) -> Series:
         chosen = choose_points(curve.steps.astype(float), curve.values, most)
     columns = (column[chosen].tolist() for column in (curve.steps, curve.times_ms, curve.values, curve.runs))
     points = tuple(
-        Point(step=step, time_ms=time_ms, value=value, run_number=run)
+        SeriesPoint(step=step, time_ms=time_ms, value=value, run_number=run)
         for step, time_ms, value, run in zip(*columns, strict=True)
     )
     return Series(group=curve.group, name=curve.name, count=curve.count, points=points)
 
 
-def _told(told: Sequence[Told], end: Place, is_last: bool) -> ReportedPoints:
+def _told(told: Sequence[StoredPoint], end: ReadPosition, is_last: bool) -> ReportedPoints:
     return ReportedPoints(
         points=tuple(ReportedPoint(**_named(one)) for one in told),
-        end=ReportedPlace(run_number=end.run, record=end.record, step=end.step, count=end.count),
+        end=ReportCursor(run_number=end.run, record=end.record, step=end.step, count=end.count),
         is_last=is_last,
     )
 
 
-def _named(told: Told) -> dict[str, Any]:
+def _named(told: StoredPoint) -> dict[str, Any]:
     fields = told._asdict()
     return {"run_number": fields.pop("run"), **fields}

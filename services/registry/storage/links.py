@@ -17,7 +17,7 @@ INCOMING = "incoming/"
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class PresignedUrls:
     """Signs for everything that the registry lets others read or write."""
 
     objects: ObjectStore
@@ -76,7 +76,7 @@ class Links:
                 found[file.path] = link.model_copy(update={"parts": (*link.parts, said)})
         return tuple(found.values()), None
 
-    def _requests(self, files: Sequence[File]) -> Iterator[tuple[File, "Part | None"]]:
+    def _requests(self, files: Sequence[File]) -> Iterator[tuple[File, "FilePart | None"]]:
         """What is sent, in order: files, or their parts. A large one that is not sent has as many places as one that is."""
         for file in files:
             parts = plan_parts(file.key, file.size_bytes, self.part_bytes)
@@ -85,7 +85,7 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """A stretch of a file, and where it is sent."""
 
     key: str
@@ -93,12 +93,12 @@ class Part:
     size_bytes: int
 
 
-def plan_parts(key: str, size_bytes: int, part_bytes: int) -> tuple[Part, ...]:
+def plan_parts(key: str, size_bytes: int, part_bytes: int) -> tuple[FilePart, ...]:
     """What a file is sent in, in order: itself, or below `incoming/` parts of one size, but for the last."""
     if not is_upload(key) or size_bytes <= part_bytes:
-        return (Part(key, 0, size_bytes),)
+        return (FilePart(key, 0, size_bytes),)
     firsts = range(0, size_bytes, part_bytes)
-    return tuple(Part(f"{key}-{first}", first, min(part_bytes, size_bytes - first)) for first in firsts)
+    return tuple(FilePart(f"{key}-{first}", first, min(part_bytes, size_bytes - first)) for first in firsts)
 
 
 def upload_key(tenant: UUID, checkpoint: UUID, worker: str, entry: FileEntry) -> str:

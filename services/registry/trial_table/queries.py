@@ -13,7 +13,7 @@ from services.registry.trial_table.core.columns import (
     Column,
     Hyperparameter,
     Metric,
-    Search,
+    SearchMetric,
     Stat,
     metric_name,
     name_of,
@@ -27,8 +27,8 @@ from services.registry.trial_table.core.filters import (
     read_orders,
 )
 from services.registry.trial_table.store import columns as trial_columns, rows as trial_table
-from services.registry.trial_table.store.rows import Wanted
-from shared.bus import Ask, Units
+from services.registry.trial_table.store.rows import RowQuery
+from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected
 from shared.filters.tree import columns_of
@@ -49,7 +49,7 @@ CELL_BYTES = 24
 """What a number takes in an answer, with what is around it."""
 SAMPLE = 200
 """So many trials are looked at for the hyperparameters that are shown where nobody said which."""
-SHOWN_HYPERPARAMETERS = 12
+DEFAULT_HYPERPARAMETERS = 12
 COMPARED = 2_000
 """With so many names one that is unknown is compared, to guess what was meant: it takes a millisecond for ten of them."""
 
@@ -58,7 +58,7 @@ COMPARED = 2_000
 class Reading:
     """What somebody asks of a table, understood; `columns` are those that were named."""
 
-    search: Search
+    search: SearchMetric
     filter: Filter | None
     orders: tuple[Order, ...]
     columns: tuple[Column, ...]
@@ -76,7 +76,7 @@ async def read_table(
         raise columns_too_many(most_columns)
     experiment = query.experiment_id
     declared = query.declared
-    search = Search(declared.metric, declared.smaller_is_better)
+    search = SearchMetric(declared.metric, declared.smaller_is_better)
     if declared.metric is None:
         search = await trial_columns.load_search(connection, experiment)
     filter_, orders = read_filter(query.filter, search), read_orders(query.sort, search)
@@ -102,14 +102,14 @@ class TableQueries:
         """What a responder is given."""
         return {GetTable: self.on_table, GetColumns: self.on_columns}
 
-    async def on_table(self, ask: Ask, query: GetTable) -> TablePage:
+    async def on_table(self, ask: RequestContext, query: GetTable) -> TablePage:
         """The trials behind the cursor that meet the filter, in order; an unknown experiment has none."""
         limit = max(1, min(query.limit, ROWS_PER_PAGE))
         experiment = query.experiment_id
         async with self._units.tenant(ask.tenant) as unit:
             read = await read_table(unit.connection, query, COLUMNS)
             columns = read.columns or await _most_telling(unit.connection, experiment, read.search)
-            wanted = Wanted(experiment, read.filter, read.orders, query.after, limit + 1)
+            wanted = RowQuery(experiment, read.filter, read.orders, query.after, limit + 1)
             found = await trial_table.load_rows(unit.connection, wanted, read.search)
             shown = [row.trial for row in found.rows[:limit]]
             loaded = await trial_table.load_cells(unit.connection, shown, columns, read.search)
@@ -127,7 +127,7 @@ class TableQueries:
             total=found.total,
         )
 
-    async def on_columns(self, ask: Ask, query: GetColumns) -> KnownColumns:
+    async def on_columns(self, ask: RequestContext, query: GetColumns) -> KnownColumns:
         """The names that there are to filter, to sort and to show by, from a place on."""
         async with self._units.tenant(ask.tenant) as unit:
             names = (await _known(unit.connection, query))[query.first :]
@@ -177,9 +177,9 @@ async def _known(connection: AsyncConnection, query: GetTable | GetColumns | Exp
     ]
 
 
-async def _most_telling(connection: AsyncConnection, experiment: UUID, search: Search) -> list[Column]:
+async def _most_telling(connection: AsyncConnection, experiment: UUID, search: SearchMetric) -> list[Column]:
     paths = await trial_columns.load_hyperparameters(connection, experiment, SAMPLE)
-    found: list[Column] = [Hyperparameter(path) for path in paths[:SHOWN_HYPERPARAMETERS]]
+    found: list[Column] = [Hyperparameter(path) for path in paths[:DEFAULT_HYPERPARAMETERS]]
     if search.metric is None:
         return found
     metric = "validation", search.metric

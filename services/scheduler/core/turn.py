@@ -4,19 +4,19 @@
     turn.plan     what was decided (and is part of the cluster now)
     turn.unsaved  what must be saved, told and sent; the cluster collects anew from here
 
-Saving, telling and sending are the caller's. What a turn changed and the caller did not save is put back by `postpone`.
+Saving, telling and sending are the caller's. What a turn changed and the caller did not save is put back by `defer_save`.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.planning.plan import SchedulingPlan, plan
 from services.scheduler.core.reducers import ends, forming, grants, wishes
 from services.scheduler.core.reducers.grants import NewRun
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.decay import STEP_MS
-from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.asked import PreemptionNotice
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import AllocationId, RunId, derived_id
 
@@ -25,16 +25,16 @@ Event = Callable[[Cluster, datetime], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class CycleResult:
     """What one turn has decided and changed."""
 
-    plan: Plan
+    plan: SchedulingPlan
     unsaved: Unsaved
 
 
-def take_turn(
+def run_cycle(
     cluster: Cluster, events: Iterable[Event], next_token: Callable[[], int], now: datetime
-) -> Turn:
+) -> CycleResult:
     """Applies what has happened, in order, plans the pools in which anything changed, and makes the plan part of the world.
 
     Args:
@@ -51,16 +51,18 @@ def take_turn(
     for worker in unsaved.holders:
         cluster.ledger.follow(cluster.workers[worker], now)
     unsaved.holdings = cluster.ledger.take_changes()
-    return Turn(planned, unsaved)
+    return CycleResult(planned, unsaved)
 
 
-def postpone(cluster: Cluster, unsaved: Unsaved) -> None:
+def defer_save(cluster: Cluster, unsaved: Unsaved) -> None:
     """Hands back what is not worth a transaction: it is saved with the next that is."""
     cluster.unsaved.lazy_trials |= unsaved.lazy_trials
     cluster.unsaved.lazy_runs |= unsaved.lazy_runs
 
 
-def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], now: datetime) -> None:
+def _carry_out(
+    cluster: Cluster, planned: SchedulingPlan, next_token: Callable[[], int], now: datetime
+) -> None:
     """Runs with tokens, slots occupied, signals given. What the plan itself has changed is planned already."""
     for grant in planned.grants:
         number = cluster.trials[grant.trial].runs + 1
@@ -68,7 +70,9 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
         new = NewRun(run, AllocationId(derived_id(run, "allocation")), next_token())
         cluster.apply(grants.on_granted(cluster, grant.trial, grant.placement, new, now))
     for signal in planned.signals:
-        cluster.apply(grants.on_preempted(cluster, signal.run, Asked(signal.because, signal.for_trial)))
+        cluster.apply(
+            grants.on_preempted(cluster, signal.run, PreemptionNotice(signal.because, signal.for_trial))
+        )
     for one in planned.resizes:
         cluster.apply(forming.on_resized(cluster, one.run, one.slots, one.placement, now))
     for name in planned.demand:

@@ -3,25 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.scheduler.core.state.carried import carried_by
+from services.scheduler.core.state.carried import load_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import Pool, open_pools
 from services.scheduler.core.state.records.worker import Liveness, Worker
 from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
-from services.scheduler.queries.explaining import Explaining
+from services.scheduler.queries.explaining import Explainer
 from services.scheduler.queries.foreseeing import with_starts
 from services.scheduler.queries.listing import page_of
 from services.scheduler.queries.outlook import outlook_of
 from services.scheduler.queries.validating import validate_placement
-from services.scheduler.rulings.booking import Booking
-from services.scheduler.rulings.budgets import Budgets
+from services.scheduler.rulings.booking import ReservationCommands
+from services.scheduler.rulings.budgets import BudgetMonitor
 from services.scheduler.store.rules import rules_of
 from services.scheduler.store.runs import is_deleted, load_allocation
 from services.scheduler.store.usage import load_usage
 from services.scheduler.workers.joining import Joining
-from services.scheduler.workers.pulse import Pulse
-from shared.bus import Ask
+from services.scheduler.workers.pulse import Heartbeats
+from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.database.engine import Database
@@ -48,10 +48,10 @@ class Queries:
     """One method a question."""
 
     cycle: Cycle
-    pulse: Pulse
+    pulse: Heartbeats
     joining: Joining
-    explaining: Explaining
-    budgets: Budgets
+    explaining: Explainer
+    budgets: BudgetMonitor
     database: Database
     clock: Clock
 
@@ -66,18 +66,18 @@ class Queries:
             GetUsage: self.usage,
             GetBudgets: self.budgets.get,
             SetBudget: self.budgets.set,
-            GetReservations: Booking(self.cycle).reservations,
+            GetReservations: ReservationCommands(self.cycle).reservations,
             IssueJoin: self.joining.issue,
             Join: self.joining.join,
             Renew: self.joining.renew,
             GetWorkerKey: self.joining.key_of,
         }
 
-    async def queue(self, ask: Ask, query: GetQueue) -> QueuePage:
+    async def queue(self, ask: RequestContext, query: GetQueue) -> QueuePage:
         page = page_of(self.cycle.term, ask.tenant, query)
         return await with_starts(self.cycle.term, page, self.clock) if query.starts else page
 
-    async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
+    async def snapshot(self, ask: RequestContext, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster
         refresh(cluster)
         pools = tuple(pool_view(cluster, pool) for pool in open_pools(cluster.pools).values())
@@ -86,7 +86,7 @@ class Queries:
         ]
         return ClusterView(pools=pools, workers=tuple(self._worker_view(worker) for worker in present))
 
-    async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
+    async def outlook(self, ask: RequestContext, query: GetOutlook) -> Outlook:
         cluster = self.cycle.cluster
         refresh(cluster)
         found = open_pools(cluster.pools).get(query.pool)
@@ -97,10 +97,10 @@ class Queries:
             cluster, found, (ask.tenant, query.workspace), pool_view(cluster, found), tuple(here)
         )
 
-    async def validate(self, ask: Ask, query: ValidatePlacement) -> Placeable:
+    async def validate(self, ask: RequestContext, query: ValidatePlacement) -> Placeable:
         return validate_placement(self.cycle.cluster, ask.tenant, query)
 
-    async def allocation(self, ask: Ask, query: GetAllocation) -> AllocationFacts:
+    async def allocation(self, ask: RequestContext, query: GetAllocation) -> AllocationFacts:
         cluster = self.cycle.cluster
         run = cluster.runs.get(query.run_id)
         carried = self.cycle.term.carried.get(run.trial) if run else None
@@ -120,7 +120,7 @@ class Queries:
             start_checkpoint=carried.spec.start_checkpoint,
         )
 
-    async def usage(self, ask: Ask, query: GetUsage) -> UsagePage:
+    async def usage(self, ask: RequestContext, query: GetUsage) -> UsagePage:
         async with self.database.read(ask.tenant) as connection:
             return await load_usage(connection, query, self.clock.now())
 
@@ -134,7 +134,7 @@ class Queries:
         return found
 
     def _worker_view(self, worker: Worker) -> WorkerView:
-        now, carried = self.clock.now(), carried_by(self.cycle.cluster, worker)
+        now, carried = self.clock.now(), load_of(self.cycle.cluster, worker)
         is_lost = worker.liveness is Liveness.LOST
         return WorkerView(
             worker=worker.id,

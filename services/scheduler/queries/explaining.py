@@ -6,36 +6,36 @@ from dataclasses import dataclass
 from math import ceil
 
 from services.scheduler.core.explaining import wording
-from services.scheduler.core.explaining.alternatives import Alternative, alternatives
-from services.scheduler.core.explaining.holders import Holders, holders_of
+from services.scheduler.core.explaining.alternatives import StartAlternative, alternatives
+from services.scheduler.core.explaining.holders import SlotHolders, holders_of
 from services.scheduler.core.explaining.refusals import binding_of, explain
-from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.slots import stored
 from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Cycle
-from services.scheduler.queries.foreseeing import foresee
+from services.scheduler.queries.foreseeing import forecast_start
 from services.scheduler.store.runs import has_trial, load_asking
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.ids import RunId, TenantId, TrialId
-from shared.messages.queue import Explain, Explanation, GivenBack, Holder, WayOut
+from shared.messages.queue import Explain, Explanation, PreemptionReason, SlotHolder, StartSuggestion
 
 LOOK_S = 0.3
 """So long ways out are looked for; what has been found by then is told."""
 
 
 @dataclass(frozen=True, slots=True)
-class Explaining:
+class Explainer:
     """Answers `Explain` from the leader's memory, and of what has left it from the tables."""
 
     cycle: Cycle
     database: Database
     clock: Clock
 
-    async def explain(self, ask: Ask, query: Explain) -> Explanation:
+    async def explain(self, ask: RequestContext, query: Explain) -> Explanation:
         """Of a trial of another tenant nothing is known."""
         trial = self.cycle.cluster.trials.get(query.trial_id)
         if trial is None or trial.wish.tenant != ask.tenant:
@@ -53,7 +53,7 @@ class Explaining:
         is_queued = trial.id in cluster.pools[cluster.pool_of(trial)].queue
         position = int(told.facts["ahead"]) + 1 if is_queued else None
         held = holders_of(cluster, trial, reason)
-        expected_start = foresee(cluster, trial, reason, self.clock.now())
+        expected_start = forecast_start(cluster, trial, reason, self.clock.now())
         return Explanation(
             trial_id=trial.id,
             state="waiting",
@@ -99,7 +99,7 @@ class Explaining:
         message = "the scheduler knows no such trial"
         return Explanation(trial_id=trial, state="unknown", code="unknown", message=message)
 
-    async def _given_back(self, trial: Trial) -> GivenBack | None:
+    async def _given_back(self, trial: Trial) -> PreemptionReason | None:
         if trial.run is None:
             return None
         async with self.database.read(trial.wish.tenant) as connection:
@@ -107,9 +107,11 @@ class Explaining:
         if found is None:
             return None
         message = wording.asked_back(found.asked.because, found.by)
-        return GivenBack(run_number=found.run_number, code=found.asked.because, message=message, by=found.by)
+        return PreemptionReason(
+            run_number=found.run_number, code=found.asked.because, message=message, by=found.by
+        )
 
-    async def _ways_out(self, trial: Trial, reason: Reason) -> tuple[WayOut, ...]:
+    async def _ways_out(self, trial: Trial, reason: WaitReason) -> tuple[StartSuggestion, ...]:
         """Each plan is one step; between them the leader goes on with its work."""
         cluster, until, found = self.cycle.cluster, self.clock.monotonic() + LOOK_S, []
         for one in alternatives(cluster, trial.id, reason):
@@ -121,10 +123,10 @@ class Explaining:
         return tuple(found)
 
 
-def _holder(cluster: Cluster, run: Run) -> Holder:
+def _holder(cluster: Cluster, run: Run) -> SlotHolder:
     wish = cluster.trials[run.trial].wish
     charge = cluster.pools[run.pool].charges[run.id]
-    return Holder(
+    return SlotHolder(
         experiment_number=wish.experiment_number,
         trial_number=wish.number,
         slots=ceil(charge.slots),
@@ -138,7 +140,7 @@ def _count(slots: float) -> str:
     return f"{slots} slot" if slots == 1 else f"{slots} slots"
 
 
-def _counts(held: Holders) -> dict[str, int]:
+def _counts(held: SlotHolders) -> dict[str, int]:
     return {
         "own_runs": held.own_runs,
         "own_slots": held.own_slots,
@@ -147,9 +149,9 @@ def _counts(held: Holders) -> dict[str, int]:
     }
 
 
-def _way_out(cluster: Cluster, trial: Trial, one: Alternative) -> WayOut:
+def _way_out(cluster: Cluster, trial: Trial, one: StartAlternative) -> StartSuggestion:
     message, command = wording.would_start(cluster, trial, one)
-    return WayOut(
+    return StartSuggestion(
         code=one.kind, starts=one.start, message=message, command=command, number=one.number, pool=one.pool
     )
 

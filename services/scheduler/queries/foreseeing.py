@@ -7,10 +7,10 @@ import numpy as np
 
 from services.scheduler.core.explaining.forecast.start import forecast
 from services.scheduler.core.explaining.refusals import binding_of
-from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.trial import RequestState, Trial
-from services.scheduler.cycle import Term
+from services.scheduler.cycle import LeaderTerm
 from shared.clock import Clock
 from shared.messages.queue import ExpectedStart, QueueEntry, QueuePage
 
@@ -20,7 +20,7 @@ MOST = 50
 """Of so many of a page at most."""
 
 
-def foresee(cluster: Cluster, trial: Trial, reason: Reason, now: datetime) -> ExpectedStart | None:
+def forecast_start(cluster: Cluster, trial: Trial, reason: WaitReason, now: datetime) -> ExpectedStart | None:
     """Asked twice of the same state it says the same. `reason`: what the trial waits for."""
     found = forecast(cluster, trial, reason, np.random.default_rng(trial.id.int))
     if found is None:
@@ -33,7 +33,7 @@ def foresee(cluster: Cluster, trial: Trial, reason: Reason, now: datetime) -> Ex
     )
 
 
-async def with_starts(term: Term, page: QueuePage, clock: Clock) -> QueuePage:
+async def with_starts(term: LeaderTerm, page: QueuePage, clock: Clock) -> QueuePage:
     """The page with the starts of the first that wait. Between two of them the leader goes on with its work."""
     until, entries, asked = clock.monotonic() + LOOK_S, list(page.entries), 0
     for at, entry in enumerate(entries):
@@ -47,10 +47,10 @@ async def with_starts(term: Term, page: QueuePage, clock: Clock) -> QueuePage:
     return QueuePage(entries=tuple(entries), next=page.next)
 
 
-def _with_start(term: Term, entry: QueueEntry, now: datetime) -> QueueEntry:
+def _with_start(term: LeaderTerm, entry: QueueEntry, now: datetime) -> QueueEntry:
     trial = term.cluster.trials.get(entry.trial_id)
     if trial is None or trial.is_closed or trial.state is RequestState.RUNNING:
         return entry  # It moved on while those before it were reckoned.
     reason = binding_of(term.cluster, trial, term.refusals.get(trial.id))
-    start = foresee(term.cluster, trial, reason, now)
+    start = forecast_start(term.cluster, trial, reason, now)
     return entry.model_copy(update={"expected_start": start})

@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from services.scheduler.core.explaining.places import Place, ahead, places
+from services.scheduler.core.explaining.places import QueuePosition, ahead, positions
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.trial import RequestState, Trial
-from services.scheduler.cycle import Term
-from services.scheduler.queries.sifting import arrange, read_sorted, shown_slots, sift
+from services.scheduler.cycle import LeaderTerm
+from services.scheduler.queries.sifting import arrange, displayed_slots, filter_page, read_sorted
 from shared.errors import Rejected
-from shared.filters.fields import Wanted
+from shared.filters.fields import ListQuery
 from shared.ids import PoolName, TenantId, TrialId
 from shared.messages.queue import QUEUE, GetQueue, HeldSlots, QueueEntry, QueuePage
 
 _MOST_ENTRIES = 500
 
 
-def page_of(term: Term, tenant: TenantId, query: GetQueue) -> QueuePage:
+def page_of(term: LeaderTerm, tenant: TenantId, query: GetQueue) -> QueuePage:
     """The tenant's requests: pool by pool, running ones first, then waiting ones in the order of the queue; or as they are sorted.
 
     A page goes on behind the place of the last entry shown, wherever that entry is now: what moves meanwhile makes none come twice
@@ -27,17 +27,17 @@ def page_of(term: Term, tenant: TenantId, query: GetQueue) -> QueuePage:
     limit = max(1, min(query.limit, _MOST_ENTRIES))
     filter_, orders = QUEUE.read(query.filter, query.sort)
     if query.sort:
-        wanted = Wanted(filter_, orders, read_sorted(query.after), limit)
-        shown, following = arrange(term, places(cluster, tenant, query.pool), wanted)
+        wanted = ListQuery(filter_, orders, read_sorted(query.after), limit)
+        shown, following = arrange(term, positions(cluster, tenant, query.pool), wanted)
     else:
         after = _read(query.after)
-        behind = (place for place in places(cluster, tenant, query.pool) if after is None or place > after)
-        shown, last = sift(term, behind, filter_, limit)
+        behind = (place for place in positions(cluster, tenant, query.pool) if after is None or place > after)
+        shown, last = filter_page(term, behind, filter_, limit)
         following = _written(last) if last else None
     return QueuePage(entries=_entries(term, shown), next=following)
 
 
-def _entries(term: Term, shown: Sequence[Place]) -> tuple[QueueEntry, ...]:
+def _entries(term: LeaderTerm, shown: Sequence[QueuePosition]) -> tuple[QueueEntry, ...]:
     cluster = term.cluster
     before: dict[TrialId, int] = {}
     for pool in {place.pool for place in shown}:
@@ -47,7 +47,7 @@ def _entries(term: Term, shown: Sequence[Place]) -> tuple[QueueEntry, ...]:
     )
 
 
-def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> QueueEntry:
+def _entry(term: LeaderTerm, cluster: Cluster, trial: Trial, before: int | None) -> QueueEntry:
     is_running, needs = trial.state is RequestState.RUNNING, trial.wish.needs
     told = None if is_running else explain(cluster, trial, term.refusals.get(trial.id), before or 0)
     return QueueEntry(
@@ -57,7 +57,7 @@ def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> Qu
         trial_number=trial.wish.number,
         pool=cluster.pool_of(trial),
         priority=cluster.part_of(trial).priority,
-        slots=shown_slots(cluster, trial),
+        slots=displayed_slots(cluster, trial),
         min_slots=needs.min_slots,
         max_slots=needs.max_slots,
         part=needs.part,
@@ -81,17 +81,17 @@ def _held(cluster: Cluster, trial: Trial) -> tuple[HeldSlots, ...]:
     )
 
 
-def _written(place: Place) -> str:
+def _written(place: QueuePosition) -> str:
     numbers = ":".join(str(int(number)) for number in place[1:5])
     return f"{place.pool}:{numbers}:{place.trial}"
 
 
-def _read(cursor: str | None) -> Place | None:
+def _read(cursor: str | None) -> QueuePosition | None:
     if cursor is None:
         return None
     try:
         pool, is_waiting, is_late, rank, place, trial = cursor.rsplit(":", 5)
-        return Place(
+        return QueuePosition(
             PoolName(pool), is_waiting == "1", is_late == "1", int(rank), int(place), TrialId(UUID(trial))
         )
     except ValueError:

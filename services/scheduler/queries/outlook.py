@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil
 
-from services.scheduler.core.explaining.forecast.rests import Rests
+from services.scheduler.core.explaining.forecast.rests import RemainingTimes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import Line
+from services.scheduler.core.state.indexes.holders import RequestGroup
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.run import Run
-from services.scheduler.core.state.records.trial import Needs, Trial
+from services.scheduler.core.state.records.trial import SlotNeeds, Trial
 from shared.errors import Rejected
 from shared.ids import ExperimentId, TenantId
 from shared.messages.plans import Outlook, OutlookLimit, OutlookRequest, OutlookWindow
@@ -38,7 +38,7 @@ def outlook_of(
     Raises:
         Rejected: More holds and waits for slots there than an answer can tell.
     """
-    teller = _Teller(cluster, pool, _Numbers(*whose), Rests(cluster, pool))
+    teller = _Teller(cluster, pool, _Numbers(*whose), RemainingTimes(cluster, pool))
     if len(pool.charges) + len(pool.queue.lines) + len(workers) > MOST:
         raise Rejected(
             "pool_too_large",
@@ -83,7 +83,7 @@ class _Teller:
     cluster: Cluster
     pool: Pool
     numbers: _Numbers
-    rests: Rests
+    rests: RemainingTimes
 
     def limits(self) -> Iterator[OutlookLimit]:
         for (tenant, *below), quota in self.pool.shares.quotas.items():
@@ -129,7 +129,7 @@ class _Teller:
             }
         )
 
-    def _waiting(self, line: Line, first: Trial) -> OutlookRequest:
+    def _waiting(self, line: RequestGroup, first: Trial) -> OutlookRequest:
         needs = line.needs
         told = self._request(first, needs, needs.max_slots, needs.min_slots)
         return told.model_copy(
@@ -140,8 +140,8 @@ class _Teller:
             }
         )
 
-    def _request(self, trial: Trial, needs: Needs, slots: int, least: int) -> OutlookRequest:
-        wish, part, where = trial.wish, self.cluster.part_of(trial), needs.where or Where()
+    def _request(self, trial: Trial, needs: SlotNeeds, slots: int, least: int) -> OutlookRequest:
+        wish, part, where = trial.wish, self.cluster.part_of(trial), needs.where or PlacementConstraint()
         return OutlookRequest(
             tenant=self.numbers.of_tenant(wish.tenant),
             workspace=self.numbers.of_workspace(wish.tenant, wish.workspace),

@@ -7,14 +7,14 @@ from heapq import nsmallest
 from math import ceil
 from typing import Any
 
-from services.scheduler.core.explaining.places import Place
+from services.scheduler.core.explaining.places import QueuePosition
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.trial import RequestState, Trial
-from services.scheduler.cycle import Term
+from services.scheduler.cycle import LeaderTerm
 from shared.errors import Rejected
-from shared.filters.choosing import choose, meets
-from shared.filters.fields import Field, Position, Wanted, position_of
+from shared.filters.choosing import meets, select
+from shared.filters.fields import Field, ListQuery, Position, position_of
 from shared.filters.tree import Filter
 
 LOOKED_AT = 5_000
@@ -22,16 +22,16 @@ LOOKED_AT = 5_000
 MOST_SORTED = 10_000
 
 
-def sift(
-    term: Term, behind: Iterable[Place], filter_: Filter[Field] | None, limit: int
-) -> tuple[list[Place], Place | None]:
+def filter_page(
+    term: LeaderTerm, behind: Iterable[QueuePosition], filter_: Filter[Field] | None, limit: int
+) -> tuple[list[QueuePosition], QueuePosition | None]:
     """Return what of a page meets the filter, in the order of service, and behind which place the next page begins; None where nothing is left."""
     looked_at = limit if filter_ is None else LOOKED_AT
     near = nsmallest(looked_at + 1, behind)
     last = near[looked_at - 1] if len(near) > looked_at else None
     if filter_ is None:
         return near[:limit], last
-    met: list[Place] = []
+    met: list[QueuePosition] = []
     for place in near[:looked_at]:
         if meets(filter_, partial(_cell, term, place)):
             met.append(place)
@@ -40,7 +40,9 @@ def sift(
     return met, last
 
 
-def arrange(term: Term, places: Iterable[Place], wanted: Wanted) -> tuple[list[Place], str | None]:
+def arrange(
+    term: LeaderTerm, places: Iterable[QueuePosition], wanted: ListQuery
+) -> tuple[list[QueuePosition], str | None]:
     """Return a page of requests as they are sorted, and the cursor of the next.
 
     Raises:
@@ -54,7 +56,7 @@ def arrange(term: Term, places: Iterable[Place], wanted: Wanted) -> tuple[list[P
             "sort",
             "ask for one pool, or leave the sort out: the queue then comes in the order of service",
         )
-    found = choose(every, wanted, partial(_cell, term))
+    found = select(every, wanted, partial(_cell, term))
     shown = found[: wanted.limit]
     if len(found) == len(shown):
         return shown, None
@@ -73,32 +75,32 @@ def read_sorted(cursor: str | None) -> Position | None:
     return found
 
 
-def shown_slots(cluster: Cluster, trial: Trial) -> int:
+def displayed_slots(cluster: Cluster, trial: Trial) -> int:
     """Return what its run holds, or the most that it waits for."""
     if trial.state is RequestState.RUNNING and trial.run:
         return ceil(cluster.runs[trial.run].slots)
     return trial.wish.needs.max_slots
 
 
-def _cell(term: Term, place: Place, field: Field) -> Any:
+def _cell(term: LeaderTerm, place: QueuePosition, field: Field) -> Any:
     return _CELLS[field.name](term, place, term.cluster.trials[place.trial])
 
 
-def _code(term: Term, trial: Trial) -> str | None:
+def _code(term: LeaderTerm, trial: Trial) -> str | None:
     if trial.state is RequestState.RUNNING:
         return None
     # How many go before it changes what is said, and never the word.
     return explain(term.cluster, trial, term.refusals.get(trial.id), 0).code
 
 
-_CELLS: Mapping[str, Callable[[Term, Place, Trial], Any]] = {
+_CELLS: Mapping[str, Callable[[LeaderTerm, QueuePosition, Trial], Any]] = {
     "experiment": lambda term, place, trial: str(trial.wish.experiment),
     "experiment_number": lambda term, place, trial: trial.wish.experiment_number,
     "trial": lambda term, place, trial: str(trial.id),
     "trial_number": lambda term, place, trial: trial.wish.number,
     "pool": lambda term, place, trial: place.pool,
     "priority": lambda term, place, trial: term.cluster.part_of(trial).priority,
-    "slots": lambda term, place, trial: shown_slots(term.cluster, trial),
+    "slots": lambda term, place, trial: displayed_slots(term.cluster, trial),
     "min_slots": lambda term, place, trial: trial.wish.needs.min_slots,
     "max_slots": lambda term, place, trial: trial.wish.needs.max_slots,
     "state": lambda term, place, trial: "waiting" if place.is_waiting else "running",

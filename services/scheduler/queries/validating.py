@@ -1,12 +1,12 @@
 """Could a request ever be placed: asked by the gateway before an experiment is taken."""
 
 from services.scheduler.core.explaining.advice import lending_warnings, warnings_of
-from services.scheduler.core.planning.fit import Reach, reach_of
+from services.scheduler.core.planning.fit import ReachableSlots, reach_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import open_pools
 from services.scheduler.core.state.records.labels import where_of
 from services.scheduler.core.state.records.pool import FIRST_PRIORITY, LAST_PRIORITY, PoolPolicy
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from services.scheduler.core.state.seeing import refresh
 from shared.errors import Rejected
 from shared.ids import TenantId
@@ -37,7 +37,7 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
             f"there is {known}" if known else None,
         )
     where = where_of(query.required_labels, query.preferred_labels, query.excluded_workers)
-    needs = Needs(query.min_slots, query.max_slots, query.kind, query.single_node, where=where)
+    needs = SlotNeeds(query.min_slots, query.max_slots, query.kind, query.single_node, where=where)
     reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), tenant, needs)
     spent = warnings_of(cluster, query.pool, tenant, query.workspace)
     warnings = (*_unknown_workers(cluster, query), *_closing(pool.policy), *spent)
@@ -62,7 +62,7 @@ def _given_up(query: ValidatePlacement) -> Rejected:
     return Rejected("pool_closing", message, "resources.resource_pool", "choose another pool")
 
 
-def _never(query: ValidatePlacement, reach: Reach) -> Rejected:
+def _never(query: ValidatePlacement, reach: ReachableSlots) -> Rejected:
     message = _sentence(query, reach)
     if query.kind and not reach.slots:
         hint = "ask for another kind, or choose another pool with resources.resource_pool"
@@ -71,7 +71,7 @@ def _never(query: ValidatePlacement, reach: Reach) -> Rejected:
     return Rejected("slots_unsatisfiable", message, "resources.slots_per_trial", hint)
 
 
-def _sentence(query: ValidatePlacement, reach: Reach) -> str:
+def _sentence(query: ValidatePlacement, reach: ReachableSlots) -> str:
     return f"slots for a trial: {query.min_slots} asked for; pool {query.pool} can have {reach.slots} {reach.where}"
 
 

@@ -11,7 +11,7 @@ from services.scheduler.core.state.records.reservations import Reservation, most
 from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.reservations import delete_reservation, save_reservation
-from shared.bus import Ask, Delivery, Unit
+from shared.bus import Delivery, RequestContext, Unit
 from shared.ids import SITE, TenantId
 from shared.messages.base import Command
 from shared.messages.experiments import OperationRefused
@@ -25,7 +25,7 @@ from shared.messages.reservations import (
 
 
 @dataclass(frozen=True, slots=True)
-class Booking:
+class ReservationCommands:
     """One method a message."""
 
     cycle: Cycle
@@ -51,7 +51,7 @@ class Booking:
             await delete_reservation(unit.connection, name)
             self._give_up(unit, name)
 
-    async def reservations(self, ask: Ask, query: GetReservations) -> ReservationList:
+    async def reservations(self, ask: RequestContext, query: GetReservations) -> ReservationList:
         refresh(self.cycle.cluster)
         pools = self.cycle.cluster.pools.values()
         found = [(pool, one) for pool in pools for one in pool.reservations.values()]

@@ -11,17 +11,23 @@ from services.scheduler.core.reducers.budgets import on_spending
 from services.scheduler.core.state.records.pool import Path
 from services.scheduler.core.state.records.spending import OVER_PERCENT, month_of, next_month
 from services.scheduler.cycle import Cycle
-from services.scheduler.store.budgets import Account, load_accounts, save_budget, spending_of, take_untold
-from shared.bus import Ask, Units
+from services.scheduler.store.budgets import (
+    BudgetAccount,
+    claim_unreported,
+    load_accounts,
+    save_budget,
+    spending_of,
+)
+from shared.bus import RequestContext, Units
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.ids import derived_id
 from shared.messages.budgets import (
-    Budget,
     BudgetReached,
     BudgetSpent,
     BudgetState,
     BudgetStates,
+    BudgetStatus,
     BudgetWarned,
     GetBudgets,
     SetBudget,
@@ -36,7 +42,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Budgets:
+class BudgetMonitor:
     """Looks when a budget was set, when something that costs was granted, and when one will be near or over as it goes."""
 
     cycle: Cycle
@@ -58,7 +64,7 @@ class Budgets:
             grants = (self.cycle.spending,) if accounts else ()
             await _first((*urgent, *grants), pause_s - GATHER_S)
 
-    async def get(self, ask: Ask, query: GetBudgets) -> BudgetStates:
+    async def get(self, ask: RequestContext, query: GetBudgets) -> BudgetStates:
         now = self.clock.now()
         month = month_of(now)
         async with self.database.tenant(ask.tenant) as connection:
@@ -69,13 +75,13 @@ class Budgets:
         ]
         return BudgetStates(budgets=tuple(states))
 
-    async def set(self, ask: Ask, query: SetBudget) -> BudgetStates:
+    async def set(self, ask: RequestContext, query: SetBudget) -> BudgetStates:
         async with self.database.tenant(ask.tenant) as connection:
             await save_budget(connection, ask.tenant, query.budget)
         self._changed.set()
         return await self.get(ask, GetBudgets())
 
-    async def _look(self) -> Sequence[Account]:
+    async def _look(self) -> Sequence[BudgetAccount]:
         now = self.clock.now()
         async with self.database.system() as connection:
             accounts = await load_accounts(connection, month_of(now), now)
@@ -88,18 +94,18 @@ class Budgets:
         await self._tell(accounts, month_of(now))
         return accounts
 
-    def _pause_s(self, accounts: Iterable[Account]) -> float:
+    def _pause_s(self, accounts: Iterable[BudgetAccount]) -> float:
         now = self.clock.now()
         dues = [due for one in accounts if (due := one.spending.due_in) is not None]
         due = min([*dues, next_month(now) - now, timedelta(seconds=LOOK_EVERY_S)])
         return max(SOON_S, due.total_seconds())
 
-    async def _tell(self, accounts: Sequence[Account], month: datetime) -> None:
+    async def _tell(self, accounts: Sequence[BudgetAccount], month: datetime) -> None:
         """Once for each part that one comes to, whoever leads; what this term has told of is not asked of the database again."""
         new = [one for one in accounts if one.spending.reached and self._told.get(one.path) != _standing(one)]
         if new:
             async with self.units.system() as unit:
-                for one, percent in await take_untold(unit.connection, new, month):
+                for one, percent in await claim_unreported(unit.connection, new, month):
                     unit.emit(_reached(one, percent, month), tenant=one.tenant)
                     _log.warning(
                         "a budget was used up as far as this",
@@ -112,11 +118,11 @@ class Budgets:
         self._told = {one.path: _standing(one) for one in accounts}
 
 
-def _standing(one: Account) -> tuple[float, tuple[int, ...]]:
+def _standing(one: BudgetAccount) -> tuple[float, tuple[int, ...]]:
     return one.spending.per_month, one.spending.reached
 
 
-def _reached(one: Account, percent: int, month: datetime) -> BudgetReached:
+def _reached(one: BudgetAccount, percent: int, month: datetime) -> BudgetReached:
     kind = BudgetSpent if percent >= OVER_PERCENT else BudgetWarned
     return kind(
         budget_id=derived_id(one.tenant, "budget", one.workspace or ""),
@@ -130,8 +136,10 @@ def _reached(one: Account, percent: int, month: datetime) -> BudgetReached:
     )
 
 
-def _budget(one: Account) -> Budget:
-    return Budget(workspace=one.workspace, per_month=one.spending.per_month, preempts=one.spending.preempts)
+def _budget(one: BudgetAccount) -> BudgetStatus:
+    return BudgetStatus(
+        workspace=one.workspace, per_month=one.spending.per_month, preempts=one.spending.preempts
+    )
 
 
 async def _first(events: Iterable[asyncio.Event], timeout_s: float) -> bool:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from services.scheduler.core.planning.fit import reach_of
 from services.scheduler.core.reducers import wishes
 from services.scheduler.core.state.indexes.pool import open_pools
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import FIRST_PRIORITY, LAST_PRIORITY
 from services.scheduler.core.state.seeing import refresh
 from services.scheduler.cycle import Cycle
 from services.scheduler.store import parts
-from services.scheduler.store.wishes import edit_part
+from services.scheduler.store.wishes import edit_policy
 from shared.bus import Delivery, Unit
 from shared.errors import NotFound, Rejected
 from shared.ids import ExperimentId, PoolName
@@ -23,7 +23,7 @@ MAX_INTEGER = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Editing:
+class ExperimentPolicyCommands:
     """One method a command."""
 
     cycle: Cycle
@@ -92,14 +92,16 @@ class Editing:
                 unit.connection, wish.experiment_id, slots=wish.no_max_slots, trials=wish.no_max_trials
             )
         changes = wish.model_dump(include={"priority", "weight", "max_slots", "max_trials", "pool"})
-        edited = await edit_part(unit.connection, wish.experiment_id, changes)
+        edited = await edit_policy(unit.connection, wish.experiment_id, changes)
         if edited is None:
             raise NotFound(f"experiment {wish.experiment_id}")
         part, version = edited
 
         async def take_up() -> None:
             self.cycle.edit(
-                lambda cycle: cycle.cluster.apply(wishes.on_part(cycle.cluster, wish.experiment_id, part))
+                lambda cycle: cycle.cluster.apply(
+                    wishes.on_experiment_policy(cycle.cluster, wish.experiment_id, part)
+                )
             )
 
         unit.then(take_up)
@@ -108,12 +110,12 @@ class Editing:
         )
 
 
-def tell_first(unit: Unit, first: dict[ExperimentId, tuple[Part, int]]) -> None:
+def emit_first_policies(unit: Unit, first: dict[ExperimentId, tuple[ExperimentPolicy, int]]) -> None:
     """What experiments have in the queue from their first request on, each with its version."""
     unit.emit(*(ranked(experiment, part, version) for experiment, (part, version) in first.items()))
 
 
-def ranked(experiment: ExperimentId, part: Part, version: int) -> RequestRanked:
+def ranked(experiment: ExperimentId, part: ExperimentPolicy, version: int) -> RequestRanked:
     return RequestRanked(
         experiment_id=experiment,
         version=version,

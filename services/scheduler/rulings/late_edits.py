@@ -9,35 +9,35 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.reducers import wishes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import NO_QUOTA, Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.reservations import load_reservations
-from services.scheduler.store.wishes import load_parts
+from services.scheduler.store.wishes import load_policies
 from shared.ids import ExperimentId, PoolName
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class StoredRules:
     """All that the tables have; `parts` of the experiments that go on."""
 
     pools: list[PoolPolicy]
     quotas: list[tuple[PoolName, Path, Quota]]
     reservations: list[Reservation]
-    parts: dict[ExperimentId, Part]
+    parts: dict[ExperimentId, ExperimentPolicy]
 
 
-async def load_rules(connection: AsyncConnection, cluster: Cluster, now: datetime) -> Rules:
-    return Rules(
+async def load_rules(connection: AsyncConnection, cluster: Cluster, now: datetime) -> StoredRules:
+    return StoredRules(
         pools=await load_pools(connection),
         quotas=await load_quotas(connection),
         reservations=await load_reservations(connection, now),
-        parts=await load_parts(connection, list(cluster.live)),
+        parts=await load_policies(connection, list(cluster.live)),
     )
 
 
-def take_up(cluster: Cluster, rules: Rules) -> None:
+def apply_rules(cluster: Cluster, rules: StoredRules) -> None:
     """Changes what differs; where nothing was missed nothing does."""
     for policy in rules.pools:
         known = cluster.pools.get(policy.name)
@@ -47,10 +47,10 @@ def take_up(cluster: Cluster, rules: Rules) -> None:
     _take_up_reservations(cluster, rules)
     for experiment, part in rules.parts.items():
         if cluster.parts.get(experiment, part) != part:
-            cluster.apply(wishes.on_part(cluster, experiment, part))
+            cluster.apply(wishes.on_experiment_policy(cluster, experiment, part))
 
 
-def _take_up_quotas(cluster: Cluster, rules: Rules) -> None:
+def _take_up_quotas(cluster: Cluster, rules: StoredRules) -> None:
     for pool, path, quota in rules.quotas:
         if pool in cluster.pools and cluster.pools[pool].shares.quotas.get(path, NO_QUOTA) != quota:
             cluster.apply(wishes.on_quota(cluster, pool, path, None if quota == NO_QUOTA else quota))
@@ -60,7 +60,7 @@ def _take_up_quotas(cluster: Cluster, rules: Rules) -> None:
         cluster.apply(wishes.on_quota(cluster, name, path, None))  # of what was deleted
 
 
-def _take_up_reservations(cluster: Cluster, rules: Rules) -> None:
+def _take_up_reservations(cluster: Cluster, rules: StoredRules) -> None:
     booked = {one.id: one for one in rules.reservations}
     known = {one.id: one for pool in cluster.pools.values() for one in pool.reservations.values()}
     for one in booked.keys() - known.keys():

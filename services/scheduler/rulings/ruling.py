@@ -6,7 +6,7 @@ from services.scheduler.core.reducers import wishes
 from services.scheduler.core.state.records.pool import NO_QUOTA, Path, Quota
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.policies import edit_pool, save_quota
-from services.scheduler.store.rules import ruled
+from services.scheduler.store.rules import with_rules
 from shared.bus import Delivery, Unit
 from shared.ids import PoolName
 from shared.messages.experiments import OperationRefused
@@ -15,7 +15,7 @@ from shared.messages.pools import EditPool
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class PolicyCommands:
     """One method a message; all of them are the site's."""
 
     cycle: Cycle
@@ -32,7 +32,7 @@ class Ruling:
                 )
                 unit.emit(refused, cause=delivery)
                 continue
-            await edit_pool(unit.connection, ruled(pool.policy, wish.rules))
+            await edit_pool(unit.connection, with_rules(pool.policy, wish.rules))
             self._take_up_rules(unit, wish)
 
     async def on_limits(self, unit: Unit, batch: list[Delivery[LimitsChanged]]) -> None:
@@ -46,7 +46,7 @@ class Ruling:
     def _take_up_rules(self, unit: Unit, wish: EditPool) -> None:
         async def take_up() -> None:
             def rule(cycle: Cycle) -> None:
-                cycle.cluster.put_pool(ruled(cycle.cluster.pools[wish.pool].policy, wish.rules))
+                cycle.cluster.put_pool(with_rules(cycle.cluster.pools[wish.pool].policy, wish.rules))
 
             self.cycle.edit(rule)
 

@@ -21,25 +21,25 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.state.records.pool import Path
-from services.scheduler.core.state.records.spending import Spending
-from services.scheduler.store.tables import budget, budget_told, holding
+from services.scheduler.core.state.records.spending import BudgetSpending
+from services.scheduler.store.tables import budget, budget_reported, holding
 from shared.ids import TenantId
-from shared.messages.budgets import Budget
+from shared.messages.budgets import BudgetStatus
 
 
-class Account(NamedTuple):
+class BudgetAccount(NamedTuple):
     """Whose budget it is (without a workspace the tenant's), and how much of it is spent."""
 
     tenant: TenantId
     workspace: str | None
-    spending: Spending
+    spending: BudgetSpending
 
     @property
     def path(self) -> Path:
         return (self.tenant,) if self.workspace is None else (self.tenant, self.workspace)
 
 
-async def save_budget(connection: AsyncConnection, tenant: TenantId, given: Budget) -> None:
+async def save_budget(connection: AsyncConnection, tenant: TenantId, given: BudgetStatus) -> None:
     """Puts it in the place of the one before; without an amount there is none any more."""
     workspace = given.workspace or ""
     if given.per_month is None:
@@ -51,32 +51,32 @@ async def save_budget(connection: AsyncConnection, tenant: TenantId, given: Budg
     await connection.execute(save.on_conflict_do_update(index_elements=["tenant", "workspace"], set_=values))
 
 
-async def load_accounts(connection: AsyncConnection, month: datetime, now: datetime) -> list[Account]:
+async def load_accounts(connection: AsyncConnection, month: datetime, now: datetime) -> list[BudgetAccount]:
     """Of each tenant its own first; which tenants are seen is the connection's matter."""
     return [
-        Account(
+        BudgetAccount(
             TenantId(row.tenant),
             row.workspace or None,
-            Spending(row.per_month, float(row.spent), row.preempts, float(row.per_hour)),
+            BudgetSpending(row.per_month, float(row.spent), row.preempts, float(row.per_hour)),
         )
         for row in await connection.execute(_spent(month, now))
     ]
 
 
-def spending_of(accounts: Iterable[Account]) -> dict[Path, Spending]:
+def spending_of(accounts: Iterable[BudgetAccount]) -> dict[Path, BudgetSpending]:
     """By holder, as the core takes it."""
     return {one.path: one.spending for one in accounts}
 
 
-async def take_untold(
-    connection: AsyncConnection, accounts: Iterable[Account], month: datetime
-) -> list[tuple[Account, int]]:
+async def claim_unreported(
+    connection: AsyncConnection, accounts: Iterable[BudgetAccount], month: datetime
+) -> list[tuple[BudgetAccount, int]]:
     """Whose budgets have come to which percent and were not told of it this month; from now on they were."""
-    await connection.execute(delete(budget_told).where(budget_told.c.month < month))
+    await connection.execute(delete(budget_reported).where(budget_reported.c.month < month))
     found = []
     for one in accounts:
         for percent in one.spending.reached:
-            told = insert(budget_told).values(
+            told = insert(budget_reported).values(
                 tenant=one.tenant,
                 workspace=one.workspace or "",
                 month=month,

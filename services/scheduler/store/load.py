@@ -10,12 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core.reducers import draining, stops, wishes
 from services.scheduler.core.reducers.budgets import on_spending
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.records import Record
-from services.scheduler.core.state.indexes.elastic.saving import record_of
+from services.scheduler.core.state.indexes.elastic.records import ElasticRecord
+from services.scheduler.core.state.indexes.elastic.saving import from_json
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.loading import loading
-from services.scheduler.core.state.records.run import Took
+from services.scheduler.core.state.records.run import PauseTimes
 from services.scheduler.core.state.records.spending import month_of
 from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.core.state.unsaved import Unsaved
@@ -25,8 +25,8 @@ from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.reservations import load_reservations
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.tables import holding, run, trial, wanted, worker
-from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
-from services.scheduler.store.workers import load_worker_wishes
+from services.scheduler.store.wishes import StoredRequest, load_policies, stored_request_of
+from services.scheduler.store.workers import load_worker_commands
 from shared.ids import ExperimentId, PoolName, TrialId
 from shared.messages.specs import TrialSpec
 
@@ -89,15 +89,15 @@ _LAST_PLACE = select(func.coalesce(func.max(trial.c.place), 0))
 
 
 @dataclass(slots=True)
-class World:
+class LoadedState:
     """A cluster, the wishes that it carries unread, and the last place given."""
 
     cluster: Cluster
-    carried: dict[TrialId, StoredWish] = field(default_factory=dict)
+    carried: dict[TrialId, StoredRequest] = field(default_factory=dict)
     last_place: int = 0
 
 
-async def load_world(connection: AsyncConnection, now: datetime) -> World:
+async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
     """Reads pools, workers, live runs and requests, then applies wishes that no cycle has taken up yet."""
     cluster = Cluster()
     cluster.advance_to(now)
@@ -113,7 +113,7 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for row in await connection.execute(_WORKERS):
         cluster.put_worker(worker_of(row))
     known = await _load_trials(connection)
-    stored = [stored_wish_of(row) for row in await connection.execute(_NEW_WISHES)]
+    stored = [stored_request_of(row) for row in await connection.execute(_NEW_WISHES)]
     await _load_parts(cluster, connection, known, stored)
     runs = [run_of(row) for row in await connection.execute(_RUNS)]
     with loading(cluster):
@@ -130,15 +130,15 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
         cluster.lengths.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
     paused = await connection.execute(_PAUSES)
     cluster.apply(
-        stops.on_term(cluster, ((ExperimentId(row.experiment), Took(**row.took)) for row in paused))
+        stops.on_term(cluster, ((ExperimentId(row.experiment), PauseTimes(**row.took)) for row in paused))
     )
     cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
     last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
-    world = World(cluster, {one.wish.trial: one for one in stored}, last_place)
+    world = LoadedState(cluster, {one.wish.trial: one for one in stored}, last_place)
     for one in stored:
         world.last_place += 1
-        cluster.apply(wishes.on_wish(cluster, one.wish, world.last_place, now))
-    for kept in await load_worker_wishes(connection):
+        cluster.apply(wishes.on_request(cluster, one.wish, world.last_place, now))
+    for kept in await load_worker_commands(connection):
         cluster.apply(draining.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain))
     return world
 
@@ -151,13 +151,13 @@ async def _load_past(pool: Pool, connection: AsyncConnection, now: datetime) -> 
             history.remember(path, average, milliseconds(now))
 
 
-async def _load_trials(connection: AsyncConnection) -> list[tuple[Trial, Record | None]]:
+async def _load_trials(connection: AsyncConnection) -> list[tuple[Trial, ElasticRecord | None]]:
     """With what is known of the elastic ones."""
     found = await connection.execute(_TRIALS)
     return [
         (
             trial_of(row, TrialSpec.model_validate(row.spec)),
-            record_of(row.elastic) if row.elastic is not None and row.state != RequestState.CLOSED else None,
+            from_json(row.elastic) if row.elastic is not None and row.state != RequestState.CLOSED else None,
         )
         for row in found
     ]
@@ -166,10 +166,10 @@ async def _load_trials(connection: AsyncConnection) -> list[tuple[Trial, Record 
 async def _load_parts(
     cluster: Cluster,
     connection: AsyncConnection,
-    known: list[tuple[Trial, Record | None]],
-    stored: list[StoredWish],
+    known: list[tuple[Trial, ElasticRecord | None]],
+    stored: list[StoredRequest],
 ) -> None:
     experiments: set[ExperimentId] = {trial.wish.experiment for trial, _ in known}
     experiments |= {one.wish.experiment for one in stored}
-    for experiment, part in (await load_parts(connection, experiments)).items():
+    for experiment, part in (await load_policies(connection, experiments)).items():
         cluster.put_part(experiment, part)

@@ -3,7 +3,7 @@
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.store.tables import part
+from services.scheduler.store.tables import experiment_policy
 from shared.ids import ExperimentId
 
 
@@ -12,4 +12,6 @@ async def lift_caps(connection: AsyncConnection, experiment: ExperimentId, slots
     lifted = {"max_slots": slots, "max_trials": trials}
     values = {name: None for name, is_lifted in lifted.items() if is_lifted}
     if values:
-        await connection.execute(update(part).where(part.c.experiment == experiment).values(values))
+        await connection.execute(
+            update(experiment_policy).where(experiment_policy.c.experiment == experiment).values(values)
+        )

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core.state.records.labels import labels_of
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.store.rows import Row
-from services.scheduler.store.rules import ruled, rules_of
+from services.scheduler.store.rules import rules_of, with_rules
 from services.scheduler.store.tables import pool, quota
 from shared.ids import PoolName, TenantId
 from shared.messages.pools import PoolRules
@@ -101,4 +101,4 @@ def _policy_of(row: Any) -> PoolPolicy:
         is_closing=row.is_closing,
         provider_fault=row.provider_fault,
     )
-    return ruled(policy, PoolRules(**row.rules, **{name: getattr(row, name) for name in _COLUMNS}))
+    return with_rules(policy, PoolRules(**row.rules, **{name: getattr(row, name) for name in _COLUMNS}))

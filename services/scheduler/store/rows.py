@@ -4,33 +4,40 @@ from datetime import datetime
 from typing import Any
 
 from services.scheduler.core.state.indexes.elastic.saving import Kept
-from services.scheduler.core.state.indexes.holdings import Holding
-from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.gang import NOBODY, Gang, Share
+from services.scheduler.core.state.indexes.holdings import SlotUsage
+from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.gang import NOBODY, Gang, GangShare
 from services.scheduler.core.state.records.labels import labels_of, where_of
-from services.scheduler.core.state.records.run import Exit, Grant, Progress, Run, Took, state_of
+from services.scheduler.core.state.records.run import Grant, PauseTimes, Progress, Run, RunExit, state_of
 from services.scheduler.core.state.records.run_states import GangState
 from services.scheduler.core.state.records.slots import count_from, stored
-from services.scheduler.core.state.records.trial import Awaited, Needs, RequestState, Trial, Wish, wished
+from services.scheduler.core.state.records.trial import (
+    AwaitedUploads,
+    RequestState,
+    SlotNeeds,
+    Trial,
+    TrialRequest,
+    with_request,
+)
 from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import Signal, Slots, TrialSpec, Wanted
+from shared.messages.specs import DesiredState, Signal, Slots, TrialSpec
 
 Row = dict[str, Any]
 _GRANTED, _RUNNING, _ENDED = "granted", "running", "ended"
 """States of a run as its table and neighbours have them."""
 
 
-def wish_of(
+def request_of(
     trial: TrialId,
     tenant: TenantId,
     experiment: ExperimentId,
-    level: tuple[int, int, Wanted, float | None],
+    level: tuple[int, int, DesiredState, float | None],
     spec: TrialSpec,
-) -> Wish:
+) -> TrialRequest:
     """The searcher's wish; `level` is (version, request, wanted, decide_at)."""
     version, request, wanted, decide_at = level
-    return Wish(
+    return TrialRequest(
         trial=trial,
         tenant=tenant,
         experiment=experiment,
@@ -48,9 +55,9 @@ def wish_of(
     )
 
 
-def needs_of(slots: Slots) -> Needs:
+def needs_of(slots: Slots) -> SlotNeeds:
     where = where_of(slots.required_labels, slots.preferred_labels, slots.excluded_workers)
-    return Needs(slots.min, slots.max, slots.kind, slots.single_node, slots.part, where)
+    return SlotNeeds(slots.min, slots.max, slots.kind, slots.single_node, slots.part, where)
 
 
 def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
@@ -88,9 +95,9 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
     """From a row of `trial` and the spec of its wish."""
     awaited = None
     if row.awaited_run is not None:
-        awaited = Awaited(RunId(row.awaited_run), row.awaited_announced)
-    level = (row.version, row.request, Wanted(row.wanted), row.decide_at)
-    wish = wish_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
+        awaited = AwaitedUploads(RunId(row.awaited_run), row.awaited_announced)
+    level = (row.version, row.request, DesiredState(row.wanted), row.decide_at)
+    wish = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
     trial = Trial(
         wish=wish,
         place=row.place,
@@ -109,7 +116,7 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
         excluded=frozenset(map(WorkerId, row.excluded)),
         not_before=row.not_before,
     )
-    return wished(trial, wish)
+    return with_request(trial, wish)
 
 
 def run_row(run: Run) -> Row:
@@ -141,7 +148,7 @@ def run_row(run: Run) -> Row:
         "first_exit_at": run.first_exit_at,
         "pause_asked": run.pause_asked,
         "forming": _forming_row(gang) if gang.is_live else None,
-        "took": run.took._asdict() if run.took != Took() else None,
+        "took": run.took._asdict() if run.took != PauseTimes() else None,
     }
 
 
@@ -177,7 +184,7 @@ def run_of(row: Any) -> Run:
         first_exit_at=row.first_exit_at,
         ended_at=row.ended_at,
         is_stale=row.is_stale,
-        took=Took(**(row.took or {})),
+        took=PauseTimes(**(row.took or {})),
     )
 
 
@@ -207,7 +214,7 @@ def _gang_of(row: Any) -> Gang:
     )
 
 
-def _share_row(share: Share) -> Row:
+def _share_row(share: GangShare) -> Row:
     return {
         "worker": share.worker,
         "slots": share.slots,
@@ -217,9 +224,9 @@ def _share_row(share: Share) -> Row:
     }
 
 
-def _shares_of(members: Any) -> tuple[Share, ...]:
+def _shares_of(members: Any) -> tuple[GangShare, ...]:
     return tuple(
-        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("part", 0))
+        GangShare(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("part", 0))
         for m in members
     )
 
@@ -234,20 +241,22 @@ def _forming_row(gang: Gang) -> Row:
     }
 
 
-def _exit_of(told: Row) -> tuple[WorkerId, Exit]:
+def _exit_of(told: Row) -> tuple[WorkerId, RunExit]:
     worker, signal = WorkerId(told.pop("worker")), told.pop("acknowledged")
     policies = tuple((name, action) for name, action in told.pop("policies", ()))
-    return worker, Exit(acknowledged=Signal(signal) if signal else None, policies=policies, **told)
+    return worker, RunExit(acknowledged=Signal(signal) if signal else None, policies=policies, **told)
 
 
-def asked_of(row: Any) -> Asked | None:
+def asked_of(row: Any) -> PreemptionNotice | None:
     """Why a run was asked for its slots, from its row."""
     if row.asked_because is None:
         return None
-    return Asked(row.asked_because, TrialId(row.asked_for) if row.asked_for else None, row.asked_slots)
+    return PreemptionNotice(
+        row.asked_because, TrialId(row.asked_for) if row.asked_for else None, row.asked_slots
+    )
 
 
-def holding_row(holding: Holding) -> Row:
+def holding_row(holding: SlotUsage) -> Row:
     return {
         "allocation": holding.allocation,
         "worker": holding.worker,
@@ -263,9 +272,9 @@ def holding_row(holding: Holding) -> Row:
     }
 
 
-def holding_of(row: Any) -> Holding:
+def holding_of(row: Any) -> SlotUsage:
     """From a row of `holding`."""
-    return Holding(
+    return SlotUsage(
         allocation=AllocationId(row.allocation),
         worker=WorkerId(row.worker),
         since=row.since,

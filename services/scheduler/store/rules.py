@@ -7,7 +7,7 @@ from services.scheduler.core.state.records.pool import PoolPolicy
 from shared.messages.pools import PoolRules
 
 
-def ruled(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
+def with_rules(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
     """The policy under other rules; what its machines are stays."""
     return replace(
         policy,

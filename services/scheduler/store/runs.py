@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, exists, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.asked import PreemptionNotice
 from services.scheduler.store.rows import asked_of
 from services.scheduler.store.tables import run, trial, wanted
 from shared.database.tables import tables_of
@@ -29,15 +29,15 @@ _ASKED = select(
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAsking:
+class StoredNotice:
     """Why a run was asked for its slots. `by`: the trial that was to have them, where it is of the same tenant."""
 
     run_number: int
-    asked: Asked
+    asked: PreemptionNotice
     by: str | None
 
 
-async def load_asking(connection: AsyncConnection, tenant: TenantId, run_id: RunId) -> StoredAsking | None:
+async def load_asking(connection: AsyncConnection, tenant: TenantId, run_id: RunId) -> StoredNotice | None:
     """None: nobody has asked this run for its slots."""
     asked_one = _ASKED.where(run.c.run == run_id, run.c.tenant == tenant, run.c.asked_because.is_not(None))
     row = (await connection.execute(asked_one)).one_or_none()
@@ -45,7 +45,7 @@ async def load_asking(connection: AsyncConnection, tenant: TenantId, run_id: Run
     if row is None or asked is None:
         return None
     by = f"{row.experiment_number}.{row.trial_number}" if row.experiment_number else None
-    return StoredAsking(row.number, asked, by)
+    return StoredNotice(row.number, asked, by)
 
 
 async def load_allocation(connection: AsyncConnection, run_id: RunId) -> AllocationFacts | None:

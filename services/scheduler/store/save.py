@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.rows import Row
 from services.scheduler.store.tables import holding, run, token_block, trial, worker
-from shared.database.driver import Driver
+from shared.database.driver import AsyncpgDriver
 from shared.errors import Conflict
 
 BLOCK = 1_000_000
@@ -43,7 +43,7 @@ _SAVE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CycleRows:
     """What one cycle writes."""
 
     trials: list[Row]
@@ -52,14 +52,14 @@ class Rows:
     holdings: list[Row] = field(default_factory=list)
 
 
-async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: Rows) -> None:
+async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: CycleRows) -> None:
     """Writes all rows in one statement, and holds the lease's row until the commit, so that nobody takes it meanwhile.
 
     Raises:
         Conflict: `not_leader`: the lease has another epoch; nothing was written.
     """
     written = (_json(table) for table in (rows.trials, rows.runs, rows.workers, rows.holdings))
-    if not await Driver.of(connection).fetch(_SAVE, lease, epoch, *written):
+    if not await AsyncpgDriver.of(connection).fetch(_SAVE, lease, epoch, *written):
         raise Conflict("not_leader", f"the lease {lease} has passed to another")
 
 

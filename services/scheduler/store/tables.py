@@ -121,7 +121,7 @@ holding = Table(
 )
 """Which slots of a worker were held from when until when; what is held now has no end."""
 
-part = Table(
+experiment_policy = Table(
     "part",
     _metadata,
     Column("experiment", Uuid, primary_key=True),
@@ -225,7 +225,7 @@ budget = Table(
     Column("preempts", Boolean, nullable=False),
 )
 
-budget_told = Table(
+budget_reported = Table(
     "budget_told",
     _metadata,
     Column("tenant", Uuid, primary_key=True),

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.tables import holding
-from shared.messages.usage import GetUsage, UsageKey, UsagePage, Used
+from shared.messages.usage import GetUsage, SlotUsageRow, UsageKey, UsagePage
 
 _COLUMNS: Mapping[UsageKey, str] = {
     "day": "day",
@@ -95,6 +95,6 @@ def _by_day(held: Subquery) -> Select[Any]:
     return select(held, *columns).select_from(held.join(days, true()))
 
 
-def _used(keys: tuple[UsageKey, ...], row: Sequence[str | float]) -> Used:
+def _used(keys: tuple[UsageKey, ...], row: Sequence[str | float]) -> SlotUsageRow:
     sums = dict(zip(_SUMS, map(float, row[len(keys) :]), strict=True))
-    return Used.model_validate({**dict(zip(keys, row, strict=False)), **sums})
+    return SlotUsageRow.model_validate({**dict(zip(keys, row, strict=False)), **sums})

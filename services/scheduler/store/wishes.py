@@ -9,15 +9,22 @@ from sqlalchemy import BigInteger, cast, extract, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.records.trial import Trial, Wish
-from services.scheduler.store.rows import Row, trial_of, wish_of
-from services.scheduler.store.tables import part, run, trial, wanted
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.trial import Trial, TrialRequest
+from services.scheduler.store.rows import Row, request_of, trial_of
+from services.scheduler.store.tables import experiment_policy, run, trial, wanted
 from shared.database.statements import among, as_json, records, rows_given
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
-from shared.messages.specs import TrialSpec, Wanted
+from shared.messages.specs import DesiredState, TrialSpec
 
-_PART = (part.c.experiment, part.c.priority, part.c.weight, part.c.max_slots, part.c.pool, part.c.max_trials)
+_PART = (
+    experiment_policy.c.experiment,
+    experiment_policy.c.priority,
+    experiment_policy.c.weight,
+    experiment_policy.c.max_slots,
+    experiment_policy.c.pool,
+    experiment_policy.c.max_trials,
+)
 _VERSION = cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger).label("version")
 """The database's time in microseconds: asked under a row's lock, it rises from change to change of that row."""
 _SENT = [column for column in wanted.c if column.name != "stored_at"]
@@ -29,28 +36,31 @@ _SAVE_WISHES = _insert.on_conflict_do_update(
     set_={name: _insert.excluded[name] for name in _changing} | {"stored_at": func.now()},
     where=wanted.c.version < _insert.excluded.version,
 )
-_FIRST = [part.c[name] for name in ("experiment", "tenant", "priority", "weight", "max_slots", "max_trials")]
+_FIRST = [
+    experiment_policy.c[name]
+    for name in ("experiment", "tenant", "priority", "weight", "max_slots", "max_trials")
+]
 _FIRST_PARTS = (
-    insert(part)
+    insert(experiment_policy)
     .from_select(_FIRST, select(records(_FIRST)))
     # What stands is changed in nothing, but locked and returned.
-    .on_conflict_do_update(index_elements=["experiment"], set_={"experiment": part.c.experiment})
+    .on_conflict_do_update(index_elements=["experiment"], set_={"experiment": experiment_policy.c.experiment})
     .returning(*_PART, _VERSION)
 )
 
 
 @dataclass(frozen=True, slots=True)
-class StoredWish:
+class StoredRequest:
     """A wish with what the scheduler carries unread: the spec, and the trace that the run belongs to."""
 
-    wish: Wish
+    wish: TrialRequest
     spec: TrialSpec
     traceparent: str | None
 
 
-async def save_wishes(connection: AsyncConnection, wishes: Sequence[StoredWish]) -> None:
+async def save_requests(connection: AsyncConnection, wishes: Sequence[StoredRequest]) -> None:
     """Keeps each trial's newest version; a repeat or an older one changes nothing."""
-    newest: dict[TrialId, StoredWish] = {}
+    newest: dict[TrialId, StoredRequest] = {}
     for stored in wishes:
         before = newest.get(stored.wish.trial)
         if before is None or before.wish.version < stored.wish.version:
@@ -59,9 +69,9 @@ async def save_wishes(connection: AsyncConnection, wishes: Sequence[StoredWish])
     await connection.execute(_SAVE_WISHES, {"records": as_json(rows)})
 
 
-async def first_parts(
-    connection: AsyncConnection, tenant: TenantId, parts: dict[ExperimentId, Part]
-) -> dict[ExperimentId, tuple[Part, int]]:
+async def add_policies(
+    connection: AsyncConnection, tenant: TenantId, parts: dict[ExperimentId, ExperimentPolicy]
+) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
     """Stores each experiment's part unless it has one; returns what stands, with its version."""
     rows = [
         {
@@ -78,20 +88,28 @@ async def first_parts(
     return {ExperimentId(row.experiment): (_part_of(row), row.version) for row in found}
 
 
-async def load_parts(
+async def load_policies(
     connection: AsyncConnection, experiments: Iterable[ExperimentId]
-) -> dict[ExperimentId, Part]:
-    found = await connection.execute(select(*_PART).where(among(part.c.experiment, experiments)))
+) -> dict[ExperimentId, ExperimentPolicy]:
+    found = await connection.execute(select(*_PART).where(among(experiment_policy.c.experiment, experiments)))
     return {ExperimentId(row.experiment): _part_of(row) for row in found}
 
 
-async def edit_part(
+async def edit_policy(
     connection: AsyncConnection, experiment: ExperimentId, changes: Row
-) -> tuple[Part, int] | None:
+) -> tuple[ExperimentPolicy, int] | None:
     """Changes what is given (None leaves as is), and returns what stands with its version, the time of the change in microseconds; None: no such experiment here."""
     names = ("priority", "weight", "max_slots", "max_trials", "pool")
-    given = {name: func.coalesce(literal(changes[name], part.c[name].type), part.c[name]) for name in names}
-    edit = update(part).where(part.c.experiment == experiment).values(given).returning(*_PART, _VERSION)
+    given = {
+        name: func.coalesce(literal(changes[name], experiment_policy.c[name].type), experiment_policy.c[name])
+        for name in names
+    }
+    edit = (
+        update(experiment_policy)
+        .where(experiment_policy.c.experiment == experiment)
+        .values(given)
+        .returning(*_PART, _VERSION)
+    )
     found = (await connection.execute(edit)).one_or_none()
     return (_part_of(found), found.version) if found else None
 
@@ -109,10 +127,10 @@ async def load_late_versions(connection: AsyncConnection) -> dict[TrialId, int]:
     return {TrialId(row.trial): row.version for row in await connection.execute(query)}
 
 
-async def load_wishes(connection: AsyncConnection, trials: Iterable[TrialId]) -> list[StoredWish]:
+async def load_requests(connection: AsyncConnection, trials: Iterable[TrialId]) -> list[StoredRequest]:
     query = select(wanted).where(among(wanted.c.trial, trials))
     found = await connection.execute(query.order_by(wanted.c.stored_at, wanted.c.trial))
-    return [stored_wish_of(row) for row in found]
+    return [stored_request_of(row) for row in found]
 
 
 async def settle(connection: AsyncConnection, runs: Sequence[RunId]) -> None:
@@ -128,15 +146,15 @@ async def load_settled(connection: AsyncConnection, runs: Iterable[RunId]) -> di
     return {RunId(row.run): row.settled for row in found}
 
 
-def stored_wish_of(row: Any) -> StoredWish:
+def stored_request_of(row: Any) -> StoredRequest:
     """From a row of `wanted`."""
     spec = TrialSpec.model_validate(row.spec)
-    level = (row.version, row.request, Wanted(row.wanted), row.decide_at)
-    wish = wish_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
-    return StoredWish(wish, spec, row.traceparent)
+    level = (row.version, row.request, DesiredState(row.wanted), row.decide_at)
+    wish = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
+    return StoredRequest(wish, spec, row.traceparent)
 
 
-def _wish_row(stored: StoredWish) -> dict[str, object]:
+def _wish_row(stored: StoredRequest) -> dict[str, object]:
     wish = stored.wish
     return {
         "trial": wish.trial,
@@ -151,6 +169,6 @@ def _wish_row(stored: StoredWish) -> dict[str, object]:
     }
 
 
-def _part_of(row: Any) -> Part:
+def _part_of(row: Any) -> ExperimentPolicy:
     pool = PoolName(row.pool) if row.pool else None
-    return Part(row.priority, row.weight, row.max_slots, pool, row.max_trials)
+    return ExperimentPolicy(row.priority, row.weight, row.max_slots, pool, row.max_trials)

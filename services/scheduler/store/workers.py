@@ -38,7 +38,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerWish:
+class WorkerCommands:
     """What handlers have kept of a worker."""
 
     worker: WorkerId
@@ -129,14 +129,14 @@ async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -
     await connection.execute(update(worker).where(*here).values(is_removed=True))
 
 
-async def load_worker_wishes(connection: AsyncConnection) -> list[WorkerWish]:
+async def load_worker_commands(connection: AsyncConnection) -> list[WorkerCommands]:
     """Drains, their undoing and removals that no cycle has carried out yet."""
     here = worker.c
     query = select(here.worker, here.drain_asked, here.reclaim, here.is_removed).where(
         or_(here.drain_asked != (here.drain != "open"), and_(here.is_removed, here.liveness != "gone"))
     )
     found = await connection.execute(query)
-    return [WorkerWish(WorkerId(r.worker), r.drain_asked, r.reclaim, r.is_removed) for r in found]
+    return [WorkerCommands(WorkerId(r.worker), r.drain_asked, r.reclaim, r.is_removed) for r in found]
 
 
 async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> None:

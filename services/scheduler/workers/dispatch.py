@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from services.scheduler.core.state.desired import Desired, agrees, desired_of
+from services.scheduler.core.state.desired import DesiredRun, agrees, desired_of
 from services.scheduler.core.state.observed import Observed
-from services.scheduler.cycle import Term
+from services.scheduler.cycle import LeaderTerm
 from services.scheduler.events import member_of
 from shared.bus import Bus
 from shared.clock import Clock
@@ -24,7 +24,7 @@ REPEAT_S = 1.0
 _log = structlog.get_logger()
 
 
-class Dispatch:
+class DesiredStateSender:
     """One sender a worker at most; a change while one is under way is sent right after it.
 
     Args:
@@ -37,7 +37,7 @@ class Dispatch:
     def __init__(
         self,
         bus: Bus,
-        term: Term,
+        term: LeaderTerm,
         clock: Clock,
         may_send: Callable[[], bool],
     ) -> None:
@@ -109,7 +109,7 @@ class Dispatch:
             allocations=tuple(self._allocation(item) for item in desired_of(self._term.cluster, worker)),
         )
 
-    def _allocation(self, item: Desired) -> DesiredAllocation:
+    def _allocation(self, item: DesiredRun) -> DesiredAllocation:
         run, trial = item.run, item.trial
         carried = self._term.carried[trial.id]
         return DesiredAllocation(

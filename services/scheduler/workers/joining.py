@@ -22,7 +22,7 @@ from services.scheduler.store.workers import (
     spend_join_token,
 )
 from shared.auth.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
-from shared.bus import Ask, Units
+from shared.bus import RequestContext, Units
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.errors import NotFound, Rejected
@@ -55,7 +55,7 @@ class Joining:
     nats_url: str
     clock: Clock
 
-    async def issue(self, ask: Ask, query: IssueJoin) -> IssuedJoin:
+    async def issue(self, ask: RequestContext, query: IssueJoin) -> IssuedJoin:
         now = self.clock.now()
         life_s = min(max(query.life_s, 1.0), MOST_TOKEN_LIFE_S)
         token = secrets.token_urlsafe(32)
@@ -66,7 +66,7 @@ class Joining:
             await save_join_token(connection, kept, now)
         return IssuedJoin(token=token, expires_at=kept.expires_at)
 
-    async def join(self, ask: Ask, query: Join) -> Credentials:
+    async def join(self, ask: RequestContext, query: Join) -> Credentials:
         """The token is used up; the same worker may repeat its request with the same key, also with another version of the platform."""
         _check_name(query.worker)
         now = self.clock.now()
@@ -109,14 +109,14 @@ class Joining:
         worker = self.cycle.cluster.workers.get(name)
         return worker is not None and worker.liveness is Liveness.READY and worker.is_heard
 
-    async def renew(self, ask: Ask, query: Renew) -> Credentials:
+    async def renew(self, ask: RequestContext, query: Renew) -> Credentials:
         now = self.clock.now()
         async with self.database.system() as connection:
             if not await renew_worker(connection, ask.worker, query.user_key, now + LIFE):
                 raise Rejected("worker_unknown", f"worker {ask.worker} has to join again", "worker")
         return self._credentials(ask.worker, query.user_key, now)
 
-    async def key_of(self, ask: Ask, query: GetWorkerKey) -> WorkerKey:
+    async def key_of(self, ask: RequestContext, query: GetWorkerKey) -> WorkerKey:
         async with self.database.system() as connection:
             found = await load_key(connection, query.worker)
         if found is None:

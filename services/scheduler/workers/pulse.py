@@ -8,38 +8,44 @@ from typing import NoReturn
 import structlog
 
 from muster.config.labels import MOST_LABELS, is_label
-from services.scheduler.core.reducers.workers import on_heard, on_lost_for_good, on_worker_lost, stale_of
-from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
-from services.scheduler.core.state.liveness import GONE_AFTER_S, LEASE_S, Silence
-from services.scheduler.core.state.observed import Batches, Heard, Leaving, Measured, Observed
+from services.scheduler.core.reducers.workers import on_heartbeat, on_lost_for_good, on_worker_lost, stale_of
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
+from services.scheduler.core.state.liveness import LEASE_S, LOST_FOR_GOOD_AFTER_S, SilenceDetector
+from services.scheduler.core.state.observed import (
+    Batches,
+    Observed,
+    ObservedState,
+    ReclaimNotice,
+    StepMeasurement,
+)
 from services.scheduler.core.state.records.labels import labels_of
-from services.scheduler.core.state.records.run import Exit
-from services.scheduler.core.state.voices import Claim, Doubt, Voices
+from services.scheduler.core.state.records.run import RunExit
+from services.scheduler.core.state.voices import HeartbeatClaim, HeartbeatGate, HeartbeatRejection
 from services.scheduler.cycle import Cycle
-from services.scheduler.workers.dispatch import Dispatch
-from shared.bus import Ask, Bus
+from services.scheduler.workers.dispatch import DesiredStateSender
+from shared.bus import Bus, RequestContext
 from shared.clock import Clock
 from shared.errors import Rejected, Transient
 from shared.ids import WorkerId
 from shared.messages import allocations as messages
-from shared.messages.allocations import ObservedAllocation, ObservedSet, Seen
+from shared.messages.allocations import HeartbeatReply, ObservedAllocation, ObservedSet
 
-PULSE_S = 0.4
+ECHO_EVERY_S = 0.4
 """Between two echoes, while some worker's heartbeat is late: more than one before they count as missing (`liveness.ECHO_GAP_S`)."""
 SHORTEST_S = 0.25
 """Where a thousand workers beat, some heartbeat is about to be late all the time."""
 _log = structlog.get_logger()
 
 
-class Pulse:
+class Heartbeats:
     """One per term."""
 
-    def __init__(self, bus: Bus, cycle: Cycle, clock: Clock, dispatch: Dispatch) -> None:
+    def __init__(self, bus: Bus, cycle: Cycle, clock: Clock, dispatch: DesiredStateSender) -> None:
         self._bus = bus
         self._cycle = cycle
         self._clock = clock
-        self.silence = Silence(clock.monotonic())
-        self._voices = Voices()
+        self.silence = SilenceDetector(clock.monotonic())
+        self._voices = HeartbeatGate()
         self._refused: set[tuple[WorkerId, str]] = set()
         self._stale: set[int] = set()
         self._dispatch = dispatch
@@ -49,21 +55,21 @@ class Pulse:
             elif worker.liveness == "lost":
                 self.silence.miss(worker.id)
 
-    async def answer(self, ask: Ask, observed: ObservedSet) -> Seen:
+    async def answer(self, ask: RequestContext, observed: ObservedSet) -> HeartbeatReply:
         """A heartbeat, or a change told at once. The subject proves the worker, whatever the message says; one that has
         not joined, or whose instance is gone, is not known."""
         worker = self._cycle.cluster.workers.get(ask.worker)
         if observed.worker != ask.worker or worker is None or worker.liveness == "gone":
-            return Seen(epoch=self._cycle.term.epoch, known=False)
+            return HeartbeatReply(epoch=self._cycle.term.epoch, known=False)
         self.hear(observed)
-        return Seen(epoch=self._cycle.term.epoch)
+        return HeartbeatReply(epoch=self._cycle.term.epoch)
 
     def hear(self, observed: ObservedSet) -> None:
         """Takes an observed set, unless a newer one was taken before. Raises Rejected when what it says of the worker cannot be."""
         worker = self._cycle.cluster.workers.get(observed.worker)
         pool = self._cycle.cluster.pools.get(observed.pool)
         taken = self._voices.take(_claim_of(observed), worker, pool.policy.kind if pool else None)
-        if isinstance(taken, Doubt):
+        if isinstance(taken, HeartbeatRejection):
             self._refuse(observed.worker, taken)
         if not taken:
             return
@@ -72,7 +78,7 @@ class Pulse:
 
         def apply(cycle: Cycle) -> None:
             self._tell_stale(told)
-            cycle.cluster.apply(on_heard(cycle.cluster, told, cycle.clock.now()))
+            cycle.cluster.apply(on_heartbeat(cycle.cluster, told, cycle.clock.now()))
             self._dispatch.compare(told.worker, told.allocations)
 
         self._cycle.push(apply)
@@ -94,7 +100,7 @@ class Pulse:
                         await self._bus.echo(subject)
                 self._give_up_silent()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(ended.wait(), max(SHORTEST_S, due_s) if due_s else PULSE_S)
+                    await asyncio.wait_for(ended.wait(), max(SHORTEST_S, due_s) if due_s else ECHO_EVERY_S)
         finally:
             with contextlib.suppress(Exception):
                 await subscription.unsubscribe()
@@ -107,20 +113,20 @@ class Pulse:
             reason = f"worker {worker} was not heard for {LEASE_S:g} s"
             self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
         for worker in self.silence.take_gone(self._clock.monotonic()):
-            reason = f"worker {worker} was not heard for {GONE_AFTER_S / 60:g} minutes"
+            reason = f"worker {worker} was not heard for {LOST_FOR_GOOD_AFTER_S / 60:g} minutes"
             self._cycle.push(
                 lambda cycle, worker=worker, reason=reason: cycle.cluster.apply(
                     on_lost_for_good(cycle.cluster, worker, reason)
                 )  # type: ignore[misc]
             )
 
-    def _refuse(self, worker: WorkerId, doubt: Doubt) -> NoReturn:
+    def _refuse(self, worker: WorkerId, doubt: HeartbeatRejection) -> NoReturn:
         if (worker, doubt.code) not in self._refused:
             self._refused.add((worker, doubt.code))
             _log.warning("a worker's word was refused", worker=worker, code=doubt.code, reason=doubt.message)
         raise Rejected(doubt.code, doubt.message)
 
-    def _tell_stale(self, told: Heard) -> None:
+    def _tell_stale(self, told: ObservedState) -> None:
         """What a worker still has although its token has passed; it is told to drop it."""
         for observed in stale_of(self._cycle.cluster, told):
             if observed.token not in self._stale:
@@ -135,16 +141,16 @@ def _silence(cycle: Cycle, worker: WorkerId, reason: str) -> None:
         cycle.cluster.apply(on_worker_lost(cycle.cluster, worker, reason, cycle.clock.now()))
 
 
-def _claim_of(observed: ObservedSet) -> Claim:
+def _claim_of(observed: ObservedSet) -> HeartbeatClaim:
     slots = tuple((slot.id, slot.kind) for slot in observed.slots)
-    return Claim(observed.worker, observed.pool, observed.incarnation, observed.sequence, slots)
+    return HeartbeatClaim(observed.worker, observed.pool, observed.incarnation, observed.sequence, slots)
 
 
-def _heard_of(observed: ObservedSet) -> Heard:
+def _heard_of(observed: ObservedSet) -> ObservedState:
     slot_ids = tuple(slot.id for slot in observed.slots)
     labels = {key: value for key, value in observed.labels.items() if is_label(key, value)}
     allocations = tuple(_observed_of(allocation) for allocation in observed.allocations)
-    return Heard(
+    return ObservedState(
         worker=observed.worker,
         pool=observed.pool,
         kind=observed.slots[0].kind if observed.slots else None,
@@ -154,23 +160,23 @@ def _heard_of(observed: ObservedSet) -> Heard:
         is_isolated=observed.isolated_user,
         is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
         trouble=observed.trouble,
-        leaving=Leaving(observed.leaving.in_s) if observed.leaving else None,
+        leaving=ReclaimNotice(observed.leaving.in_s) if observed.leaving else None,
         allocations=allocations,
     )
 
 
-def _measured_of(told: messages.Measured) -> Measured:
+def _measured_of(told: messages.StepMeasurement) -> StepMeasurement:
     batches = None
     if (said := told.batches) is not None:
-        limits = Limits(said.first, said.last, said.least_per_slot, said.most_per_slot)
-        batches = Batches(said.per_slot, limits, Noise(said.grad_sqr, said.grad_var))
-    return Measured(told.step_s, batches)
+        limits = BatchLimits(said.first, said.last, said.least_per_slot, said.most_per_slot)
+        batches = Batches(said.per_slot, limits, GradientNoise(said.grad_sqr, said.grad_var))
+    return StepMeasurement(told.step_s, batches)
 
 
 def _observed_of(allocation: ObservedAllocation) -> Observed:
     exited = None
     if allocation.state == "exited":
-        exited = Exit(
+        exited = RunExit(
             exit_code=allocation.exit_code,
             acknowledged=allocation.acknowledged,
             forced=allocation.forced,

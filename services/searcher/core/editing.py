@@ -8,7 +8,7 @@ from shared.errors import Rejected
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class SearchEdit:
     """A change of a search; what is None stays.
 
     Attributes:
@@ -31,7 +31,7 @@ class Edit:
         return bool(self.lifted) or any(limit is not None for limit in limits)
 
 
-def check_edit(config: ExperimentConfig, edit: Edit, made: int) -> None:
+def check_edit(config: ExperimentConfig, edit: SearchEdit, made: int) -> None:
     """Whether a search that has made so many trials can be changed so.
 
     Raises:

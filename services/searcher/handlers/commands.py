@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from services.searcher.core.budget.ledger import Used
+from services.searcher.core.budget.ledger import BudgetUsage
 from services.searcher.core.budget.limits import millis
-from services.searcher.core.editing import Edit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.experiment.entities import Experiment, trial_id
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.commands import (
@@ -35,7 +35,7 @@ from shared.messages.experiments import (
     PauseExperiment,
     ResumeExperiment,
 )
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 
 ExperimentCommand = (
     PauseExperiment
@@ -63,10 +63,10 @@ class CommandHandlers:
         await self._carry_out(unit, batch, lambda changes, _: resume(changes))
 
     async def on_cancel(self, unit: Unit, batch: list[Delivery[CancelExperiment]]) -> None:
-        await self._carry_out(unit, batch, lambda changes, _: cancel(changes, Wanted.CANCEL))
+        await self._carry_out(unit, batch, lambda changes, _: cancel(changes, DesiredState.CANCEL))
 
     async def on_kill(self, unit: Unit, batch: list[Delivery[KillExperiment]]) -> None:
-        await self._carry_out(unit, batch, lambda changes, _: cancel(changes, Wanted.KILL))
+        await self._carry_out(unit, batch, lambda changes, _: cancel(changes, DesiredState.KILL))
 
     async def on_finish(self, unit: Unit, batch: list[Delivery[FinishExperiment]]) -> None:
         await self._carry_out(unit, batch, lambda changes, _: finish(changes))
@@ -85,7 +85,7 @@ class CommandHandlers:
         for delivery in batch:
             past = await entities.load_used(unit.connection, delivery.message.experiment_id)
 
-            def change(changes: Changes, command: EditSearch, past: Used = past) -> None:
+            def change(changes: Changes, command: EditSearch, past: BudgetUsage = past) -> None:
                 price = self.dispatcher.price_of(changes.config)
                 edit_search(changes, _edit(command), command.operation_id, past, price)
 
@@ -122,8 +122,8 @@ async def _lock_trial(unit: Unit, command: KillTrial) -> Locked:
     raise NotFound(f"trial {command.trial_number} of experiment {command.experiment_id}")
 
 
-def _edit(command: EditSearch) -> Edit:
-    return Edit(
+def _edit(command: EditSearch) -> SearchEdit:
+    return SearchEdit(
         max_trials=command.max_trials,
         max_concurrent_trials=command.max_concurrent_trials,
         slot_hours=command.slot_hours,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from services.searcher.runner.dispatcher import Dispatcher
-from services.searcher.store.capacity import keep_capacity
+from services.searcher.store.capacity import save_capacity
 from shared.bus import Delivery, Unit
 from shared.messages.pools import PoolCapacity
 
@@ -16,5 +16,5 @@ class PoolHandlers:
     async def on_pool_measured(self, unit: Unit, batch: list[Delivery[PoolCapacity]]) -> None:
         """Keep what a pool has idle; searches are widened by it apart from here, since they belong to tenants."""
         for delivery in batch:
-            await keep_capacity(unit.connection, delivery.message)
+            await save_capacity(unit.connection, delivery.message)
         unit.then(partial(self.dispatcher.see_capacity, [delivery.message for delivery in batch]))

@@ -10,11 +10,11 @@ from services.searcher.core.experiment.entities import Experiment
 from services.searcher.core.experiment.states import ExperimentState
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.samplers import check_space
-from services.searcher.core.search.warm import COLD, Warmth
+from services.searcher.core.search.warm import NO_PRIOR_OBSERVATIONS, PriorObservations
 from services.searcher.events import experiment_changed
-from services.searcher.runner.dispatcher import Dispatcher, Done
+from services.searcher.runner.dispatcher import AppliedDecision, Dispatcher
 from services.searcher.runner.searches import begin_search
-from services.searcher.runner.warming import earlier_of, find_warmth
+from services.searcher.runner.warming import load_prior_observations, prior_experiments_of
 from services.searcher.store import entities
 from services.searcher.store.entities import Locked, Submission
 from shared.bus import Delivery, Unit
@@ -31,7 +31,7 @@ class _Submission:
     submission: Submission
     experiment: Experiment
     config: ExperimentConfig | None = None
-    warmth: Warmth = COLD
+    warmth: PriorObservations = NO_PRIOR_OBSERVATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class SubmissionHandlers:
 
     async def on_submission_committed(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
         """Make the experiments and their first trials; a config that is no good makes a rejected one."""
-        done: list[Done] = []
+        done: list[AppliedDecision] = []
         for part in _in_parts([self._read(unit, delivery) for delivery in batch]):
             warmed = [await self._warm(unit, one) for one in part]
             made = [(one.submission, one.experiment) for one in warmed]
@@ -67,12 +67,12 @@ class SubmissionHandlers:
         if one.config is None:
             return one
         try:
-            warmth, _ = await find_warmth(unit.connection, one.config, one.submission.workspace)
+            warmth, _ = await load_prior_observations(unit.connection, one.config, one.submission.workspace)
         except Rejected as error:
             return _rejected(one.delivery, one.experiment, error)
         return replace(one, warmth=warmth)
 
-    async def _begin(self, unit: Unit, one: _Submission, config: ExperimentConfig) -> Done:
+    async def _begin(self, unit: Unit, one: _Submission, config: ExperimentConfig) -> AppliedDecision:
         loaded = await begin_search(one.submission, config)
         self.dispatcher.searches.lend_new(unit, loaded)
         submitted = Submitted(one.warmth, one.submission.at, self.dispatcher.price_of(config))
@@ -84,7 +84,7 @@ def _in_parts(submitted: Sequence[_Submission]) -> list[list[_Submission]]:
     """In their order, each part to be made at once: what one learns from may be an experiment right before it, and is made first."""
     parts: list[list[_Submission]] = []
     for one in submitted:
-        if not parts or (one.config is not None and earlier_of(one.config)):
+        if not parts or (one.config is not None and prior_experiments_of(one.config)):
             parts.append([])
         parts[-1].append(one)
     return parts

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.budget.ledger import SlotUsage
 from services.searcher.core.budget.limits import millis
-from services.searcher.core.experiment.entities import Checkpoint, Closed, Ended
+from services.searcher.core.experiment.entities import ClosedRequest, RunEndReport, TrialCheckpoint
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
 from services.searcher.core.reducers.events import (
@@ -20,11 +20,11 @@ from services.searcher.core.reducers.runs import on_closed, on_granted, on_resiz
 from services.searcher.core.reducers.validations import on_rollback, on_validation
 from services.searcher.runner.dispatcher import Dispatcher
 from shared.bus import Delivery, Unit
-from shared.bus.envelope import news
+from shared.bus.envelope import without_old
 from shared.messages.checkpoints import CheckpointEvent, CheckpointSaved, UploadsDelayed
 from shared.messages.queue import RequestClosed
 from shared.messages.reports import ValidationsSuperseded, ValidationStored
-from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
+from shared.messages.runs import RunEnded, RunEvent, RunGranted, RunResized
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class TrialHandlers:
     async def on_validations_superseded(
         self, unit: Unit, batch: list[Delivery[ValidationsSuperseded]]
     ) -> None:
-        await self.dispatcher.decide(unit, news(batch), _rollback, on_rollback)
+        await self.dispatcher.decide(unit, without_old(batch), _rollback, on_rollback)
 
     async def on_checkpoint_settled(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
-        await self.dispatcher.decide(unit, news(batch), _checkpoint, on_checkpoint)
+        await self.dispatcher.decide(unit, without_old(batch), _checkpoint, on_checkpoint)
 
     async def on_uploads_delayed(self, unit: Unit, batch: list[Delivery[UploadsDelayed]]) -> None:
-        await self.dispatcher.decide(unit, news(batch), _delay, on_delayed)
+        await self.dispatcher.decide(unit, without_old(batch), _delay, on_delayed)
 
     async def on_run_granted(self, unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
         def granted(trial: int, message: RunGranted) -> RunSlots:
@@ -57,11 +57,11 @@ class TrialHandlers:
         def resized(trial: int, message: RunResized) -> RunSlots:
             return RunSlots(trial, message.number, self._holding(message, since=unit.now))
 
-        await self.dispatcher.decide(unit, news(batch), resized, on_resized)
+        await self.dispatcher.decide(unit, without_old(batch), resized, on_resized)
 
     async def on_run_ended(self, unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
         def ended(trial: int, message: RunEnded) -> RunEnd:
-            announced = Ended(message.number, message.validations, message.checkpoints)
+            announced = RunEndReport(message.number, message.validations, message.checkpoints)
             holding = self._holding(message, until=message.ended_at)
             return RunEnd(trial, announced, is_requeued=message.next == "requeued", holding=holding)
 
@@ -70,14 +70,16 @@ class TrialHandlers:
     async def on_request_closed(self, unit: Unit, batch: list[Delivery[RequestClosed]]) -> None:
         def closed(trial: int, message: RequestClosed) -> RequestEnd:
             outcome = "invalid" if message.invalid else message.outcome
-            return RequestEnd(trial, message.request, Closed(outcome, message.runs, message.reason, unit.now))
+            return RequestEnd(
+                trial, message.request, ClosedRequest(outcome, message.runs, message.reason, unit.now)
+            )
 
         await self.dispatcher.decide(unit, batch, closed, on_closed)
 
     def _holding(
-        self, run: RunState, since: datetime | None = None, until: datetime | None = None
-    ) -> Holding:
-        return Holding(
+        self, run: RunEvent, since: datetime | None = None, until: datetime | None = None
+    ) -> SlotUsage:
+        return SlotUsage(
             slots=sum(member.part / 1000 or member.slots for member in run.members),
             since_ms=millis(since or run.granted_at),
             until_ms=None if until is None else millis(until),
@@ -104,7 +106,7 @@ def _rollback(trial: int, message: ValidationsSuperseded) -> Rollback:
 
 def _checkpoint(trial: int, message: CheckpointEvent) -> CheckpointNews:
     is_good = isinstance(message, CheckpointSaved)
-    found = Checkpoint(message.checkpoint_id, message.run_number, message.step, is_good, message.settles)
+    found = TrialCheckpoint(message.checkpoint_id, message.run_number, message.step, is_good, message.settles)
     return CheckpointNews(trial, found)
 
 

@@ -10,12 +10,12 @@ import structlog
 
 from muster.config import ExperimentConfig
 from services.searcher.core.experiment.entities import Experiment, trial_id
-from services.searcher.core.reducers.changes import Changes, Decision, Judged
+from services.searcher.core.reducers.changes import Changes, Decision, ValidationVerdict
 from services.searcher.core.reducers.ending import choose_best, end_rest
-from services.searcher.core.reducers.starting import go_on
+from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.events import experiment_changed, trial_changed, trial_wanted
 from services.searcher.metrics import DECISION_DURATION, count_decision
-from services.searcher.runner.searches import Loaded, Searches
+from services.searcher.runner.searches import LoadedSearch, SearchCache
 from services.searcher.store import entities
 from services.searcher.store.entities import Locked
 from services.searcher.store.front import load_bests
@@ -23,7 +23,7 @@ from shared.bus import Bus, Delivery, Unit
 from shared.errors import Broken
 from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.base import Event, Hint
-from shared.messages.experiments import Verdict
+from shared.messages.experiments import TrialVerdict
 from shared.messages.pools import PoolCapacity
 from shared.messages.reports import ValidationStored
 from shared.runtime import faults
@@ -38,10 +38,10 @@ Reducer = Callable[[Changes, E], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AppliedDecision:
     """One experiment's decision, with the messages that led to it."""
 
-    loaded: Loaded
+    loaded: LoadedSearch
     decision: Decision
     causes: Sequence[Delivery[Any]] = ()
 
@@ -51,7 +51,7 @@ class Dispatcher:
     """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell, `capacity` when
     a pool was told of, `budgets` when one is due at another time, or slots may have another price; `prices`: of a slot for an hour, as they were read last."""
 
-    searches: Searches
+    searches: SearchCache
     bus: Bus
     news: asyncio.Event = field(default_factory=asyncio.Event)
     capacity: asyncio.Event = field(default_factory=asyncio.Event)
@@ -70,7 +70,7 @@ class Dispatcher:
         `event_of` makes the reducer's event of a trial's number and a message about it.
         """
         unknown = dict.fromkeys(_trial(delivery.message) for delivery in batch)
-        done: list[Done] = []
+        done: list[AppliedDecision] = []
         for locked in await entities.lock_by_trials(unit.connection, unknown):
             numbers = {trial.id: trial.number for trial in locked.trials}
             causes = [d for d in batch if _trial(d.message) in numbers]
@@ -96,7 +96,7 @@ class Dispatcher:
         reducer: Reducer[E],
         events: Sequence[E],
         causes: Sequence[Delivery[Any]] = (),
-    ) -> Done:
+    ) -> AppliedDecision:
         """Apply events to a locked experiment, then load what else they concern: trials that go on though nothing was heard of them, and
         where the whole search ends, all others. A search with a model decides in a thread, because fitting may take seconds."""
         loaded = await self.searches.borrow(unit, locked.experiment)
@@ -109,14 +109,14 @@ class Dispatcher:
                     reducer(changes, event)
         experiment = locked.experiment.id
         if changes.missing:
-            go_on(changes, await entities.lock_trials(unit.connection, experiment, changes.missing))
+            resume_loaded(changes, await entities.lock_trials(unit.connection, experiment, changes.missing))
         if changes.needs_bests:
             choose_best(changes, await load_bests(unit.connection, experiment))
         if changes.needs_rest:
             end_rest(changes, await entities.lock_live_trials(unit.connection, experiment))
-        return Done(loaded, changes.decide(), causes)
+        return AppliedDecision(loaded, changes.decide(), causes)
 
-    async def finish(self, unit: Unit, done: Sequence[Done]) -> None:
+    async def finish(self, unit: Unit, done: Sequence[AppliedDecision]) -> None:
         """Save all decisions in one statement, then emit; verdicts go out after the commit."""
         done = [each for each in done if each.decision.is_change]
         if not done or unit.tenant is None:
@@ -149,7 +149,7 @@ class Dispatcher:
         """Wakes whoever waits for the search's events."""
         await self.bus.hint(Hint(entity="search", id=experiment.id, cursor=experiment.position), tenant)
 
-    def _emit(self, unit: Unit, done: Done) -> None:
+    def _emit(self, unit: Unit, done: AppliedDecision) -> None:
         decision, loaded = done.decision, done.loaded
         causes = _causes(done)
         first = done.causes[0] if done.causes else None
@@ -164,7 +164,7 @@ class Dispatcher:
         if decision.is_announced:
             unit.emit(experiment_changed(decision.experiment), cause=first)
 
-    def _answer(self, unit: Unit, done: Done) -> None:
+    def _answer(self, unit: Unit, done: AppliedDecision) -> None:
         asked = {
             (d.message.trial_id, d.message.run_number, d.message.number): d.message
             for d in done.causes
@@ -175,7 +175,7 @@ class Dispatcher:
             message = asked[trial, judged.run, judged.validation]
             unit.then(partial(self._tell, message.worker, _verdict(message.run_id, judged)))
 
-    async def _tell(self, worker: WorkerId, verdict: Verdict) -> None:
+    async def _tell(self, worker: WorkerId, verdict: TrialVerdict) -> None:
         faults.point(BEFORE_VERDICT)
         await self.bus.tell(verdict, worker)
 
@@ -185,8 +185,8 @@ def _apply_all(reducer: Reducer[E], changes: Changes, events: Iterable[E]) -> No
         reducer(changes, event)
 
 
-def _verdict(run: RunId, judged: Judged) -> Verdict:
-    return Verdict(
+def _verdict(run: RunId, judged: ValidationVerdict) -> TrialVerdict:
+    return TrialVerdict(
         run_id=run,
         validation=judged.validation,
         verdict=judged.verdict,
@@ -201,7 +201,7 @@ def _trial(message: Event) -> TrialId:
     return TrialId(found)
 
 
-def _causes(done: Done) -> dict[TrialId, Delivery[Any]]:
+def _causes(done: AppliedDecision) -> dict[TrialId, Delivery[Any]]:
     """The newest message about each trial that has one."""
     found: dict[TrialId, Delivery[Any]] = {}
     for delivery in done.causes:

@@ -9,13 +9,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.searcher.core.experiment.entities import trial_id
 from services.searcher.core.experiment.states import EXPERIMENT, ExperimentState
 from services.searcher.core.journal.driver_events import DriverEvent, events_of
-from services.searcher.core.methods.custom import Operation, Verb
-from services.searcher.core.reducers.programs import tell
+from services.searcher.core.methods.custom import Operation, OperationKind
+from services.searcher.core.reducers.programs import apply_operations
 from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.store import drivers, entities
 from services.searcher.store.drivers import Driver, Undriven
 from services.searcher.store.entities import Locked
-from shared.bus import Ask, Unit, Units
+from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.database.engine import Database
@@ -28,7 +28,7 @@ from shared.messages.searches import (
     SearchEvent,
     SearchEventPage,
     SearchOperation,
-    TellSearch,
+    SubmitSearchOperations,
 )
 
 MOST_EVENTS = 500
@@ -52,10 +52,10 @@ class Drivers:
         return {
             GetSearchEvents: self.on_events,
             GetDrivenSearch: self.on_search,
-            TellSearch: self.on_tell,
+            SubmitSearchOperations: self.on_tell,
         }
 
-    async def on_events(self, ask: Ask, query: GetSearchEvents) -> SearchEventPage:
+    async def on_events(self, ask: RequestContext, query: GetSearchEvents) -> SearchEventPage:
         """Return what happened behind `after`; who says that it drives the search is noted as seen."""
         now, experiment = self.clock.now(), query.experiment_id
         async with self.database.tenant(ask.tenant) as connection:
@@ -72,12 +72,12 @@ class Drivers:
             is_over=state in EXPERIMENT.final and scanned >= position,
         )
 
-    async def on_search(self, ask: Ask, query: GetDrivenSearch) -> DrivenSearch:
+    async def on_search(self, ask: RequestContext, query: GetDrivenSearch) -> DrivenSearch:
         """Return who drives the search."""
         async with self.database.tenant(ask.tenant) as connection:
             return await _look(connection, query.experiment_id)
 
-    async def on_tell(self, ask: Ask, query: TellSearch) -> DrivenSearch:
+    async def on_tell(self, ask: RequestContext, query: SubmitSearchOperations) -> DrivenSearch:
         """Carry out what a program says, all or nothing, and note what it acknowledges."""
         async with self.units.tenant(ask.tenant) as unit:
             experiment = await entities.lock_experiment(unit.connection, query.experiment_id)
@@ -97,7 +97,9 @@ class Drivers:
             await entities.lock_experiment(unit.connection, undriven.experiment)
             if undriven in await drivers.load_undriven(unit.connection, unit.now):
                 reason = AWAY.format(undriven.timeout_s)
-                await self._tell(unit, undriven.experiment, [Operation(Verb.SHUTDOWN, reason=reason)])
+                await self._tell(
+                    unit, undriven.experiment, [Operation(OperationKind.SHUTDOWN, reason=reason)]
+                )
 
     async def _tell(self, unit: Unit, experiment_id: ExperimentId, operations: Sequence[Operation]) -> None:
         experiment = await entities.lock_experiment(unit.connection, experiment_id)
@@ -106,7 +108,7 @@ class Drivers:
         search = (await self.dispatcher.searches.borrow(unit, experiment)).search
         named = search.named_by(operations)
         trials = await entities.lock_trials(unit.connection, experiment_id, named) if named else []
-        await self.dispatcher.decide_one(unit, Locked(experiment, trials), tell, operations)
+        await self.dispatcher.decide_one(unit, Locked(experiment, trials), apply_operations, operations)
 
 
 async def _state(connection: AsyncConnection, experiment: ExperimentId) -> tuple[ExperimentState, int]:
@@ -155,4 +157,4 @@ def _shown(event: DriverEvent, at: datetime, experiment: ExperimentId) -> Search
 
 
 def _operation(told: SearchOperation) -> Operation:
-    return Operation(**{**told.model_dump(), "verb": Verb(told.verb)})
+    return Operation(**{**told.model_dump(), "verb": OperationKind(told.verb)})

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from muster.config import load_accepted
 from services.searcher.core.journal.entries import Entry
-from services.searcher.core.journal.replay import Difference, compare
-from services.searcher.core.search.saved import state_of
+from services.searcher.core.journal.replay import EntryDifference, compare
+from services.searcher.core.search.saved import save_state
 from services.searcher.core.search.search import Search
 
 NICE = 10
@@ -37,7 +37,7 @@ def decide_again(lines: Iterable[bytes]) -> bytes:
         if found is not None:
             said = found.in_words()
         elif saved and saved["position"] == entry.position and _state(search) != saved["state"]:
-            found = Difference(entry.position, entry.kind, entry.facts, {}, {})
+            found = EntryDifference(entry.position, entry.kind, entry.facts, {}, {})
             said = (
                 f"the state that was saved after decision {entry.position} is not what the decisions come to"
             )
@@ -56,7 +56,7 @@ def decide_again(lines: Iterable[bytes]) -> bytes:
 
 def _state(search: Search) -> JsonValue:
     """As it is stored."""
-    state: JsonValue = orjson.loads(orjson.dumps(state_of(search)))
+    state: JsonValue = orjson.loads(orjson.dumps(save_state(search)))
     return state
 
 

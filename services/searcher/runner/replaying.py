@@ -13,7 +13,7 @@ from services.searcher.runner import snapshots
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
 from services.searcher.store.snapshots import Snapshot, load_snapshot
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.clock import Clock
 from shared.database.engine import Database
 from shared.errors import Broken, NotFound, Transient
@@ -36,7 +36,7 @@ class Replays:
     clock: Clock
     _free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
-    async def on_replay(self, ask: Ask, query: ReplayExperiment) -> Replayed:
+    async def on_replay(self, ask: RequestContext, query: ReplayExperiment) -> Replayed:
         """Raises NotFound; Transient where others are decided again for all of the time."""
         until = self.clock.monotonic() + ask.deadline_s - MARGIN_S
         async with self.database.read(ask.tenant) as connection:

@@ -21,7 +21,7 @@ PAGE = 10_000
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedSearch:
     """A search as it is at `position` of its journal, with what the experiment was made from; at `saved` its state was last saved."""
 
     submission: Submission
@@ -31,7 +31,7 @@ class Loaded:
     saved: int = 0
 
 
-class Searches:
+class SearchCache:
     """Lends a search to one unit of work at a time; it comes back only if that unit commits.
 
     A search that was advanced in a transaction which failed is dropped, and folded anew from the journal.
@@ -40,10 +40,10 @@ class Searches:
 
     def __init__(self, max_searches: int, save_every: int) -> None:
         self._save_every = save_every
-        self._cache = Cache[ExperimentId, Loaded]("searches", max_searches)
-        self._lent: WeakKeyDictionary[Unit, dict[ExperimentId, Loaded]] = WeakKeyDictionary()
+        self._cache = Cache[ExperimentId, LoadedSearch]("searches", max_searches)
+        self._lent: WeakKeyDictionary[Unit, dict[ExperimentId, LoadedSearch]] = WeakKeyDictionary()
 
-    async def borrow(self, unit: Unit, experiment: Experiment) -> Loaded:
+    async def borrow(self, unit: Unit, experiment: Experiment) -> LoadedSearch:
         """Return the experiment's search at exactly its journal's present end."""
         lent = self._lends(unit)
         if (loaded := lent.get(experiment.id)) is None:
@@ -58,7 +58,7 @@ class Searches:
             loaded.position = await asyncio.to_thread(fold, loaded.search, [entry for entry, _ in tail])
         return loaded
 
-    async def save(self, unit: Unit, loaded: Loaded) -> None:
+    async def save(self, unit: Unit, loaded: LoadedSearch) -> None:
         """Save a long search's state, now and then, with the transaction that has brought it there."""
         if not snapshots.is_due(loaded.position, loaded.saved, self._save_every):
             return
@@ -68,11 +68,11 @@ class Searches:
             await save_snapshot(unit.connection, loaded.submission.tenant, loaded.submission.id, made)
         loaded.saved = loaded.position
 
-    def lend_new(self, unit: Unit, loaded: Loaded) -> None:
+    def lend_new(self, unit: Unit, loaded: LoadedSearch) -> None:
         """Take in the search of an experiment made in this unit."""
         self._lends(unit)[loaded.submission.id] = loaded
 
-    def _lends(self, unit: Unit) -> dict[ExperimentId, Loaded]:
+    def _lends(self, unit: Unit) -> dict[ExperimentId, LoadedSearch]:
         if unit not in self._lent:
             self._lent[unit] = {}
             unit.then(lambda: self._take_back(unit))
@@ -83,7 +83,7 @@ class Searches:
             self._cache.put(experiment_id, loaded)
 
 
-async def _begin(unit: Unit, experiment: Experiment) -> Loaded:
+async def _begin(unit: Unit, experiment: Experiment) -> LoadedSearch:
     submission = await entities.load_submission(unit.connection, experiment.id)
     config = load_accepted(submission.config)
     loaded = await begin_search(submission, config)
@@ -94,6 +94,6 @@ async def _begin(unit: Unit, experiment: Experiment) -> Loaded:
     return loaded
 
 
-async def begin_search(submission: Submission, config: ExperimentConfig) -> Loaded:
+async def begin_search(submission: Submission, config: ExperimentConfig) -> LoadedSearch:
     """Return a search at its beginning; the first one with a model imports it. Raises Rejected where its space has no point."""
-    return Loaded(submission, config, await asyncio.to_thread(Search, config, submission.seed))
+    return LoadedSearch(submission, config, await asyncio.to_thread(Search, config, submission.seed))

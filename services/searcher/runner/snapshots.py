@@ -13,7 +13,7 @@ import orjson
 
 import muster.config
 import services.searcher.core
-from services.searcher.core.search.saved import state_of, take_up
+from services.searcher.core.search.saved import restore_state, save_state
 from services.searcher.core.search.search import Search
 
 PART = 8
@@ -27,7 +27,7 @@ def is_due(position: int, saved: int, every: int) -> bool:
 
 def pack(search: Search) -> bytes | None:
     """Return the state, or None where the search has none to be saved."""
-    state = state_of(search)
+    state = save_state(search)
     return None if state is None else zlib.compress(orjson.dumps(state), 1)
 
 
@@ -38,7 +38,7 @@ def unpack(state: bytes) -> bytes:
 
 def restore(search: Search, state: bytes) -> None:
     """Have a new search take up what `pack` returned. Raises Broken for other bytes."""
-    take_up(search, orjson.loads(unpack(state)))
+    restore_state(search, orjson.loads(unpack(state)))
 
 
 @cache

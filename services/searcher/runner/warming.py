@@ -7,22 +7,26 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.config import ExperimentConfig
 from services.searcher.core.samplers import learns
-from services.searcher.core.search.warm import COLD, Warmth, choose_warmth
+from services.searcher.core.search.warm import (
+    NO_PRIOR_OBSERVATIONS,
+    PriorObservations,
+    select_prior_observations,
+)
 from services.searcher.store.earlier import load_earlier
 from shared.errors import Rejected
 
 
-async def find_warmth(
+async def load_prior_observations(
     connection: AsyncConnection, config: ExperimentConfig, workspace: str
-) -> tuple[Warmth, tuple[str, ...]]:
+) -> tuple[PriorObservations, tuple[str, ...]]:
     """Return what earlier experiments tell this search, and notes on what they do not.
 
     Raises:
         Rejected: The workspace has no experiment of a number that the config names.
     """
-    named = earlier_of(config)
+    named = prior_experiments_of(config)
     if not named:
-        return COLD, ()
+        return NO_PRIOR_OBSERVATIONS, ()
     numbers = list(dict.fromkeys(named))
     found = await load_earlier(connection, workspace, numbers)
     for number in numbers:
@@ -34,10 +38,10 @@ async def find_warmth(
                 "a search learns from experiments of its own workspace",
             )
     earlier = [found[number] for number in numbers]
-    return await asyncio.to_thread(choose_warmth, config, earlier, learns(config))
+    return await asyncio.to_thread(select_prior_observations, config, earlier, learns(config))
 
 
-def earlier_of(config: ExperimentConfig) -> Sequence[int]:
+def prior_experiments_of(config: ExperimentConfig) -> Sequence[int]:
     """The numbers of the experiments that a config's search is to learn from; without any nothing needs to be read."""
     warm_start = getattr(config.searcher, "warm_start", None)
     return warm_start.experiments if warm_start is not None else ()

@@ -19,14 +19,14 @@ _DUE_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Searching:
+class SearchKey:
     """A search that asks to be widened, or whose budget is to be looked at."""
 
     tenant: TenantId
     experiment: ExperimentId
 
 
-async def keep_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
+async def save_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
     """Keeps the newest word on a pool."""
     values = {
         "version": told.version,
@@ -40,7 +40,7 @@ async def keep_capacity(connection: AsyncConnection, told: PoolCapacity) -> None
     )
 
 
-async def take_news(connection: AsyncConnection) -> dict[PoolName, Idle]:
+async def take_changed_pools(connection: AsyncConnection) -> dict[PoolName, Idle]:
     """Pools of which something was told since they were last taken; each word is taken by one replica, once."""
     take = (
         update(pool)
@@ -54,7 +54,7 @@ async def take_news(connection: AsyncConnection) -> dict[PoolName, Idle]:
     }
 
 
-async def load_widening(connection: AsyncConnection, name: PoolName) -> Sequence[Searching]:
+async def load_widening(connection: AsyncConnection, name: PoolName) -> Sequence[SearchKey]:
     """Active searches of a pool that may be widened, the most important first."""
     config = experiment.c.config
     query = _SEARCHES.where(
@@ -74,14 +74,14 @@ async def load_prices(connection: AsyncConnection) -> dict[PoolName, float]:
     return {PoolName(row.pool): row.price_per_slot_hour for row in await connection.execute(query)}
 
 
-async def load_costed(connection: AsyncConnection) -> Sequence[Searching]:
+async def load_costed(connection: AsyncConnection) -> Sequence[SearchKey]:
     """Searches under way that have a limit of cost."""
     has_limit = experiment.c.terms["cost"].astext.is_not(None)
     query = _SEARCHES.where(experiment.c.state.in_(("active", "paused", "stopping")), has_limit)
     return await _load(connection, query)
 
 
-async def load_due(connection: AsyncConnection, now: datetime) -> Sequence[Searching]:
+async def load_due(connection: AsyncConnection, now: datetime) -> Sequence[SearchKey]:
     """Searches whose budget must be looked at by now, the longest due first."""
     query = _SEARCHES.where(experiment.c.due_at <= now).order_by(experiment.c.due_at)
     return await _load(connection, query.limit(_DUE_AT_ONCE))
@@ -94,6 +94,6 @@ async def load_next_due(connection: AsyncConnection) -> datetime | None:
     return found
 
 
-async def _load(connection: AsyncConnection, query: Select[UUID, UUID]) -> Sequence[Searching]:
+async def _load(connection: AsyncConnection, query: Select[UUID, UUID]) -> Sequence[SearchKey]:
     found = await connection.execute(query)
-    return [Searching(TenantId(tenant), ExperimentId(id_)) for tenant, id_ in found]
+    return [SearchKey(TenantId(tenant), ExperimentId(id_)) for tenant, id_ in found]

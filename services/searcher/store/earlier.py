@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.experiment.states import TrialState
-from services.searcher.core.search.warm import Earlier, Known
+from services.searcher.core.search.warm import PriorExperiment, PriorTrial
 from services.searcher.store.tables import experiment, journal, trial
 
 MOST_TRIALS = 2000
@@ -18,7 +18,7 @@ _GOOD = (TrialState.COMPLETED.value, TrialState.STOPPED.value)
 
 async def load_earlier(
     connection: AsyncConnection, workspace: str, numbers: Sequence[int]
-) -> dict[int, Earlier]:
+) -> dict[int, PriorExperiment]:
     """Return those of these experiments that belong to the workspace, by number, with the trials that came to something."""
     found = await connection.execute(
         select(
@@ -32,14 +32,16 @@ async def load_earlier(
         ).where(experiment.c.number.in_(numbers), experiment.c.workspace == workspace)
     )
     return {
-        row.number: Earlier(
+        row.number: PriorExperiment(
             row.number, row.metric, row.time_metric, await _load_trials(connection, row.id, row.number)
         )
         for row in found.all()
     }
 
 
-async def _load_trials(connection: AsyncConnection, experiment_id: Any, number: int) -> tuple[Known, ...]:
+async def _load_trials(
+    connection: AsyncConnection, experiment_id: Any, number: int
+) -> tuple[PriorTrial, ...]:
     found = await connection.execute(
         select(trial.c.number, trial.c.point, trial.c.best_value, trial.c.best_others, trial.c.state)
         .where(trial.c.experiment == experiment_id, trial.c.state.in_(_GOOD), trial.c.best_value.is_not(None))
@@ -49,11 +51,11 @@ async def _load_trials(connection: AsyncConnection, experiment_id: Any, number: 
     rows = found.all()
     stopped = [row.number for row in rows if row.state == TrialState.STOPPED.value]
     judged = await _load_judged(connection, experiment_id, stopped) if stopped else {}
-    known: list[Known] = []
+    known: list[PriorTrial] = []
     for row in rows:
         value, time = judged.get(row.number, (row.best_value, None))
         others = {name: float(other) for name, other in (row.best_others or {}).items()}
-        known.append(Known(number, row.number, row.point, value, time, others))
+        known.append(PriorTrial(number, row.number, row.point, value, time, others))
     return tuple(known)
 
 

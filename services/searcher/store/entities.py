@@ -11,7 +11,7 @@ from sqlalchemy import ARRAY, Column, Double, Text, Uuid, any_, bindparam, cast,
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.searcher.core.budget.ledger import Used
+from services.searcher.core.budget.ledger import BudgetUsage
 from services.searcher.core.experiment.entities import Experiment, Trial
 from services.searcher.core.experiment.states import EXPERIMENT, TRIAL, ExperimentState
 from services.searcher.core.journal.entries import Entry
@@ -151,7 +151,7 @@ async def lock_live_trials(connection: AsyncConnection, experiment_id: Experimen
     return [rows.to_trial(row._mapping) for row in found]
 
 
-async def load_used(connection: AsyncConnection, experiment_id: ExperimentId) -> Used:
+async def load_used(connection: AsyncConnection, experiment_id: ExperimentId) -> BudgetUsage:
     """Return what the trials that are over have used, as far as it was counted."""
     past = [cast(trial.c.account["past"][name].astext, Double) for name in ("wall_ms", "slot_ms", "cost")]
     found = await connection.execute(
@@ -159,7 +159,7 @@ async def load_used(connection: AsyncConnection, experiment_id: ExperimentId) ->
             trial.c.experiment == experiment_id, trial.c.state.in_(_FINAL_TRIALS)
         )
     )
-    return Used(*found.one())
+    return BudgetUsage(*found.one())
 
 
 async def save(

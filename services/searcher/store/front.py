@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.config import Point
-from services.searcher.core.experiment.entities import Mark
+from services.searcher.core.experiment.entities import ScoredValidation
 from services.searcher.core.experiment.states import TrialState
 from services.searcher.store import rows
 from services.searcher.store.tables import experiment, trial
@@ -20,11 +20,11 @@ class Results:
     """An experiment's config, and the best result within its limits of every trial that has one."""
 
     config: dict[str, JsonValue]
-    bests: dict[int, Mark]
+    bests: dict[int, ScoredValidation]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FrontTrialDetails:
     """What people want to know of a trial on a front, beside its result."""
 
     id: TrialId
@@ -38,7 +38,7 @@ async def load_results(connection: AsyncConnection, experiment_id: ExperimentId)
     return None if config is None else Results(config, await load_bests(connection, experiment_id))
 
 
-async def load_bests(connection: AsyncConnection, experiment_id: ExperimentId) -> dict[int, Mark]:
+async def load_bests(connection: AsyncConnection, experiment_id: ExperimentId) -> dict[int, ScoredValidation]:
     """Return the best result within its limits of every trial that has one and counts."""
     found = await connection.execute(
         select(trial.c.number, trial.c.best_step, trial.c.best_value, trial.c.best_others).where(
@@ -51,13 +51,13 @@ async def load_bests(connection: AsyncConnection, experiment_id: ExperimentId) -
     return {number: mark for number, mark in marks.items() if mark is not None}
 
 
-async def load_shown(
+async def load_front_trials(
     connection: AsyncConnection, experiment_id: ExperimentId, numbers: Sequence[int]
-) -> dict[int, Shown]:
+) -> dict[int, FrontTrialDetails]:
     """Return these trials by their numbers."""
     found = await connection.execute(
         select(trial.c.number, trial.c.id, trial.c.state, trial.c.point).where(
             trial.c.experiment == experiment_id, trial.c.number.in_(numbers)
         )
     )
-    return {row.number: Shown(TrialId(row.id), TrialState(row.state), row.point) for row in found}
+    return {row.number: FrontTrialDetails(TrialId(row.id), TrialState(row.state), row.point) for row in found}

@@ -22,13 +22,13 @@ _MOST_WAITED_FOR = 10
 
 
 @dataclass(frozen=True, slots=True)
-class ExperimentNews:
+class PendingExperiment:
     tenant: TenantId
     experiment: Experiment
 
 
 @dataclass(frozen=True, slots=True)
-class TrialNews:
+class PendingTrial:
     tenant: TenantId
     experiment: ExperimentId
     trial: Trial
@@ -42,7 +42,7 @@ class Overdue:
 
 async def take_experiment_news(
     connection: AsyncConnection, now: datetime, every: timedelta
-) -> list[ExperimentNews]:
+) -> list[PendingExperiment]:
     """Return experiments with untold progress, each at most once per `every`, with their new versions."""
     due = (
         select(experiment.c.id)
@@ -57,7 +57,7 @@ async def take_experiment_news(
     return await _take(connection, experiment.c.id.in_(select(due.c.id)), now)
 
 
-async def load_passed_over(connection: AsyncConnection, told_before: datetime) -> list[ExperimentId]:
+async def load_skipped(connection: AsyncConnection, told_before: datetime) -> list[ExperimentId]:
     """Return some experiments whose progress should have been told by then: they were held whenever somebody looked, as those are that hear of results all the time."""
     found = await connection.scalars(
         select(experiment.c.id)
@@ -70,13 +70,13 @@ async def load_passed_over(connection: AsyncConnection, told_before: datetime) -
 
 async def take_news_of(
     connection: AsyncConnection, experiment_id: ExperimentId, now: datetime
-) -> list[ExperimentNews]:
+) -> list[PendingExperiment]:
     """Wait until nobody holds the experiment, and return it with its new version, unless another has told of it meanwhile."""
     is_due = and_(experiment.c.id == experiment_id, experiment.c.dirty)
     return await _take(connection, is_due, now)
 
 
-async def take_trial_news(connection: AsyncConnection) -> list[TrialNews]:
+async def take_trial_news(connection: AsyncConnection) -> list[PendingTrial]:
     """Return trials with untold results or states, with their new versions."""
     due = select(trial.c.id).where(trial.c.dirty).limit(_MOST).with_for_update(skip_locked=True).cte("due")
     found = await connection.execute(
@@ -86,7 +86,7 @@ async def take_trial_news(connection: AsyncConnection) -> list[TrialNews]:
         .returning(*trial.c)
     )
     return [
-        TrialNews(TenantId(row.tenant), ExperimentId(row.experiment), rows.to_trial(row._mapping))
+        PendingTrial(TenantId(row.tenant), ExperimentId(row.experiment), rows.to_trial(row._mapping))
         for row in found
     ]
 
@@ -123,11 +123,11 @@ async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> 
 
 async def _take(
     connection: AsyncConnection, is_due: ColumnElement[bool], now: datetime
-) -> list[ExperimentNews]:
+) -> list[PendingExperiment]:
     found = await connection.execute(
         update(experiment)
         .where(is_due)
         .values(version=experiment.c.version + 1, dirty=False, told_at=now)
         .returning(*[column for column in experiment.c if column.name != "config"])
     )
-    return [ExperimentNews(TenantId(row.tenant), rows.to_experiment(row._mapping)) for row in found]
+    return [PendingExperiment(TenantId(row.tenant), rows.to_experiment(row._mapping)) for row in found]

@@ -12,20 +12,20 @@ from sqlalchemy import RowMapping
 from services.searcher.core.budget.ledger import NEW
 from services.searcher.core.experiment.entities import (
     Best,
-    Checkpoint,
-    Closed,
+    ClosedRequest,
     Counts,
-    Ended,
     Experiment,
-    Mark,
-    Terms,
+    RunEndReport,
+    ScoredValidation,
+    SearchTerms,
     Trial,
+    TrialCheckpoint,
 )
 from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, TrialState
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.facts import read_account, write_account
 from shared.ids import ExperimentId, TenantId, TrialId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 
 Row = dict[str, JsonValue]
 Columns = RowMapping | Mapping[str, Any]
@@ -62,11 +62,13 @@ def to_trial(row: Columns) -> Trial:
     """Read a trial's row."""
     ended = closed = checkpoint = None
     if row["ended_run"] is not None:
-        ended = Ended(row["ended_run"], row["ended_validations"], row["ended_checkpoints"])
+        ended = RunEndReport(row["ended_run"], row["ended_validations"], row["ended_checkpoints"])
     if row["closed_outcome"] is not None:
-        closed = Closed(row["closed_outcome"], row["closed_runs"], row["closed_reason"], row["closed_at"])
+        closed = ClosedRequest(
+            row["closed_outcome"], row["closed_runs"], row["closed_reason"], row["closed_at"]
+        )
     if row["checkpoint"] is not None:
-        checkpoint = Checkpoint(row["checkpoint"], row["checkpoint_run"], row["checkpoint_step"])
+        checkpoint = TrialCheckpoint(row["checkpoint"], row["checkpoint_run"], row["checkpoint_step"])
     return Trial(
         id=TrialId(row["id"]),
         number=row["number"],
@@ -77,7 +79,7 @@ def to_trial(row: Columns) -> Trial:
         decide_at=row["decide_at"],
         state=TrialState(row["state"]),
         version=row["version"],
-        wanted=Wanted(row["wanted"]),
+        wanted=DesiredState(row["wanted"]),
         wish=row["wish"],
         request=row["request"],
         is_stopped=row["is_stopped"],
@@ -136,9 +138,9 @@ def of_counts(counts: Counts) -> dict[str, JsonValue]:
     return {name: count for name in Counts._fields if (count := getattr(counts, name))}
 
 
-def of_terms(terms: Terms) -> dict[str, JsonValue] | None:
+def of_terms(terms: SearchTerms) -> dict[str, JsonValue] | None:
     """Write what people have changed of a search, and its budget; None where there is neither."""
-    if terms == Terms():
+    if terms == SearchTerms():
         return None
     written = {**terms._asdict(), "deadline": _moment(terms.deadline)}
     return {**written, "operation": str(terms.operation) if terms.operation else None}
@@ -207,16 +209,18 @@ def of_entry(entry: Entry, experiment: UUID, tenant: TenantId, now: datetime) ->
     }
 
 
-def to_mark(step: int | None, value: float | None, others: Mapping[str, Any] | None) -> Mark | None:
+def to_mark(
+    step: int | None, value: float | None, others: Mapping[str, Any] | None
+) -> ScoredValidation | None:
     """Read a validation of a trial, None where there is none."""
-    return None if step is None or value is None else Mark(step, value, _to_others(others))
+    return None if step is None or value is None else ScoredValidation(step, value, _to_others(others))
 
 
 def _to_others(others: Mapping[str, Any] | None) -> dict[str, float]:
     return {name: float(value) for name, value in (others or {}).items()}
 
 
-def _others(mark: Mark | Best | None) -> dict[str, JsonValue] | None:
+def _others(mark: ScoredValidation | Best | None) -> dict[str, JsonValue] | None:
     return {name: _number(value) for name, value in mark.others.items()} if mark and mark.others else None
 
 
@@ -224,15 +228,15 @@ def _name(id: UUID | None) -> str | None:
     return str(id) if id else None
 
 
-def _to_terms(row: Mapping[str, Any] | None) -> Terms:
+def _to_terms(row: Mapping[str, Any] | None) -> SearchTerms:
     if not row:
-        return Terms()
+        return SearchTerms()
     operation, deadline = row["operation"], row.get("deadline")
     read = {
         "operation": UUID(operation) if operation else None,
         "deadline": datetime.fromisoformat(deadline) if deadline else None,
     }
-    return Terms(**{**row, **read})
+    return SearchTerms(**{**row, **read})
 
 
 def _moment(at: datetime | None) -> str | None:

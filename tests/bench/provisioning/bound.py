@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 from scipy.sparse import coo_matrix  # type: ignore[import-untyped]
 
-from simulator.trials import Item
+from simulator.trials import WorkloadTrial
 from tests.bench.provisioning.market import HOUR_MS, STEP_MS, Market
 from tests.bench.provisioning.workload import work_ms
 
@@ -22,7 +22,7 @@ LOST_MS = 600_000
 LATE_SHARE = 0.05
 
 
-def least_cost(items: Sequence[Item], market: Market) -> float:
+def least_cost(items: Sequence[WorkloadTrial], market: Market) -> float:
     """In money, by HiGHS."""
     cells = market.until_ms // CELL_MS
     prices = {slots: _prices(market, slots, cells) for slots in {item.max_slots for item in items}}

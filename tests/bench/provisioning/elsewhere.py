@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from random import Random
 
 from services.provisioner.core.catalogue import Offer
-from simulator.trials import Item
+from simulator.trials import WorkloadTrial
 from tests.bench.provisioning.market import BOOT_S, STEP_MS, Market
 from tests.bench.provisioning.workload import CHECKPOINT_MS, work_ms
 
 BOOT_MS = round(BOOT_S * 1000)
 
 
-def play(items: Sequence[Item], market: Market, seed: int) -> tuple[float, list[float]]:
+def play(items: Sequence[WorkloadTrial], market: Market, seed: int) -> tuple[float, list[float]]:
     """What it costs, and how many seconds each trial lost beside its own work."""
     chance = Random(f"{seed}/elsewhere")
     played = [_trial(item, market, chance) for item in items]
     return sum(cost for cost, _ in played), [lost_s for _, lost_s in played]
 
 
-def _trial(item: Item, market: Market, chance: Random) -> tuple[float, float]:
+def _trial(item: WorkloadTrial, market: Market, chance: Random) -> tuple[float, float]:
     at, left_ms, cost = item.arrives_ms, work_ms(item), 0.0
     avoided: str | None = None
     while left_ms > 0:
@@ -39,7 +39,7 @@ def _trial(item: Item, market: Market, chance: Random) -> tuple[float, float]:
     return cost, (at - item.arrives_ms - work_ms(item)) / 1000
 
 
-def _choose(item: Item, market: Market, now_ms: int, avoided: str | None) -> Offer | None:
+def _choose(item: WorkloadTrial, market: Market, now_ms: int, avoided: str | None) -> Offer | None:
     open_ones = [
         offer
         for offer in market.offers

@@ -15,11 +15,11 @@ from random import Random
 
 from services.provisioner.core.instances.instance import IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.core.renting.spec import PoolSpec
 from shared.errors import Transient
 from shared.ids import WorkerId
-from simulator.agenda import Agenda
+from simulator.agenda import EventQueue
 
 CALLS = {
     "as asked": 0.59,
@@ -31,8 +31,8 @@ CALLS = {
     "done later": 0.04,
     "done, refused": 0.03,
 }
-NO_ANSWER = Refusal("unknown", "no answer")
-NO_CAPACITY = Refusal("no_capacity", "there is none")
+NO_ANSWER = LaunchRefusal("unknown", "no answer")
+NO_CAPACITY = LaunchRefusal("no_capacity", "there is none")
 LOOK_LATE_MS, DONE_LATE_MS = 60_000, 30_000
 BOOT_MS, TAKEN_AFTER_MS = 45_000, 3_600_000
 
@@ -54,7 +54,7 @@ class Box:
 class FaultyCloud:
     """`calms`: from when on it does as it is told and its looks are exact."""
 
-    agenda: Agenda
+    agenda: EventQueue
     chance: Random
     boots: Callable[[WorkerId], None]
     ends: Callable[[WorkerId], None]
@@ -87,7 +87,7 @@ class FaultyCloud:
         if way == "not done, no answer":
             return Launched(refused=NO_ANSWER)
         if way == "throttled":
-            return Launched(refused=Refusal("throttled", "slower", timedelta(seconds=2)))
+            return Launched(refused=LaunchRefusal("throttled", "slower", timedelta(seconds=2)))
         if way == "done later":
             self.agenda.after(DONE_LATE_MS, lambda: self._make_all(intent))
             return Launched(refused=NO_ANSWER)

@@ -16,7 +16,7 @@ from random import Random
 
 from services.provisioner.core.catalogue import MachineKind, Offer, Purchase
 from services.provisioner.core.renting.spec import PoolSpec
-from simulator.provisioning.cloud import Manners
+from simulator.provisioning.cloud import CloudBehavior
 
 HOUR_MS = 3_600_000
 STEP_MS = 5 * 60_000
@@ -35,7 +35,7 @@ Key = tuple[str, str, Purchase]
 
 
 @dataclass(frozen=True)
-class Market(Manners):
+class Market(CloudBehavior):
     """Everything that happens in one cloud until `until_ms`."""
 
     seed: int = 0

@@ -10,17 +10,17 @@ from uuid import UUID
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.instance import IntentId
 from services.provisioner.core.instances.intents import worker_at
-from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.planning.loads import WorkerLoad
 from services.provisioner.core.renting.spec import PoolSpec
 from services.scheduler.core.planning.decisions import Demand as Told
 from services.scheduler.core.state.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.state.records.worker import Drain, Liveness, Worker
 from shared.ids import PoolName, WorkerId
-from simulator.agenda import Agenda
-from simulator.control.node import Drained, Told as Command
+from simulator.agenda import EventQueue
+from simulator.control.node import Drained, SchedulerMessage as Command
 from simulator.provisioning.provisioner import POINTS, Provisioner
-from simulator.provisioning.ties import Ties
-from simulator.watching.watch import Watch
+from simulator.provisioning.ties import ProvisionerLinks
+from simulator.watching.watch import Observer
 from tests.bench.provisioning.faulty import Box, FaultyCloud
 
 MINUTE_MS = 60_000
@@ -62,7 +62,7 @@ class Schedule:
     """The world of one seed: a cloud, a provisioner, and a scheduler that is nothing but demand."""
 
     seed: int
-    agenda: Agenda = field(default_factory=Agenda)
+    agenda: EventQueue = field(default_factory=EventQueue)
     _joined: dict[WorkerId, Worker] = field(default_factory=dict)
     _versions: int = 0
     _wanted: int = 0
@@ -73,7 +73,7 @@ class Schedule:
         self._chance = Random(f"{self.seed}/faults")
         cloud_chance = Random(f"{self.seed}/cloud")
         self.cloud = FaultyCloud(self.agenda, cloud_chance, self._boots, self._ends)
-        ties = Ties(self.agenda, self._hear, Watch(), lambda: True, self._loads)
+        ties = ProvisionerLinks(self.agenda, self._hear, Observer(), lambda: True, self._loads)
         self.provisioner = Provisioner(ties, SPEC, self.cloud)
 
     def play(self) -> Found:
@@ -105,11 +105,11 @@ class Schedule:
         )
         self.provisioner.take_demand((self._versions, told), _nothing)
 
-    def _loads(self) -> Mapping[WorkerId, Load]:
+    def _loads(self) -> Mapping[WorkerId, WorkerLoad]:
         left, loads = self._wanted, {}
         for worker, one in self._joined.items():
             used = min(left, len(one.slot_ids))
-            loads[worker] = Load(used)
+            loads[worker] = WorkerLoad(used)
             left -= used
         return loads
 

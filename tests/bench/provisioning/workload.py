@@ -9,7 +9,7 @@ machine. Trials save every 10 min, and when they are told to.
 from math import exp, log
 from random import Random
 
-from simulator.trials import Item, PlainWork
+from simulator.trials import PlainWork, WorkloadTrial
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -18,10 +18,10 @@ CHECKPOINT_MS = 10 * MINUTE_MS
 SHORTEST_MS, LONGEST_MS = 5 * MINUTE_MS, 5 * HOUR_MS
 
 
-def day(seed: int) -> list[Item]:
+def day(seed: int) -> list[WorkloadTrial]:
     """The trials, as they arrive."""
     chance = Random(f"{seed}/workload")
-    items: list[Item] = []
+    items: list[WorkloadTrial] = []
     at, most = 0.0, SEARCHES * 4 / 2.5 / DAY_MS
     number = 0
     while (at := at + chance.expovariate(most)) < DAY_MS:
@@ -32,12 +32,12 @@ def day(seed: int) -> list[Item]:
     return sorted(items, key=lambda item: item.arrives_ms)
 
 
-def work_ms(item: Item) -> int:
+def work_ms(item: WorkloadTrial) -> int:
     """What it takes when nothing is waited for."""
     return round(item.work.total)
 
 
-def _search(chance: Random, number: int, at: int) -> list[Item]:
+def _search(chance: Random, number: int, at: int) -> list[WorkloadTrial]:
     slots = chance.choices((1, 4, 8), (75, 15, 10))[0]
     trials = round(exp(chance.uniform(log(4), log(48))))
     middle = 45 * MINUTE_MS * exp(chance.gauss(0, 0.6))
@@ -45,7 +45,7 @@ def _search(chance: Random, number: int, at: int) -> list[Item]:
     for trial in range(trials):
         length = round(min(LONGEST_MS, max(SHORTEST_MS, middle * exp(chance.gauss(0, 0.4)))))
         made.append(
-            Item(
+            WorkloadTrial(
                 f"s{number}t{trial}",
                 at + round(chance.uniform(0, 2 * MINUTE_MS)),
                 PlainWork(length, slots),

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from muster.config import Point, load_config
 from services.searcher.core.experiment.objectives import Scores
-from services.searcher.core.methods.port import Ending
-from services.searcher.core.search.moves import Moves
+from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.search.moves import SearchActions
 from services.searcher.core.search.search import Search
 from tests.bench.quality.cluster import GoOn, Start, Verdict, print_runs
 from tests.bench.quality.table import EPOCHS, FREE, ROWS, SIZES
@@ -91,9 +91,9 @@ class Ours:
             return
         if self._search.learns:
             self._search.observe(trial, Scores(self._best[trial]))
-        self._take(self._search.on_ended(trial, Ending.FINISHED))
+        self._take(self._search.on_ended(trial, TrialEnding.FINISHED))
 
-    def _take(self, moves: Moves) -> None:
+    def _take(self, moves: SearchActions) -> None:
         for made in moves.created:
             self._decide_at[made.number] = made.decide_at
             self._steps.append(Start(made.number, _coordinates(made.point)))

@@ -9,9 +9,9 @@ from optuna.trial import Trial
 
 from muster.config import load_config
 from services.searcher.core.experiment.objectives import Scores
-from services.searcher.core.methods.port import Ending
+from services.searcher.core.methods.port import TrialEnding
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.moves import SearchActions
 from services.searcher.core.search.search import Search
 from tests.bench.samplers.tables import Place, Table
 
@@ -59,9 +59,9 @@ class Ours:
     def tell(self, trial: int, loss: float) -> None:
         if self._search.learns:
             self._search.observe(trial, Scores(loss))
-        self._take(self._search.on_ended(trial, Ending.FINISHED))
+        self._take(self._search.on_ended(trial, TrialEnding.FINISHED))
 
-    def _take(self, moves: Moves) -> None:
+    def _take(self, moves: SearchActions) -> None:
         for made in moves.created:
             self._places[made.number] = {name: int(str(value)) for name, value in made.point.items()}
 

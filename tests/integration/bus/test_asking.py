@@ -2,7 +2,7 @@
 
 import asyncio
 
-from shared.bus import Ask, Bus, Responder
+from shared.bus import Bus, RequestContext, Responder
 from shared.ids import DEFAULT_TENANT
 from shared.messages.experiments import GetReferences, Referenced
 from tests.integration.bus.parts import Environment
@@ -17,7 +17,7 @@ async def test_questions_that_have_arrived_are_answered_before_the_end(
 ) -> None:
     settings("searcher")
 
-    async def answer(ask: Ask, query: GetReferences) -> Referenced:
+    async def answer(ask: RequestContext, query: GetReferences) -> Referenced:
         await asyncio.sleep(0.1)
         return ANSWER
 

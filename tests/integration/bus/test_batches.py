@@ -7,7 +7,7 @@ import pytest
 from nats.js.api import RawStreamMsg, StreamConfig
 
 from shared.bus import Bus
-from shared.bus.pipeline import NotStored, Outgoing, Stored
+from shared.bus.pipeline import NotStored, Outgoing, PublishAck
 from shared.bus.streams import EVENTS
 from tests.integration.bus.plain import PlainServer
 
@@ -38,7 +38,7 @@ async def payloads(bus: Bus) -> list[int]:
 async def test_many_are_stored_in_their_order_with_two_syncs(bus: Bus) -> None:
     await bus.ensure_streams()
     outcomes = await bus.pipeline.publish([message(each) for each in range(MANY)], TIMEOUT_S)
-    assert outcomes == [Stored(EVENTS.name, each + 1) for each in range(MANY)]
+    assert outcomes == [PublishAck(EVENTS.name, each + 1) for each in range(MANY)]
     assert await payloads(bus) == list(range(MANY))
     batches = [(each.headers or {}).get("Nats-Batch-Id") for each in await stored(bus)]
     assert None not in batches
@@ -49,8 +49,8 @@ async def test_what_is_there_already_is_found_and_the_rest_is_stored(bus: Bus) -
     await bus.ensure_streams()
     first = await bus.pipeline.publish([message(50)], TIMEOUT_S)
     outcomes = await bus.pipeline.publish([message(each) for each in range(100)], TIMEOUT_S)
-    assert first == [Stored(EVENTS.name, 1)]
-    assert outcomes[50] == Stored(EVENTS.name, 1)
+    assert first == [PublishAck(EVENTS.name, 1)]
+    assert outcomes[50] == PublishAck(EVENTS.name, 1)
     assert await payloads(bus) == [50, *range(50), *range(51, 100)]
 
 
@@ -67,7 +67,7 @@ async def test_one_that_is_refused_stands_in_nobodys_way(bus: Bus, place: int) -
 async def test_a_stream_of_before_takes_them_one_by_one(bus: Bus) -> None:
     await bus.jetstream.add_stream(StreamConfig(name=EVENTS.name, subjects=list(EVENTS.subjects)))
     outcomes = await bus.pipeline.publish([message(each) for each in range(100)], TIMEOUT_S)
-    assert outcomes == [Stored(EVENTS.name, each + 1) for each in range(100)]
+    assert outcomes == [PublishAck(EVENTS.name, each + 1) for each in range(100)]
 
 
 async def test_nobody_waits_for_what_was_never_answered(bus: Bus) -> None:
@@ -76,4 +76,4 @@ async def test_nobody_waits_for_what_was_never_answered(bus: Bus) -> None:
     assert all(isinstance(each, NotStored) for each in outcomes)
     await bus.ensure_streams()
     again = await bus.pipeline.publish([message(each) for each in range(100)], TIMEOUT_S)
-    assert again == [Stored(EVENTS.name, each + 1) for each in range(100)]
+    assert again == [PublishAck(EVENTS.name, each + 1) for each in range(100)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from shared.bus import Bus
-from shared.bus.pipeline import Outgoing, Stored
+from shared.bus.pipeline import Outgoing, PublishAck
 from tests.integration.bus.plain import EVERYTHING, PlainServer
 from tests.support.waiting import eventually
 
@@ -15,7 +15,7 @@ async def test_a_connection_hears_again_once_it_may(tmp_path: Path) -> None:
 
     async def stores(bus: Bus) -> bool:
         outcomes = await bus.pipeline.publish([Outgoing("evt.v1.t.a.b", b"{}", {})], 1.0)
-        return isinstance(outcomes[0], Stored)
+        return isinstance(outcomes[0], PublishAck)
 
     async def deaf() -> bool:
         return not await stores(bus)

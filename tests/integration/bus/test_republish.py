@@ -10,7 +10,7 @@ from sqlalchemy.pool import NullPool
 from deploy.keys.permissions import ADMIN
 from deploy.republish.wishes import wish
 from shared.bus import Bus, Delivery, Unit
-from shared.bus.envelope import news
+from shared.bus.envelope import without_old
 from shared.bus.outbox import Outbox
 from shared.bus.republish import republishing
 from shared.clock import SystemClock
@@ -35,7 +35,7 @@ class Projection:
         self.counted = 0
 
     async def handle(self, unit: Unit, batch: list[Delivery[Any]]) -> None:
-        self.counted += len(news(batch))
+        self.counted += len(without_old(batch))
         for message in (delivery.message for delivery in batch):
             if message.version > self.known.get(message.experiment_id, 0):
                 self.known[message.experiment_id] = message.version

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from deploy.embedded.host.ports import free_ports
-from shared.bus import Ask, Bus, Responder
+from shared.bus import Bus, RequestContext, Responder
 from shared.bus.envelope import Envelope
 from shared.clock import SystemClock
 from shared.errors import NotFound
@@ -35,7 +35,7 @@ providers:
 """
 """Providers of two tenants, neither of which is there to be asked."""
 ROOT = Path(__file__).resolve().parents[3]
-Answer = Callable[[Ask, Any], Awaitable[Any]]
+Answer = Callable[[RequestContext, Any], Awaitable[Any]]
 
 
 @cache
@@ -70,9 +70,9 @@ class Others:
 
     buses: dict[str, Bus]
     answers: dict[type, Answer] = field(default_factory=dict)
-    asked: list[tuple[Ask, Any]] = field(default_factory=list)
+    asked: list[tuple[RequestContext, Any]] = field(default_factory=list)
 
-    async def answer(self, ask: Ask, query: Any) -> Any:
+    async def answer(self, ask: RequestContext, query: Any) -> Any:
         self.asked.append((ask, query))
         found = self.answers.get(type(query))
         if found is None:
@@ -82,7 +82,7 @@ class Others:
     def say(self, question: type, reply: Any) -> None:
         """From now on `question` is answered so; an exception is raised."""
 
-        async def answer(ask: Ask, query: Any) -> Any:
+        async def answer(ask: RequestContext, query: Any) -> Any:
             if isinstance(reply, Exception):
                 raise reply
             return reply(ask, query) if callable(reply) else reply

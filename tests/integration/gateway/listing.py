@@ -7,8 +7,8 @@ import httpx
 
 from services.gateway.platform.schema import ListRequest, Resource
 from shared.clock import SystemClock
-from shared.filters.choosing import cell_of, choose
-from shared.filters.fields import Wanted
+from shared.filters.choosing import cell_of, select
+from shared.filters.fields import ListQuery
 from shared.ids import DEFAULT_TENANT, SITE, InstanceId, PoolName, WorkerId, new_id
 from shared.messages import experiments as messages
 from shared.messages.instances import InstanceChanged
@@ -44,7 +44,7 @@ def chosen(
     """What the same expressions choose of all that is shown."""
     met, orders = request.listing.read(filter_, sort)
     shown = [model.model_validate(item) for item in items]
-    found = choose(shown, Wanted(met, orders, None, 1000), cell_of)
+    found = select(shown, ListQuery(met, orders, None, 1000), cell_of)
     return [one.model_dump(mode="json")[key] for one in found]
 
 

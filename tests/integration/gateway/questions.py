@@ -39,7 +39,7 @@ from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, ValidatePlacement
 from shared.messages.reservations import GetReservations
 from shared.messages.retention import GetRetention, SetRetention
-from shared.messages.searches import GetDrivenSearch, GetSearchEvents, TellSearch
+from shared.messages.searches import GetDrivenSearch, GetSearchEvents, SubmitSearchOperations
 from shared.messages.tables import GetColumns, GetTable
 from shared.messages.usage import GetUsage
 from shared.messages.workers import IssueJoin, Join
@@ -49,11 +49,11 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         SearcherHealth,
         experiments.ValidateConfig,
         journals.GetJournal,
-        experiments.GetFront,
+        experiments.GetParetoFront,
         journals.ReplayExperiment,
         GetDrivenSearch,
         GetSearchEvents,
-        TellSearch,
+        SubmitSearchOperations,
     ),
     "scheduler": (
         SchedulerHealth,

@@ -8,7 +8,7 @@ import httpx
 import orjson
 import pytest
 
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.ids import SITE, ExperimentId, TenantId, derived_id
 from shared.messages.budgets import (
     BudgetSpent,
@@ -35,11 +35,11 @@ def kept(others: Others) -> dict[tuple[TenantId, str], BudgetState]:
     """Budgets as the scheduler keeps them, half of each spent."""
     found: dict[tuple[TenantId, str], BudgetState] = {}
 
-    def listed(ask: Ask, query: GetBudgets | SetBudget) -> BudgetStates:
+    def listed(ask: RequestContext, query: GetBudgets | SetBudget) -> BudgetStates:
         own = [one for key, one in sorted(found.items()) if ask.tenant in (SITE, key[0])]
         return BudgetStates(budgets=tuple(own))
 
-    def keep(ask: Ask, query: SetBudget) -> BudgetStates:
+    def keep(ask: RequestContext, query: SetBudget) -> BudgetStates:
         key, most = (ask.tenant, query.budget.workspace or ""), query.budget.per_month
         found.pop(key, None)
         if most is not None:

@@ -7,7 +7,7 @@ import httpx
 
 from shared.ids import DEFAULT_TENANT
 from shared.messages.experiments import Accepted, SubmissionCommitted, ValidateConfig
-from shared.messages.plans import Plan, PlanExperiment, Spread
+from shared.messages.plans import ExperimentPlan, PlanExperiment, Spread
 from shared.messages.queue import Placeable, ValidatePlacement
 from tests.integration.gateway.conftest import Others
 from tests.integration.gateway.test_experiments import changed
@@ -80,7 +80,7 @@ async def test_trials_get_the_secrets_that_people_do_not_see_also_in_a_fork(
 
 
 async def test_a_plan_warns_of_what_the_submission_would(api: httpx.AsyncClient, others: Others) -> None:
-    found = Plan(
+    found = ExperimentPlan(
         on="m",
         basis="stated_model",
         futures=1,

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.messages.experiments import Accepted, ValidateConfig
 from shared.messages.plans import PlanExperiment
 from shared.messages.queue import Placeable, ValidatePlacement
@@ -92,7 +92,7 @@ async def test_a_startup_hook_may_bring_the_script(api: httpx.AsyncClient, store
 
 
 async def test_a_plan_says_the_same_where_it_is_asked_to(
-    api: httpx.AsyncClient, store: Store, asked: list[tuple[Ask, PlanExperiment]]
+    api: httpx.AsyncClient, store: Store, asked: list[tuple[RequestContext, PlanExperiment]]
 ) -> None:
     sha256 = await put(api, LACKING)
     unknown = {"code_sha256": "1" * 64, "code_files": ["a/train.py"]}

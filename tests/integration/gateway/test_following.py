@@ -14,11 +14,11 @@ from shared.messages.base import Hint
 from shared.messages.metrics import (
     GetReported,
     GetReportedByTrials,
-    ReportedBehind,
+    ReportCursor,
     ReportedByTrials,
-    ReportedPlace,
     ReportedPoint,
     ReportedPoints,
+    TrialReportCursor,
 )
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import NOW, trial_changed
@@ -192,13 +192,13 @@ def _behind_each(
     return ReportedByTrials(trials=tuple(_behind(reported[one.trial_id], one) for one in query.trials))
 
 
-def _behind(reported: list[ReportedPoint], query: GetReported | ReportedBehind) -> ReportedPoints:
+def _behind(reported: list[ReportedPoint], query: GetReported | TrialReportCursor) -> ReportedPoints:
     """The registry's answer: what is behind a place, and how far it goes."""
     new = tuple(
         one for one in reported if (one.run_number, one.record) > (query.after.run_number, query.after.record)
     )
     end = (
-        ReportedPlace(run_number=1, record=new[-1].record, step=new[-1].step, count=len(reported))
+        ReportCursor(run_number=1, record=new[-1].record, step=new[-1].step, count=len(reported))
         if new
         else query.after
     )

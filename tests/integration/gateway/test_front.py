@@ -34,8 +34,8 @@ async def experiment(gateway: Gateway) -> dict[str, Any]:
     return made
 
 
-def on_front(experiment: UUID, number: int) -> messages.FrontTrial:
-    return messages.FrontTrial(
+def on_front(experiment: UUID, number: int) -> messages.ParetoTrial:
+    return messages.ParetoTrial(
         trial_id=TrialId(derived_id(experiment, "trial", number)),
         number=number,
         state="completed",
@@ -48,18 +48,18 @@ def on_front(experiment: UUID, number: int) -> messages.FrontTrial:
 def answering(others: Others) -> None:
     """The searcher has three trials on the front."""
 
-    def answer(_: Any, query: messages.GetFront) -> messages.FrontPage:
+    def answer(_: Any, query: messages.GetParetoFront) -> messages.ParetoPage:
         places = [(-0.9, 1), (-0.8, 2), (-0.7, 3)]
         left = [place for place in places if query.after is None or place > query.after]
         page = left[: query.limit]
-        return messages.FrontPage(
+        return messages.ParetoPage(
             trials=tuple(on_front(query.experiment_id, number) for _, number in page),
             total=3,
             admissible=7,
             next=page[-1] if len(page) < len(left) else None,
         )
 
-    others.say(messages.GetFront, answer)
+    others.say(messages.GetParetoFront, answer)
 
 
 async def test_a_front_comes_in_pages(gateway: Gateway, others: Others, experiment: dict[str, Any]) -> None:
@@ -88,7 +88,7 @@ async def test_the_same_by_grpc(gateway: Gateway, others: Others, experiment: di
 async def test_an_experiment_that_is_not_taken_up_yet_has_an_empty_front(
     gateway: Gateway, others: Others, experiment: dict[str, Any]
 ) -> None:
-    others.say(messages.GetFront, NotFound("the experiment"))
+    others.say(messages.GetParetoFront, NotFound("the experiment"))
     async with gateway.client() as api:
         answer = await api.get(f"/v1/experiments/{experiment['id']}/front")
         missing = await api.get("/v1/experiments/99999/front")

@@ -9,7 +9,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, PoolName, TenantId
 from shared.messages.machine_pools import (
@@ -24,7 +24,7 @@ from shared.messages.machine_pools import (
     Spendings,
 )
 from shared.messages.pools import ClusterView, GetCluster
-from shared.messages.usage import GetUsage, UsagePage, Used
+from shared.messages.usage import GetUsage, SlotUsageRow, UsagePage
 from tests.integration.gateway.audited import records
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import add_token
@@ -65,13 +65,13 @@ def kept(others: Others) -> Iterator[dict[str, MachinePool]]:
     """Pools as the provisioner keeps them."""
     pools: dict[str, MachinePool] = {}
 
-    def listed(ask: Ask, query: GetMachinePools) -> MachinePools:
+    def listed(ask: RequestContext, query: GetMachinePools) -> MachinePools:
         assert ask.tenant == SITE
         return MachinePools(
             pools=tuple(one for name, one in sorted(pools.items()) if query.pool in (None, name))
         )
 
-    def keep(ask: Ask, query: SetMachinePool) -> MachinePools:
+    def keep(ask: RequestContext, query: SetMachinePool) -> MachinePools:
         if "smal" in query.definition.kinds:
             raise Rejected(
                 "unknown_kind", "the catalogue has no machine kind 'smal'", "kinds", "did you mean 'small'?"
@@ -83,7 +83,7 @@ def kept(others: Others) -> Iterator[dict[str, MachinePool]]:
         )  # fmt: skip
         return listed(ask, GetMachinePools(pool=query.pool))
 
-    def close(ask: Ask, query: CloseMachinePool) -> MachinePools:
+    def close(ask: RequestContext, query: CloseMachinePool) -> MachinePools:
         pools[query.pool] = pools[query.pool].model_copy(update={"is_closing": True})
         return listed(ask, GetMachinePools(pool=query.pool))
 
@@ -133,7 +133,7 @@ async def test_a_new_pool_is_answered_for_once_the_scheduler_has_heard_of_it(
 ) -> None:
     asked = count()
 
-    def hears(ask: Ask, query: GetCluster) -> ClusterView:
+    def hears(ask: RequestContext, query: GetCluster) -> ClusterView:
         heard = view()
         new = heard.pools[0].model_copy(update={"pool": PoolName("heard-late")})
         return heard if next(asked) < 2 else heard.model_copy(update={"pools": (*heard.pools, new)})
@@ -183,11 +183,11 @@ async def test_shares_of_the_cost_are_told_by_who_held_slots_and_idle_time_apart
     day, pool, other = HELD.date(), PoolName("burst"), TenantId(UUID(int=7))
     row = {"day": day, "pool": pool, "kind": "g5", "purchase": "spot", "instances": 1, "hours": 2.0}
     spent = Spending.model_validate(row | {"slot_hours": 8.0, "cost": 4.0})
-    mine = Used(day=day, pool=pool, tenant=DEFAULT_TENANT, slot_seconds=7200)
+    mine = SlotUsageRow(day=day, pool=pool, tenant=DEFAULT_TENANT, slot_seconds=7200)
     theirs = mine.model_copy(update={"tenant": other, "slot_seconds": 3600})
     elsewhere = mine.model_copy(update={"pool": PoolName("rack")})
 
-    def used(ask: Ask, query: GetUsage) -> UsagePage:
+    def used(ask: RequestContext, query: GetUsage) -> UsagePage:
         if ask.tenant != SITE:
             return UsagePage(rows=(mine.model_copy(update={"experiment": UUID(made["id"])}),))
         if "tenant" in query.by:
@@ -219,7 +219,7 @@ async def test_shares_are_told_to_who_may_see_them(
 ) -> None:
     asked: list[TenantId] = []
 
-    def used(ask: Ask, query: GetUsage) -> UsagePage:
+    def used(ask: RequestContext, query: GetUsage) -> UsagePage:
         asked.append(ask.tenant)
         return UsagePage(rows=())
 

@@ -12,7 +12,7 @@ from shared.ids import DEFAULT_TENANT, derived_id
 from shared.messages import experiments
 from shared.messages.checkpoints import CheckpointPage, CheckpointView, ListCheckpoints
 from shared.messages.files import FileEntry
-from shared.messages.lineage import Edge, GetLineageGraph, LineageGraph, Node
+from shared.messages.lineage import GetLineageGraph, LineageEdge, LineageGraph, LineageNode
 from shared.messages.models import (
     DeleteVersion,
     EditModel,
@@ -269,9 +269,12 @@ async def test_lineage_begins_where_people_say(
 
     async def answer(ask: Any, query: GetLineageGraph) -> LineageGraph:
         asked.append(query)
-        start, code = Node(id="x:1", kind=query.kind, name="1"), Node(id="code:k", kind="code", name="k")
+        start, code = (
+            LineageNode(id="x:1", kind=query.kind, name="1"),
+            LineageNode(id="code:k", kind="code", name="k"),
+        )
         return LineageGraph(
-            start="x:1", nodes=(start, code), edges=(Edge(source="code:k", target="x:1", kind="ran"),)
+            start="x:1", nodes=(start, code), edges=(LineageEdge(source="code:k", target="x:1", kind="ran"),)
         )
 
     others.answers[GetLineageGraph] = answer

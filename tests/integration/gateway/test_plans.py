@@ -8,10 +8,10 @@ import pytest
 
 from muster.errors import Rejected
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.ids import DEFAULT_TENANT
 from shared.messages.experiments import Accepted, ValidateConfig
-from shared.messages.plans import Plan, PlanExperiment, RungTrials, Spread
+from shared.messages.plans import ExperimentPlan, PlanExperiment, RungTrials, Spread
 from shared.messages.queue import Placeable, ValidatePlacement
 from tests.integration.gateway.conftest import Gateway, Others
 
@@ -21,7 +21,7 @@ CONFIG: dict[str, Any] = {
     "searcher": {"name": "random", "metric": "loss", "max_trials": 3},
 }
 SPREAD = Spread(low=1.0, middle=2.0, high=3.0)
-FOUND = Plan(
+FOUND = ExperimentPlan(
     on="pool gpus, 8 slots on 2 machines",
     basis="stated_model",
     futures=5,
@@ -36,11 +36,11 @@ FOUND = Plan(
 
 
 @pytest.fixture
-def asked(others: Others) -> list[tuple[Ask, PlanExperiment]]:
+def asked(others: Others) -> list[tuple[RequestContext, PlanExperiment]]:
     """What the simulator was asked."""
-    found: list[tuple[Ask, PlanExperiment]] = []
+    found: list[tuple[RequestContext, PlanExperiment]] = []
 
-    def answer(ask: Ask, query: PlanExperiment) -> Plan:
+    def answer(ask: RequestContext, query: PlanExperiment) -> ExperimentPlan:
         found.append((ask, query))
         return FOUND
 
@@ -51,7 +51,7 @@ def asked(others: Others) -> list[tuple[Ask, PlanExperiment]]:
 
 
 async def test_a_plan_is_the_simulators_for_the_callers_tenant(
-    api: httpx.AsyncClient, asked: list[tuple[Ask, PlanExperiment]]
+    api: httpx.AsyncClient, asked: list[tuple[RequestContext, PlanExperiment]]
 ) -> None:
     before = (await api.get("/v1/experiments")).json()["items"]
     body = {"config": CONFIG, "code_sha256": "a" * 64, "pool": "gpus", "step_s": 2.5, "futures": 5}
@@ -68,7 +68,7 @@ async def test_a_plan_is_the_simulators_for_the_callers_tenant(
 
 
 async def test_it_is_answered_by_grpc_alike(
-    gateway: Gateway, asked: list[tuple[Ask, PlanExperiment]]
+    gateway: Gateway, asked: list[tuple[RequestContext, PlanExperiment]]
 ) -> None:
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         stub = muster_pb2_grpc.MusterStub(channel)
@@ -83,7 +83,7 @@ async def test_it_is_answered_by_grpc_alike(
 
 
 async def test_what_a_submission_would_be_refused_for_a_plan_is_refused_for(
-    api: httpx.AsyncClient, others: Others, asked: list[tuple[Ask, PlanExperiment]]
+    api: httpx.AsyncClient, others: Others, asked: list[tuple[RequestContext, PlanExperiment]]
 ) -> None:
     wrong = {**CONFIG, "searcher": {**CONFIG["searcher"], "max_trials": 0}}
     for body, place in (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from services.gateway.platform.outbound.client import INSIDE
-from services.gateway.webhooks.core import Attempt
-from services.gateway.webhooks.posting import Poster
+from services.gateway.platform.outbound.client import INTERNAL_ADDRESS
+from services.gateway.webhooks.core import DeliveryAttempt
+from services.gateway.webhooks.posting import WebhookPoster
 from tests.integration.gateway.receiving import receiving
 
 Answers = dict[str, list[list[str]]]
@@ -42,21 +42,21 @@ async def test_a_name_that_leads_inside_reaches_nothing_however_often_it_changes
         ):
             host = f"rebinding{at}.example"
             names[host] = answers
-            async with Poster((), 2.0) as poster:
+            async with WebhookPoster((), 2.0) as poster:
                 for scheme in ("http", "https"):
                     for _ in range(2):
                         found = await poster.post(f"{scheme}://{host}:{port}/", {}, b"x")
-                        assert found == Attempt(error=INSIDE), host
+                        assert found == DeliveryAttempt(error=INTERNAL_ADDRESS), host
         assert receiver.got == []
         names["allowed.example"] = [["127.0.0.1"]]
-        async with Poster((ip_network("127.0.0.0/8"),), 2.0) as poster:
+        async with WebhookPoster((ip_network("127.0.0.0/8"),), 2.0) as poster:
             assert (await poster.post(f"http://allowed.example:{port}/", {}, b"x")).status == 204
 
 
 async def test_trouble_says_nothing_of_what_is_inside(names: Answers) -> None:
     names["closed.example"] = [["127.0.0.1"]]
-    async with Poster((ip_network("127.0.0.0/8"),), 2.0) as poster:
+    async with WebhookPoster((ip_network("127.0.0.0/8"),), 2.0) as poster:
         closed = await poster.post("http://closed.example:1024/", {}, b"x")
-        assert closed == Attempt(error="no connection came about, or no answer")
+        assert closed == DeliveryAttempt(error="no connection came about, or no answer")
         nowhere = await poster.post("https://nowhere.invalid/", {}, b"x")
-        assert nowhere == Attempt(error="the host's name could not be resolved")
+        assert nowhere == DeliveryAttempt(error="the host's name could not be resolved")

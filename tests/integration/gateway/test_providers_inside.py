@@ -10,7 +10,7 @@ from aiohttp import web
 
 from services.gateway.platform.auth.sign_in.file import ProviderSection
 from services.gateway.platform.auth.sign_in.providers import Providers
-from services.gateway.platform.outbound.client import INSIDE
+from services.gateway.platform.outbound.client import INTERNAL_ADDRESS
 from shared.clock import SystemClock
 from shared.errors import Transient
 from shared.settings import LOOPBACK
@@ -86,13 +86,13 @@ async def test_no_keys_are_fetched_from_inside_whoever_describes_them(
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     issuer.keys_at = f"https://{host}/keys"
     told = await asked(section(issuer.url), issuer)
-    assert told is not None and "was not called" in told and INSIDE in told, told
+    assert told is not None and "was not called" in told and INTERNAL_ADDRESS in told, told
     assert "`networks`" in told and issuer.asked_for_keys == 0
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
-    [("http://203.0.113.7/keys", "is no https address"), ("http://localhost/keys", INSIDE)],
+    [("http://203.0.113.7/keys", "is no https address"), ("http://localhost/keys", INTERNAL_ADDRESS)],
 )
 async def test_no_keys_are_fetched_in_the_plain_but_from_this_machine_whatever_its_name_leads_to(
     address: str, said: str, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
@@ -121,8 +121,8 @@ async def test_a_provider_inside_is_asked_where_the_site_says_so(
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     issuer.keys_at = f"http://localhost:{port}/keys"
     elsewhere = section(f"https://id.example:{port}", "10.0.0.0/8")
-    assert INSIDE in (await asked(elsewhere) or "")
+    assert INTERNAL_ADDRESS in (await asked(elsewhere) or "")
     named = await asked(section(f"https://id.example:{port}", "127.0.0.0/8"))
-    assert named is not None and INSIDE not in named, "it is called, and speaks no TLS"
+    assert named is not None and INTERNAL_ADDRESS not in named, "it is called, and speaks no TLS"
     assert await asked(section(issuer.url), issuer) is None
     assert issuer.asked_for_keys == 1

@@ -16,12 +16,12 @@ from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT, CheckpointId, TrialId
 from shared.messages import experiments, phases as messages
 from shared.messages.checkpoints import (
+    CheckpointRetention,
     CollectCheckpoints,
     Collected,
     CollectedCheckpoint,
     FileLinks,
     GetCheckpointFiles,
-    RetentionPolicy,
 )
 from shared.messages.files import (
     CodeFiles,
@@ -42,7 +42,7 @@ from shared.messages.media import (
     MediaPage,
     MediaView,
 )
-from shared.messages.metrics import CompareTrials, GetSeries, Point, Series, SeriesPage, SeriesPages
+from shared.messages.metrics import CompareTrials, GetSeries, Series, SeriesPage, SeriesPages, SeriesPoint
 from shared.messages.models import CreateModel, CreateVersion, ModelChanged
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import Seeded, seed
@@ -125,7 +125,9 @@ async def test_a_store_that_refuses_is_told(api: httpx.AsyncClient, store: Store
 async def test_metrics_are_shown_with_what_json_cannot_say_as_null(
     api: httpx.AsyncClient, others: Others, seeded: Seeded
 ) -> None:
-    points = tuple(Point(step=step, time_ms=0, value=value) for step, value in ((1, 0.5), (2, float("nan"))))
+    points = tuple(
+        SeriesPoint(step=step, time_ms=0, value=value) for step, value in ((1, 0.5), (2, float("nan")))
+    )
     page = SeriesPage(
         trial_id=seeded.trial,
         series=(Series(group="validation", name="loss", count=2, points=points),),
@@ -209,7 +211,7 @@ async def test_what_a_collection_takes_is_told_with_the_numbers_that_people_know
         checkpoint_id=CheckpointId(seeded.checkpoint), trial_id=TrialId(seeded.trial), step=5, size_bytes=3
     )
     unknown = going.model_copy(update={"trial_id": TrialId(UUID(int=7))})
-    policy = RetentionPolicy(save_experiment_best=0, save_trial_best=1, save_trial_latest=1)
+    policy = CheckpointRetention(save_experiment_best=0, save_trial_best=1, save_trial_latest=1)
     collected = Collected(
         policy=policy, dry_run=True, count=2, size_bytes=6, freed_bytes=3, checkpoints=(going, unknown)
     )
@@ -278,7 +280,7 @@ async def test_phases_join_what_the_scheduler_granted_with_what_the_workers_told
     (run,) = (await api.get(f"/v1/trials/{seeded.trial}/runs")).json()["items"]
     granted = datetime.fromisoformat(run["granted_at"])
     at_ms = int(granted.timestamp() * 1000) + 2_000
-    prepare = messages.Phase(kind="prepare", began_ms=at_ms, ended_ms=at_ms)
+    prepare = messages.PhaseRecord(kind="prepare", began_ms=at_ms, ended_ms=at_ms)
     told = messages.TrialPhases(
         trial_id=TrialId(seeded.trial), runs=(messages.RunPhases(run_number=1, phases=(prepare,)),)
     )

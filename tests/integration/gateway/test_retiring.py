@@ -15,8 +15,8 @@ from aiohttp.test_utils import TestServer
 from muster.errors import Rejected
 from services.gateway.health.schema import Health
 from services.gateway.platform.auth.permissions import Access
-from services.gateway.platform.call import NOBODY, Caller
-from services.gateway.platform.dispatch import Front
+from services.gateway.platform.call import UNAUTHENTICATED, Caller
+from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.operation import Idempotency, Operation, Retirement
 from services.gateway.platform.schema import Empty
 from services.gateway.transports.grpc.server import Rpc
@@ -55,7 +55,7 @@ class OpenFront:
     async def admit(self, row: object, shown: Any, *where: object) -> AsyncIterator[Caller]:
         if shown.bearer:
             raise Rejected("forbidden", "not you")
-        yield NOBODY
+        yield UNAUTHENTICATED
 
     async def call(self, *_: object) -> Health:
         return HEALTH
@@ -64,7 +64,7 @@ class OpenFront:
         yield HEALTH
 
 
-FRONT = cast(Front, OpenFront())
+FRONT = cast(Dispatcher, OpenFront())
 REFUSED = {"Authorization": "Bearer mst_x"}
 
 

@@ -19,7 +19,7 @@ from shared.messages.searches import (
     GetSearchEvents,
     SearchEvent,
     SearchEventPage,
-    TellSearch,
+    SubmitSearchOperations,
 )
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import create
@@ -42,12 +42,12 @@ async def driven(api: httpx.AsyncClient) -> dict[str, Any]:
 
 async def test_what_a_program_tells_goes_to_the_searcher(api: httpx.AsyncClient, others: Others) -> None:
     made = await driven(api)
-    others.say(TellSearch, DrivenSearch(driver="me", acknowledged=3, position=9, waiting=2))
+    others.say(SubmitSearchOperations, DrivenSearch(driver="me", acknowledged=3, position=9, waiting=2))
     path = f"/v1/experiments/{made['number']}/search"
     answer = await api.post(f"{path}/tell", json={"operations": [CREATE], "acknowledge": 3, "driver": "me"})
     assert answer.status_code == 200, answer.text
     assert (answer.json()["acknowledged"], answer.json()["waiting"]) == (3, 2)
-    told = [query for _, query in others.asked if isinstance(query, TellSearch)][-1]
+    told = [query for _, query in others.asked if isinstance(query, SubmitSearchOperations)][-1]
     assert told.experiment_id == UUID(made["id"]) and told.acknowledge == 3
     assert [(each.verb, each.key, each.point, each.until) for each in told.operations] == [
         ("create", "a", {"lr": 0.01}, 1.0)
@@ -77,7 +77,9 @@ async def test_bad_operations_are_refused_with_their_place(
 
 async def test_the_searchers_refusal_is_told(api: httpx.AsyncClient, others: Others) -> None:
     made = await driven(api)
-    others.say(TellSearch, Conflict("key_taken", "the key 'a' is another trial's", "operations[0].key"))
+    others.say(
+        SubmitSearchOperations, Conflict("key_taken", "the key 'a' is another trial's", "operations[0].key")
+    )
     answer = await api.post(f"/v1/experiments/{made['id']}/search/tell", json={"operations": [CREATE]})
     assert (answer.status_code, answer.json()["code"]) == (409, "key_taken")
 
@@ -125,7 +127,7 @@ async def test_events_are_waited_for_and_come_at_once(api: httpx.AsyncClient, ot
 
 async def test_a_program_may_drive_by_grpc(gateway: Gateway, api: httpx.AsyncClient, others: Others) -> None:
     made = await driven(api)
-    others.say(TellSearch, DrivenSearch(driver="me", acknowledged=3, position=9))
+    others.say(SubmitSearchOperations, DrivenSearch(driver="me", acknowledged=3, position=9))
     request = muster_pb2.TellSearchRequest(
         experiment=str(made["number"]),
         operations=[
@@ -141,7 +143,7 @@ async def test_a_program_may_drive_by_grpc(gateway: Gateway, api: httpx.AsyncCli
         bearer = (("authorization", f"Bearer {gateway.admin_token}"),)
         answer = await stub.TellSearch(request, metadata=bearer, timeout=PATIENCE_S)
     assert (answer.experiment_number, answer.acknowledged) == (made["number"], 3)
-    told = [query for _, query in others.asked if isinstance(query, TellSearch)][-1].operations
+    told = [query for _, query in others.asked if isinstance(query, SubmitSearchOperations)][-1].operations
     assert [(each.verb, each.key, each.until) for each in told] == [
         ("create", "a", 1.0),
         ("go_on", "a", None),

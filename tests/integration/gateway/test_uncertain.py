@@ -9,7 +9,7 @@ import pytest
 from google.rpc import error_details_pb2, status_pb2
 
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.errors import Transient
 from shared.messages.budgets import SetBudget
 from shared.messages.pools import GetCluster
@@ -27,7 +27,7 @@ def once(reply: Any, then: Exception) -> Any:
     """Answers the first question, and fails all later ones."""
     left = [reply]
 
-    def answer(_: Ask, __: Any) -> Any:
+    def answer(_: RequestContext, __: Any) -> Any:
         if left:
             return left.pop()
         raise then

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from services.gateway.transports.grpc.stubs import muster_pb2, muster_pb2_grpc
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.ids import DEFAULT_TENANT, SITE
-from shared.messages.usage import GetUsage, UsagePage, Used
+from shared.messages.usage import GetUsage, SlotUsageRow, UsagePage
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import add_token
 from tests.integration.gateway.test_experiments import create
@@ -20,7 +20,7 @@ PERIOD = {"since": "2026-11-01", "until": "2026-11-02T00:00:00+01:00"}
 
 
 def page(**used: object) -> UsagePage:
-    return UsagePage(rows=(Used.model_validate({"slot_seconds": 12.5, **used}),))
+    return UsagePage(rows=(SlotUsageRow.model_validate({"slot_seconds": 12.5, **used}),))
 
 
 async def test_usage_is_told_with_names_and_the_period_that_was_asked_for(
@@ -29,7 +29,7 @@ async def test_usage_is_told_with_names_and_the_period_that_was_asked_for(
     made = await create(api)
     pages = [
         UsagePage(
-            rows=(Used(experiment=UUID(made["id"]), user="ada", slot_seconds=7200.2500001),),
+            rows=(SlotUsageRow(experiment=UUID(made["id"]), user="ada", slot_seconds=7200.2500001),),
             next=("a", "b"),
         ),
         page(experiment=UUID(int=1), user="ada"),
@@ -63,8 +63,8 @@ async def test_usage_by_label_is_divided_and_adds_up_with_its_cost(
 ) -> None:
     both = await create(api, labels=["thesis", "vision"])
     rows = (
-        Used(experiment=UUID(both["id"]), slot_seconds=100.0, cost=5.0, unpriced_slot_seconds=20.0),
-        Used(experiment=UUID(int=1), slot_seconds=7.0),
+        SlotUsageRow(experiment=UUID(both["id"]), slot_seconds=100.0, cost=5.0, unpriced_slot_seconds=20.0),
+        SlotUsageRow(experiment=UUID(int=1), slot_seconds=7.0),
     )
     others.say(GetUsage, UsagePage(rows=rows))
     found = (await api.get("/v1/usage", params={"by_label": "true"})).json()
@@ -129,7 +129,7 @@ async def test_an_operator_sees_how_much_each_tenant_uses_and_not_for_what(
         refused = await operator.get("/v1/usage", params={"by": "user"})
         assert refused.status_code == 403 and refused.json()["place"] == "by"
         found = (await operator.get("/v1/usage", params={"by": ["tenant", "pool"]})).json()
-    ask: Ask = others.asked[-1][0]
+    ask: RequestContext = others.asked[-1][0]
     assert ask.tenant == SITE
     assert (found["items"][0]["tenant"], found["items"][0]["pool"]) == ("default", "default")
 

@@ -19,7 +19,7 @@ from nats.aio.msg import Msg
 
 from deploy.keys.permissions import ADMIN, inbox
 from services.provisioner.drivers.processes import find_by_variable, is_held
-from shared.bus import Ask, Bus, Envelope, Responder
+from shared.bus import Bus, Envelope, RequestContext, Responder
 from shared.clock import SystemClock
 from shared.errors import Rejected
 from shared.ids import SITE, PoolName, WorkerId, new_id
@@ -247,13 +247,13 @@ async def around(
 
         heard: set[UUID] = set()
 
-        async def issue(ask: Ask, query: IssueJoin) -> IssuedJoin:
+        async def issue(ask: RequestContext, query: IssueJoin) -> IssuedJoin:
             if found.refusal is not None:
                 raise Rejected("pool_closed", found.refusal)
             found.issued.append(query)
             return IssuedJoin(token=f"for-{query.worker}", expires_at=CLOCK.now() + timedelta(hours=1))
 
-        async def view(ask: Ask, query: GetCluster) -> ClusterView:
+        async def view(ask: RequestContext, query: GetCluster) -> ClusterView:
             return ClusterView(pools=(), workers=tuple(_view(w, used) for w, used in found.used.items()))
 
         async def hear(message: Msg) -> None:

@@ -16,7 +16,7 @@ from services.provisioner.core.instances.intents import Intent, Presence, worker
 from services.provisioner.drivers.aws.connection import Credentials, Ec2, open_client
 from services.provisioner.drivers.aws.driver import AwsDriver
 from services.provisioner.drivers.aws.request import AwsSite
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
 from shared.clock import SystemClock
 from shared.errors import MusterError, Transient
@@ -140,11 +140,11 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         await asyncio.sleep(0.3)
         young = an_intent(OFFER)
         placed |= (await driver.launch(young, tokens(young))).placed
-        gone = Machine(WorkerId("w-0"), "i-0123456789abcdef0")
-        await driver.terminate([*(Machine(worker, name) for worker, name in placed.items()), gone])
+        gone = MachineRef(WorkerId("w-0"), "i-0123456789abcdef0")
+        await driver.terminate([*(MachineRef(worker, name) for worker, name in placed.items()), gone])
         assert (await driver.observe())[old.instances[0].worker].presence is Presence.ENDED
         await eventually(sees(driver, young.instances[0].worker, Presence.RUNNING))
-        await driver.terminate([Machine(young.instances[0].worker)])
+        await driver.terminate([MachineRef(young.instances[0].worker)])
         assert await sees(driver, young.instances[0].worker, None)()
 
     async def test_what_an_old_look_shows_can_be_ended_again(self, driver: AwsDriver, ec2: FaultyEc2) -> None:
@@ -153,10 +153,10 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         placed = (await driver.launch(intent, tokens(intent))).placed
         ec2.faults.stale_for_s = 60.0
         assert await sees(driver, worker, Presence.RUNNING)()
-        await driver.terminate([Machine(worker, placed[worker])])
+        await driver.terminate([MachineRef(worker, placed[worker])])
         assert await sees(driver, worker, Presence.RUNNING)(), "EC2 answers as before"
-        await driver.terminate([Machine(worker, placed[worker])])
-        await driver.terminate([Machine(worker)])
+        await driver.terminate([MachineRef(worker, placed[worker])])
+        await driver.terminate([MachineRef(worker)])
         ec2.faults.stale_for_s = 0.0
         assert await sees(driver, worker, None)()
 
@@ -170,7 +170,7 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         second = (await driver.launch(intent, tokens(intent))).placed[worker]
         seen = (await driver.observe())[worker]
         assert {seen.external_id, *seen.extras} == {first, second}
-        await driver.terminate([Machine(worker, seen.extras[0])])
+        await driver.terminate([MachineRef(worker, seen.extras[0])])
         seen = (await driver.observe())[worker]
         assert (seen.external_id in {first, second}, seen.extras) == (True, ())
 
@@ -220,7 +220,7 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         placed = (await driver.launch(intent, tokens(intent))).placed
         began = (await driver.observe())[worker].launched_at
         assert began is not None and abs(began - datetime.now(UTC)) < timedelta(minutes=1)
-        await driver.terminate([Machine(worker, placed[worker])])
+        await driver.terminate([MachineRef(worker, placed[worker])])
         ended = (await driver.observe())[worker]
         assert ended.ended_at is not None and timedelta(seconds=-1) <= ended.ended_at - began < timedelta(
             minutes=1

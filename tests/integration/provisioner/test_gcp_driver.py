@@ -14,7 +14,7 @@ from google.auth.compute_engine import _metadata
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.intents import Intent, Presence
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.gcp.api import ComputeEngine
 from services.provisioner.drivers.gcp.driver import GcpDriver
@@ -184,7 +184,7 @@ class TestGcpDriver(MachineDriverContract[GcpDriver]):
         }
         seen = (await driver.observe())[worker]
         assert seen.presence is Presence.ENDED and seen.ended_at is not None
-        await driver.terminate([Machine(worker, name)])
+        await driver.terminate([MachineRef(worker, name)])
         assert not project.machines
 
     async def test_a_second_machine_of_one_worker_is_shown(self, driver: GcpDriver, project: Project) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.intents import Intent
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.kubernetes import api
 from services.provisioner.drivers.kubernetes.access import Access
@@ -98,9 +98,9 @@ class TestKubernetesDriver(MachineDriverContract[KubernetesDriver]):
         (secret,) = cluster.objects["secrets"].values()
         assert set(secret["stringData"].values()) == {"let-me-in"}
         first, second = (one.worker for one in intent.instances)
-        await driver.terminate([Machine(first)])
+        await driver.terminate([MachineRef(first)])
         assert cluster.objects["secrets"]
-        await driver.terminate([Machine(second)])
+        await driver.terminate([MachineRef(second)])
         assert not cluster.objects["secrets"]
 
     async def test_what_the_quota_allows_is_taken_and_the_rest_is_refused(

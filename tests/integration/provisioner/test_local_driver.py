@@ -16,8 +16,8 @@ import pytest
 
 from services.provisioner.core.instances.intents import Presence
 from services.provisioner.drivers import local
-from services.provisioner.drivers.base import Machine
-from services.provisioner.drivers.local import LocalDriver, Site
+from services.provisioner.drivers.base import MachineRef
+from services.provisioner.drivers.local import LocalDriver, LocalSite
 from services.provisioner.drivers.processes import find_by_variable, is_held
 from shared.errors import Transient
 from shared.ids import WorkerId
@@ -30,8 +30,8 @@ TOY = Path(__file__).with_name("toy_worker.py")
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    found = Site(
+async def site(tmp_path: Path) -> AsyncIterator[LocalSite]:
+    found = LocalSite(
         directory=tmp_path / "workers",
         command=(sys.executable, "-S", str(TOY), "stay"),
         environment={"PATH": os.defpath},
@@ -47,7 +47,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
 class TestLocalDriver(WorkerDriverContract[LocalDriver]):
     @pytest.fixture
-    def driver(self, site: Site) -> LocalDriver:
+    def driver(self, site: LocalSite) -> LocalDriver:
         return LocalDriver(site)
 
     def again(self, driver: LocalDriver) -> LocalDriver:
@@ -79,7 +79,7 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
         pid = pid_of(driver, WORKER)
         assert os.getsid(pid) == pid, "it leads a session of its own"
 
-    async def test_each_seat_has_gpus_of_its_own(self, site: Site) -> None:
+    async def test_each_seat_has_gpus_of_its_own(self, site: LocalSite) -> None:
         driver = LocalDriver(replace(site, devices=("0", "1", "4", "5")))
         second = replace(ONE, seat=1, slots=2, kind="cuda")
         await driver.start_again(second, None)
@@ -87,12 +87,12 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
         await eventually(lambda: file.exists() and file.read_text().endswith("}"))
         assert json.loads(file.read_text())["CUDA_VISIBLE_DEVICES"] == "4,5"
 
-    async def test_a_worker_that_does_not_end_is_killed_after_the_patience(self, site: Site) -> None:
+    async def test_a_worker_that_does_not_end_is_killed_after_the_patience(self, site: LocalSite) -> None:
         driver = LocalDriver(replace(site, command=(*site.command[:-1], "stubborn"), patience_s=0.3))
         await driver.start_again(ONE, "let-me-in")
         await eventually(lambda: (site.directory / WORKER / "daemon.lock").exists())
         pid = pid_of(driver, WORKER)
-        await asyncio.wait_for(driver.terminate([Machine(WORKER)]), PATIENCE_S)
+        await asyncio.wait_for(driver.terminate([MachineRef(WORKER)]), PATIENCE_S)
         assert not Path(f"/proc/{pid}/environ").exists() or not Path(f"/proc/{pid}/environ").read_bytes()
 
     async def test_a_warm_parent_that_outlived_its_daemon_goes_too(self, driver: LocalDriver) -> None:
@@ -102,7 +102,7 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
         arguments = [sys.executable, "-c", sleep, "muster.runtime", "--directory", str(folder)]
         parent = subprocess.Popen(arguments, start_new_session=True)
         (folder / "parent.lock").write_text(str(parent.pid))
-        await driver.terminate([Machine(WORKER)])
+        await driver.terminate([MachineRef(WORKER)])
         assert await asyncio.to_thread(parent.wait, PATIENCE_S) == -signal.SIGTERM
 
     async def test_a_stranger_with_the_parents_number_is_left_alone(self, driver: LocalDriver) -> None:
@@ -110,24 +110,24 @@ class TestLocalDriver(WorkerDriverContract[LocalDriver]):
         folder.mkdir(parents=True)
         stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         (folder / "parent.lock").write_text(str(stranger.pid))
-        await driver.terminate([Machine(WORKER)])
+        await driver.terminate([MachineRef(WORKER)])
         assert stranger.poll() is None
         stranger.kill()
         stranger.wait()
 
-    async def test_a_program_that_ends_at_once_is_a_stopped_machine(self, site: Site) -> None:
+    async def test_a_program_that_ends_at_once_is_a_stopped_machine(self, site: LocalSite) -> None:
         driver = LocalDriver(replace(site, command=(*site.command[:-1], "fail")))
         await driver.start_again(ONE, "let-me-in")
         await eventually(sees(driver, WORKER, Presence.STOPPED))
         assert not is_held(site.directory / WORKER / "launch.lock")
 
-    async def test_a_program_that_is_not_there_is_told_in_the_log(self, site: Site) -> None:
+    async def test_a_program_that_is_not_there_is_told_in_the_log(self, site: LocalSite) -> None:
         driver = LocalDriver(replace(site, command=("/no/such/program",)))
         await driver.start_again(ONE, "let-me-in")
         await eventually(sees(driver, WORKER, Presence.STOPPED))
         assert "/no/such/program" in (site.directory / WORKER / local.LOG).read_text()
 
-    async def test_a_place_that_cannot_be_written_is_said(self, site: Site) -> None:
+    async def test_a_place_that_cannot_be_written_is_said(self, site: LocalSite) -> None:
         site.directory.parent.mkdir(exist_ok=True)
         site.directory.write_text("a file, not a folder")
         with pytest.raises(Transient, match="w-1 was not started"):

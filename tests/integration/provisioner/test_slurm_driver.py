@@ -8,7 +8,7 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.intents import Intent, Presence
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
 from services.provisioner.drivers.slurm.commands import ask
 from services.provisioner.drivers.slurm.driver import JobKind, SlurmDriver, SlurmSite
@@ -86,7 +86,7 @@ class TestSlurmDriver(MachineDriverContract[SlurmDriver]):
         assert "MUSTER_WORKER__USER" not in given, "a job runs as who submitted it"
         directory = tmp_path / "workers" / worker
         assert directory.stat().st_mode & 0o777 == 0o700
-        await driver.terminate([Machine(worker)])
+        await driver.terminate([MachineRef(worker)])
         await eventually(lambda: not directory.exists())
 
     async def test_jobs_that_wait_for_nodes_are_there_and_can_be_ended(self, driver: SlurmDriver) -> None:
@@ -97,7 +97,7 @@ class TestSlurmDriver(MachineDriverContract[SlurmDriver]):
         for worker in placed:
             await eventually(sees(driver, worker, Presence.RUNNING))
         assert (await driver.launch(waits, tokens(waits))).placed == placed
-        await driver.terminate([Machine(worker, name) for worker, name in placed.items()])
+        await driver.terminate([MachineRef(worker, name) for worker, name in placed.items()])
         for worker in placed:
             await eventually(sees(driver, worker, None))
 

@@ -7,7 +7,7 @@ from shared.ids import AllocationId, PoolName, new_id
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
 from shared.messages.reports import Report, Validation
 from shared.messages.runs import RunEnded, RunGranted, RunOutcome
-from shared.messages.specs import Member, Signal, TrialSpec, Wanted
+from shared.messages.specs import DesiredState, GangMember, Signal, TrialSpec
 from tests.integration.registry.scheduling import CLOCK, Run
 
 
@@ -54,7 +54,7 @@ def wanted(run: Run, **spec: Any) -> TrialWanted:
         trial_id=run.trial,
         experiment_id=run.experiment,
         version=1,
-        wanted=Wanted.RUN,
+        wanted=DesiredState.RUN,
         spec=TrialSpec(
             **{
                 "experiment_number": 1,
@@ -114,6 +114,6 @@ def _state(run: Run, version: int) -> dict[str, Any]:
         "allocation_id": AllocationId(new_id(CLOCK)),
         "token": run.token,
         "pool": PoolName("default"),
-        "members": tuple(Member(worker=worker, slots=1) for worker in run.members),
+        "members": tuple(GangMember(worker=worker, slots=1) for worker in run.members),
         "granted_at": CLOCK.now(),
     }

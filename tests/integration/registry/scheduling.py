@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from muster.errors import NotFound
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.clock import SystemClock
 from shared.ids import DEFAULT_TENANT, CheckpointId, ExperimentId, RunId, TenantId, TrialId, WorkerId, new_id
 from shared.messages.experiments import GetReferences, Referenced
@@ -53,13 +53,13 @@ class Scheduler:
     is_away: bool = False
     referenced: set[CheckpointId] = field(default_factory=set)
 
-    async def on_allocation(self, ask: Ask, query: GetAllocation) -> AllocationFacts:
+    async def on_allocation(self, ask: RequestContext, query: GetAllocation) -> AllocationFacts:
         self.asked += 1
         if self.is_away or query.run_id not in self.runs:
             raise NotFound(f"run {query.run_id}")
         return self.runs[query.run_id].facts
 
-    async def on_references(self, ask: Ask, query: GetReferences) -> Referenced:
+    async def on_references(self, ask: RequestContext, query: GetReferences) -> Referenced:
         return Referenced(checkpoints=frozenset(self.referenced & set(query.checkpoints)))
 
     def grant(self, before: Run | None = None, **changes: Any) -> Run:

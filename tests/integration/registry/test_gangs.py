@@ -5,7 +5,7 @@ import pytest
 from shared.errors import Rejected
 from shared.ids import CheckpointId, TrialId, WorkerId, new_id
 from shared.messages.checkpoints import CommitCheckpoint, Committed, ListCheckpoints, Upload
-from shared.messages.phases import GetPhases, Phase, RunPhases, TellPhases, TrialPhases
+from shared.messages.phases import GetPhases, PhaseRecord, ReportPhases, RunPhases, TrialPhases
 from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK
 from tests.integration.registry.uploads import manifest, send
@@ -67,18 +67,18 @@ async def test_phases_of_a_gangs_runs_are_those_of_its_chief_and_told_twice_they
 ) -> None:
     first = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
     second = around.scheduler.grant(first)
-    prepare = Phase(kind="prepare", began_ms=1_000, ended_ms=3_000)
-    fetch = Phase(kind="fetch_code", began_ms=1_500, ended_ms=2_500)
-    write = Phase(kind="write_checkpoint", number=1, step=50, began_ms=9_000, ended_ms=9_400)
-    told = TellPhases(run_id=first.id, phases=(prepare, fetch))
-    for phases in (told, told, TellPhases(run_id=first.id, phases=(write,))):
+    prepare = PhaseRecord(kind="prepare", began_ms=1_000, ended_ms=3_000)
+    fetch = PhaseRecord(kind="fetch_code", began_ms=1_500, ended_ms=2_500)
+    write = PhaseRecord(kind="write_checkpoint", number=1, step=50, began_ms=9_000, ended_ms=9_400)
+    told = ReportPhases(run_id=first.id, phases=(prepare, fetch))
+    for phases in (told, told, ReportPhases(run_id=first.id, phases=(write,))):
         await around.insist(phases)
-    await around.insist(TellPhases(run_id=second.id, phases=(fetch,)))
+    await around.insist(ReportPhases(run_id=second.id, phases=(fetch,)))
     await around.insist(
-        TellPhases(run_id=first.id, phases=(prepare.model_copy(update={"ended_ms": 8_000}),)), "w-2"
+        ReportPhases(run_id=first.id, phases=(prepare.model_copy(update={"ended_ms": 8_000}),)), "w-2"
     )
     with pytest.raises(Rejected, match="no part"):
-        await around.insist(TellPhases(run_id=second.id, phases=(prepare,)), "w-2")
+        await around.insist(ReportPhases(run_id=second.id, phases=(prepare,)), "w-2")
     unknown = TrialId(new_id(CLOCK))
     found = await around.ask(GetPhases(trials=(unknown, first.trial)))
     assert found.trials == (
@@ -100,7 +100,7 @@ async def test_an_upload_that_waits_is_told_until_its_end_or_until_its_checkpoin
     """The first is told to be over, the second is decided on without its worker's word, of the third nothing is known here."""
     run = around.scheduler.grant()
     waits = [
-        Phase(
+        PhaseRecord(
             kind="upload_checkpoint",
             number=n,
             step=n,
@@ -110,10 +110,10 @@ async def test_an_upload_that_waits_is_told_until_its_end_or_until_its_checkpoin
         )
         for n in (1, 2, 3)
     ]
-    await around.insist(TellPhases(run_id=run.id, phases=tuple(waits)))
+    await around.insist(ReportPhases(run_id=run.id, phases=tuple(waits)))
     assert await _told(around, run.trial) == tuple(waits)
-    over = Phase(kind="upload_checkpoint", number=1, step=1, began_ms=1_000, ended_ms=20_000)
-    await around.insist(TellPhases(run_id=run.id, phases=(over,)))
+    over = PhaseRecord(kind="upload_checkpoint", number=1, step=1, began_ms=1_000, ended_ms=20_000)
+    await around.insist(ReportPhases(run_id=run.id, phases=(over,)))
     checkpoint, files = CheckpointId(new_id(CLOCK)), {"a": b"1"}
     links = await around.upload(run, checkpoint, 2, 2, manifest(files))
     assert (await _told(around, run.trial))[1] == waits[1]
@@ -124,6 +124,6 @@ async def test_an_upload_that_waits_is_told_until_its_end_or_until_its_checkpoin
     assert second.waits_for is None and second.ended_ms > waits[1].ended_ms
 
 
-async def _told(around: Platform, trial: TrialId) -> tuple[Phase, ...]:
+async def _told(around: Platform, trial: TrialId) -> tuple[PhaseRecord, ...]:
     [found] = (await around.ask(GetPhases(trials=(trial,)))).trials
     return tuple(phase for one in found.runs for phase in one.phases)

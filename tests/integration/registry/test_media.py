@@ -16,8 +16,8 @@ from shared.messages.media import (
     GetMedia,
     GetMediaNames,
     GetMediaPiece,
+    MediaCommitted,
     MediaItem,
-    MediaKept,
     MediaPage,
     MediaTarget,
     MediaView,
@@ -66,9 +66,9 @@ async def begin(around: Platform, run: Run, pack: UUID, body: bytes, *, bound: b
     return target
 
 
-async def commit(around: Platform, run: Run, pack: UUID, items: Sequence[MediaItem]) -> MediaKept:
+async def commit(around: Platform, run: Run, pack: UUID, items: Sequence[MediaItem]) -> MediaCommitted:
     kept = await around.insist(CommitMedia(run_id=run.id, pack_id=pack, items=tuple(items)), run.members[0])
-    assert isinstance(kept, MediaKept)
+    assert isinstance(kept, MediaCommitted)
     return kept
 
 
@@ -82,7 +82,7 @@ async def keep(around: Platform, run: Run, *pieces: tuple[str, str, int, bytes])
     body, items = pack_of(*pieces)
     pack = new_id(CLOCK)
     await put(await begin(around, run, pack, body), body)
-    assert await commit(around, run, pack, items) == MediaKept()
+    assert await commit(around, run, pack, items) == MediaCommitted()
     return pack
 
 
@@ -153,16 +153,16 @@ async def test_a_pack_counts_once_however_often_it_is_sent(around: Platform, reg
     run = around.scheduler.grant()
     body, items = pack_of(("text", "notes", 1, b"once"))
     pack = new_id(CLOCK)
-    assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
+    assert await commit(around, run, pack, items) == MediaCommitted(is_missing=True)
     target = await begin(around, run, pack, body)
-    assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
+    assert await commit(around, run, pack, items) == MediaCommitted(is_missing=True)
     await put(target, b"else")
-    assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
+    assert await commit(around, run, pack, items) == MediaCommitted(is_missing=True)
     await put(await begin(around, run, pack, body), body)
     before = await used(around)
     answers = await asyncio.gather(*[commit(around, run, pack, items) for _ in range(3)])
-    assert MediaKept() in answers
-    assert await commit(around, run, pack, items) == MediaKept()
+    assert MediaCommitted() in answers
+    assert await commit(around, run, pack, items) == MediaCommitted()
     assert (await begin(around, run, pack, body)).url is None
     assert (len(await listed(around, run)), await used(around) - before) == (1, 4)
 
@@ -174,9 +174,9 @@ async def test_a_pack_that_the_store_verifies_stays_where_it_was_sent(
     body, items = pack_of(("text", "notes", 1, b"signed for"))
     target = await begin(around, run, pack, body, bound=True)
     await put(target, b"else", 400)
-    assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
+    assert await commit(around, run, pack, items) == MediaCommitted(is_missing=True)
     await put(target, body)
-    assert await commit(around, run, pack, items) == MediaKept()
+    assert await commit(around, run, pack, items) == MediaCommitted()
     await put(target, b"overwritten", 400)
     [found] = await listed(around, run)
     assert await read(found) == b"signed for"

@@ -11,8 +11,8 @@ from shared.messages.metrics import (
     GetReportedByTrials,
     GetSeries,
     GetSummaries,
-    ReportedBehind,
     SeriesPage,
+    TrialReportCursor,
     TrialSummaries,
 )
 from shared.messages.plans import GetCurves
@@ -105,9 +105,9 @@ async def test_what_several_scripts_report_is_followed_each_from_its_own_place(a
     second = await around.ask(GetReported(trial_id=back.trial))
     await around.reports(back, 2, [report(4, loss=4.0), report(6, loss=6.0)])
     behind = (
-        ReportedBehind(trial_id=back.trial, after=second.end),
-        ReportedBehind(trial_id=silent.trial),
-        ReportedBehind(trial_id=ahead.trial, after=first.end),
+        TrialReportCursor(trial_id=back.trial, after=second.end),
+        TrialReportCursor(trial_id=silent.trial),
+        TrialReportCursor(trial_id=ahead.trial, after=first.end),
     )
     found = await around.ask(GetReportedByTrials(trials=behind))
     assert [[one.value for one in told.points] for told in found.trials] == [[4.0, 6.0], [], [3.0]]

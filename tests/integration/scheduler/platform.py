@@ -29,7 +29,7 @@ from shared.ids import (
 )
 from shared.messages.base import Command, Event, Query
 from shared.messages.experiments import TrialWanted
-from shared.messages.specs import Share, Slots, TrialSpec, Wanted
+from shared.messages.specs import DesiredState, QueueShare, Slots, TrialSpec
 from shared.messages.workers import Credentials, IssueJoin, Join
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.servers import Servers, TestDatabase
@@ -158,7 +158,7 @@ class Platform:
     async def want(
         self,
         trial: TrialId,
-        wanted: Wanted = Wanted.RUN,
+        wanted: DesiredState = DesiredState.RUN,
         version: int = 1,
         slots: int = 1,
         most: int | None = None,
@@ -169,7 +169,7 @@ class Platform:
     ) -> None:
         named = ("required_labels", "preferred_labels", "excluded_workers", "single_node")
         where = {name: spec.pop(name) for name in named if name in spec}
-        share = Share(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
+        share = QueueShare(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
         needs = Slots(min=slots, max=most or slots, part=spec.pop("part", 0), **where)
         await self.tell(
             TrialWanted(

@@ -6,7 +6,14 @@ from uuid import UUID
 
 from shared.errors import NotFound
 from shared.ids import DEFAULT_TENANT, SITE, TenantId, new_id
-from shared.messages.budgets import Budget, BudgetSpent, BudgetState, BudgetWarned, GetBudgets, SetBudget
+from shared.messages.budgets import (
+    BudgetSpent,
+    BudgetState,
+    BudgetStatus,
+    BudgetWarned,
+    GetBudgets,
+    SetBudget,
+)
 from shared.messages.instances import ProviderChanged
 from shared.messages.pools import PoolCapacity
 from shared.messages.queue import Explain, ValidatePlacement
@@ -30,7 +37,7 @@ async def budgets(around: Platform, tenant: TenantId = DEFAULT_TENANT) -> tuple[
 
 
 async def set_budget(around: Platform, **budget: Any) -> tuple[BudgetState, ...]:
-    asked = SetBudget(budget=Budget(**budget))
+    asked = SetBudget(budget=BudgetStatus(**budget))
     found: tuple[BudgetState, ...] = (await around.insist(asked, DEFAULT_TENANT)).budgets
     return found
 

@@ -1,7 +1,7 @@
 """An elastic trial whose leader changes while it is being resized: what it was asked, and what it has shown, outlives the leader."""
 
 from shared.ids import DEFAULT_TENANT, SITE, TrialId, new_id
-from shared.messages.allocations import Measured
+from shared.messages.allocations import StepMeasurement
 from shared.messages.pools import ClusterView, EditPool, GetCluster
 from shared.messages.queue import Explain, GetQueue
 from shared.messages.runs import RunEnded, RunGranted
@@ -36,7 +36,7 @@ async def slots_of(around: Platform, trial: TrialId) -> tuple[int, int | None, i
 
 def measure(worker: FakeWorker, step_s: float) -> None:
     for allocation, observed in worker.has.items():
-        worker.has[allocation] = observed.model_copy(update={"measured": Measured(step_s=step_s)})
+        worker.has[allocation] = observed.model_copy(update={"measured": StepMeasurement(step_s=step_s)})
 
 
 async def test_a_resize_outlives_the_leader_that_asked_for_it(around: Platform) -> None:

@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from services.scheduler.core.state.records.trial import RequestState
 from services.scheduler.store.rows import trial_row
-from services.scheduler.store.save import Rows, save_under
+from services.scheduler.store.save import CycleRows, save_under
 from shared.database.engine import Database
 from shared.errors import Conflict
 from tests.unit.scheduler.world import World
@@ -21,7 +21,7 @@ async def test_a_stale_epoch_is_refused_and_nothing_of_the_cycle_is_kept(databas
     trial = world.trial(1)
 
     async def save(epoch: int, state: RequestState) -> None:
-        rows = Rows(trials=[trial_row(trial._replace(state=state))], runs=[], workers=[])
+        rows = CycleRows(trials=[trial_row(trial._replace(state=state))], runs=[], workers=[])
         async with database.system() as connection:
             await save_under(connection, "leader", epoch, rows)
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from shared.ids import DEFAULT_TENANT, ExperimentId, TenantId, TrialId, new_id
 from shared.messages.queue import EditExperiment, Explain, Explanation, RequestRanked
 from shared.messages.runs import RunEnded
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import DesiredState, Signal
 from tests.integration.scheduler.fake_worker import CLOCK
 from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
@@ -68,5 +68,5 @@ async def test_what_would_help_does_and_who_gave_back_is_told_to_whom(around: Pl
 
         stranger = TenantId(new_id(CLOCK))
         assert (await explanation(around, first, stranger)).state == "unknown"
-        await around.want(first, Wanted.KILL, version=2, slots=2)
+        await around.want(first, DesiredState.KILL, version=2, slots=2)
         await worker.exit(second)

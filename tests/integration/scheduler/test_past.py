@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from services.scheduler.core.state.indexes.decay import Decay, History, Past
+from services.scheduler.core.state.indexes.decay import Decay, DecayedUsage, UsageHistory
 from services.scheduler.core.state.indexes.queue import milliseconds
-from services.scheduler.store.load import load_world
+from services.scheduler.store.load import load_state
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.policies import save_pool
 from shared.database.engine import Database
@@ -37,7 +37,7 @@ class Holder:
     """One who holds slots: a tenant, or what stands below it."""
 
     path: tuple[object, ...]
-    past: Past | None = None
+    past: DecayedUsage | None = None
 
 
 async def hold(database: Database) -> None:
@@ -59,7 +59,7 @@ async def hold(database: Database) -> None:
 
 async def test_a_new_leader_knows_what_was_used(database: Database) -> None:
     await hold(database)
-    lived = History(Decay(HOUR, milliseconds(NOW - 600 * HOUR)))
+    lived = UsageHistory(Decay(HOUR, milliseconds(NOW - 600 * HOUR)))
     for tenant, workspace, experiment, slots, begin, end in HELD:
         path = (UUID(int=tenant), workspace, "ada", UUID(int=experiment))
         holders = [Holder(path[:length]) for length in range(1, len(path) + 1)]
@@ -67,7 +67,7 @@ async def test_a_new_leader_knows_what_was_used(database: Database) -> None:
         lived.charge(holders, -slots, milliseconds(NOW - (end or 0.0) * HOUR))
     async with database.system() as connection:
         await save_pool(connection, plain(PoolName("big"), order="fair_share", half_life=HOUR))
-        world = await load_world(connection, NOW)
+        world = await load_state(connection, NOW)
     read = world.cluster.pools[PoolName("big")].shares.history
     assert read is not None
     expected = averages(lived)
@@ -76,7 +76,7 @@ async def test_a_new_leader_knows_what_was_used(database: Database) -> None:
     }
 
 
-def averages(history: History) -> dict[tuple[object, ...], float]:
+def averages(history: UsageHistory) -> dict[tuple[object, ...], float]:
     now_ms = milliseconds(NOW)
     integral, present = history.decay.until(now_ms), history.decay.present(now_ms)
     return {path: float(past.at(integral) / present) for path, past in history.pasts.items()}

@@ -9,7 +9,7 @@ from shared.ids import DEFAULT_TENANT, SITE, PoolName, TenantId, WorkerId, new_i
 from shared.messages.pools import GetCluster, PoolDemand
 from shared.messages.queue import EditExperiment, Explain, GetQueue, RequestClosed, ValidatePlacement
 from shared.messages.runs import GetAllocation, RunEnded, RunGranted
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import DesiredState, Signal
 from shared.messages.workers import (
     DrainWorker,
     GetWorkerKey,
@@ -106,7 +106,7 @@ async def test_newer_wishes_reach_the_running_allocation(around: Platform, worke
     (worker,) = [worker for worker in workers if trial in worker.running]
     await around.want(trial, version=2, decide_at=3.0)
     await eventually(lambda: any(one.decide_at == 3.0 for one in worker.has.values()))
-    await around.want(trial, Wanted.PARK, version=3)
+    await around.want(trial, DesiredState.PARK, version=3)
     await eventually(lambda: worker.wanted(trial) is Signal.PAUSE)
     await worker.exit(trial, acknowledged=Signal.PAUSE)
     await eventually(lambda: around.told(RequestClosed, trial))
@@ -138,7 +138,7 @@ async def test_waiting_requests_say_why_and_ask_for_machines(
     assert foreign.entries == ()
     view = await around.ask(GetCluster())
     assert (view.pools[0].slots, view.pools[0].used_slots, view.pools[0].waiting_slots) == (2, 2, 2)
-    await around.want(gang, Wanted.CANCEL, version=2)
+    await around.want(gang, DesiredState.CANCEL, version=2)
     await eventually(lambda: around.told(RequestClosed, gang))
     assert [(one.outcome, one.runs) for one in around.told(RequestClosed, gang)] == [("cancelled", 0)]
     for worker in workers:

@@ -8,7 +8,7 @@ import pytest
 from shared.ids import DEFAULT_TENANT, SITE, TenantId, TrialId, new_id
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted
-from shared.messages.usage import GetUsage, Used
+from shared.messages.usage import GetUsage, SlotUsageRow
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.fake_worker import CLOCK, FakeWorker
 from tests.integration.scheduler.platform import Platform, new_trial
@@ -146,8 +146,8 @@ async def runs_somewhere(workers: Sequence[FakeWorker], trial: TrialId) -> None:
     await eventually(lambda: any(trial in each.running for each in workers))
 
 
-async def one_row(around: Platform, query: GetUsage) -> Used:
+async def one_row(around: Platform, query: GetUsage) -> SlotUsageRow:
     page = await around.ask(query, DEFAULT_TENANT)
-    used: Used
+    used: SlotUsageRow
     (used,) = page.rows
     return used

@@ -33,13 +33,13 @@ from shared.messages.experiments import (
     OperationRefused,
     SubmissionCommitted,
     TrialChanged,
+    TrialVerdict,
     TrialWanted,
-    Verdict,
 )
 from shared.messages.queue import RequestClosed, RequestOutcome
 from shared.messages.reports import ValidationStored
 from shared.messages.runs import RunEnded, RunGranted
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.support import warm
 from tests.support.waiting import PATIENCE_S, eventually
 from tests.support.warm import Warm
@@ -70,7 +70,7 @@ class Heard:
     """Everything the searcher has said, by message id, so that repetitions are seen as such."""
 
     events: dict[UUID, Event] = field(default_factory=dict)
-    verdicts: list[tuple[str, Verdict]] = field(default_factory=list)
+    verdicts: list[tuple[str, TrialVerdict]] = field(default_factory=list)
 
     def all(self, kind: type[E], experiment: ExperimentId) -> list[E]:
         return [
@@ -179,7 +179,7 @@ class Neighbours:
             self.heard.events[envelope.id] = kind.from_bytes(message.data)
 
     async def _hear_verdict(self, message: Any) -> None:
-        self.heard.verdicts.append((message.subject.split(".")[2], Verdict.from_bytes(message.data)))
+        self.heard.verdicts.append((message.subject.split(".")[2], TrialVerdict.from_bytes(message.data)))
 
 
 def run_granted(wish: TrialWanted, run: RunId, number: int | None = None) -> RunGranted:
@@ -193,7 +193,7 @@ def run_granted(wish: TrialWanted, run: RunId, number: int | None = None) -> Run
         allocation_id=AllocationId(derived_id(run, "allocation")),
         token=1,
         pool=PoolName("default"),
-        members=(Member(worker=WORKER, slots=1),),
+        members=(GangMember(worker=WORKER, slots=1),),
         granted_at=SystemClock().now(),
     )
 

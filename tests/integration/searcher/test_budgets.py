@@ -10,7 +10,7 @@ from shared.errors import Rejected, Transient
 from shared.ids import SITE, PoolName, RunId
 from shared.messages.experiments import EditSearch, ValidateConfig
 from shared.messages.pools import PoolCapacity
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.integration.searcher.neighbours import (
     Neighbours,
     closed,
@@ -53,7 +53,9 @@ async def test_a_limit_is_kept_by_a_process_that_did_not_see_the_runs_begin(
         assert told.budget.used_slot_hours == pytest.approx(55 / 60, abs=0.01)
     async with searcher(settings("searcher") | HURRIED):
         await neighbours.wait_state(experiment, "stopping")
-        await eventually(lambda: neighbours.heard.wishes(experiment)[wish.trial_id].wanted is Wanted.STOP)
+        await eventually(
+            lambda: neighbours.heard.wishes(experiment)[wish.trial_id].wanted is DesiredState.STOP
+        )
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
         await neighbours.publish(closed(wish, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")

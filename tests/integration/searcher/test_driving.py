@@ -15,7 +15,7 @@ from shared.messages.searches import (
     SearchEvent,
     SearchEventPage,
     SearchOperation,
-    TellSearch,
+    SubmitSearchOperations,
 )
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import agree_with_the_rule, document
@@ -45,7 +45,9 @@ def create(key: str, **more: Any) -> SearchOperation:
 async def tell(
     neighbours: Neighbours, experiment: ExperimentId, *operations: SearchOperation, upto: int | None = None
 ) -> DrivenSearch:
-    question = TellSearch(experiment_id=experiment, operations=operations, acknowledge=upto, driver="test")
+    question = SubmitSearchOperations(
+        experiment_id=experiment, operations=operations, acknowledge=upto, driver="test"
+    )
     found = await ask(neighbours, question)
     assert isinstance(found, DrivenSearch)
     return found

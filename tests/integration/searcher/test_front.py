@@ -11,7 +11,7 @@ from services.searcher.core.experiment.front import pareto_front
 from shared.errors import NotFound
 from shared.ids import ExperimentId, TenantId
 from shared.messages.base import Event
-from shared.messages.experiments import FrontTrial, GetFront
+from shared.messages.experiments import GetParetoFront, ParetoTrial
 from shared.messages.reports import ValidationStored
 from tests.integration.searcher.neighbours import Neighbours, searcher
 from tests.integration.searcher.searches import ASHA, agree_with_the_rule
@@ -47,13 +47,13 @@ class Measuring(Patient):
         await super()._publish(message)
 
 
-async def front_of(neighbours: Neighbours, experiment: ExperimentId) -> list[FrontTrial]:
+async def front_of(neighbours: Neighbours, experiment: ExperimentId) -> list[ParetoTrial]:
     """Fetch it two trials at a time."""
-    found: list[FrontTrial] = []
+    found: list[ParetoTrial] = []
     after: tuple[float, int] | None = None
     while True:
         page = await neighbours.bus.ask(
-            GetFront(experiment_id=experiment, after=after, limit=2), neighbours.tenant
+            GetParetoFront(experiment_id=experiment, after=after, limit=2), neighbours.tenant
         )
         found += page.trials
         if page.next is None:
@@ -81,7 +81,7 @@ async def test_a_front_survives_a_kill_and_a_restart(
         await neighbours.wait_answering()
         assert await front_of(neighbours, experiment) == front
         with pytest.raises(NotFound):
-            await neighbours.bus.ask(GetFront(experiment_id=experiment), TenantId(uuid4()))
+            await neighbours.bus.ask(GetParetoFront(experiment_id=experiment), TenantId(uuid4()))
 
     told = neighbours.heard.trials(experiment)
     bests = {

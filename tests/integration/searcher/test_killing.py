@@ -8,7 +8,7 @@ import pytest
 from shared.ids import ExperimentId, RunId
 from shared.messages.base import Command
 from shared.messages.experiments import CancelExperiment, KillExperiment, KillTrial, PauseExperiment
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted
 from tests.integration.searcher.searches import RANDOM, agree_with_the_rule, document, refusals, wishes
 from tests.support.waiting import eventually
@@ -37,7 +37,7 @@ async def test_an_experiment_without_runs_is_final_though_no_scheduler_answers(
     await order(neighbours, command, experiment_id=experiment)
     over = await neighbours.wait_state(experiment, "cancelled")
     assert (over.final, over.trials.cancelled) == (True, 2)
-    wanted = Wanted.KILL if command is KillExperiment else Wanted.CANCEL
+    wanted = DesiredState.KILL if command is KillExperiment else DesiredState.CANCEL
     await eventually(lambda: {w.wanted for w in neighbours.heard.wishes(experiment).values()} == {wanted})
     await eventually(lambda: all(trial.final for trial in neighbours.heard.trials(experiment).values()))
 

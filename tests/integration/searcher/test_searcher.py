@@ -23,7 +23,7 @@ from shared.messages.experiments import (
     ValidateConfig,
 )
 from shared.messages.journals import GetJournal, ReplayExperiment
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted, validation
 from tests.integration.searcher.searches import (
     ASHA,
@@ -142,7 +142,7 @@ async def test_pause_and_resume(service: object, neighbours: Neighbours) -> None
     await neighbours.publish(PauseExperiment(operation_id=uuid4(), experiment_id=experiment))
     await neighbours.wait_state(experiment, "paused")
     await eventually(
-        lambda: all(w.wanted is Wanted.PARK for w in neighbours.heard.wishes(experiment).values())
+        lambda: all(w.wanted is DesiredState.PARK for w in neighbours.heard.wishes(experiment).values())
     )
     for wish in first:
         await neighbours.publish(closed(wish, "parked", runs=0))
@@ -181,12 +181,13 @@ async def test_a_search_is_changed_while_it_runs_and_finished_with_the_best_so_f
     await neighbours.wait_state(experiment, "stopping")
     await eventually(
         lambda: (
-            {w.wanted for w in neighbours.heard.wishes(experiment).values()} == {Wanted.STOP, Wanted.CANCEL}
+            {w.wanted for w in neighbours.heard.wishes(experiment).values()}
+            == {DesiredState.STOP, DesiredState.CANCEL}
         )
     )
     await neighbours.publish(run_ended(granted, 1))
     for wish in neighbours.heard.wishes(experiment).values():
-        ran = wish.wanted is Wanted.STOP
+        ran = wish.wanted is DesiredState.STOP
         await neighbours.publish(closed(wish, "stopped" if ran else "cancelled", runs=int(ran)))
     over = await neighbours.wait_state(experiment, "completed")
     assert over.reason == "finished early by a person"

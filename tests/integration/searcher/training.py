@@ -11,15 +11,15 @@ from shared.messages.checkpoints import CheckpointSaved
 from shared.messages.experiments import ExperimentChanged, TrialWanted
 from shared.messages.queue import RequestOutcome
 from shared.messages.runs import RunGranted
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted, validation
 from tests.support.waiting import PATIENCE_S, eventually
 
-ANSWERS: dict[Wanted, RequestOutcome] = {
-    Wanted.STOP: "stopped",
-    Wanted.PARK: "parked",
-    Wanted.CANCEL: "cancelled",
-    Wanted.KILL: "killed",
+ANSWERS: dict[DesiredState, RequestOutcome] = {
+    DesiredState.STOP: "stopped",
+    DesiredState.PARK: "parked",
+    DesiredState.CANCEL: "cancelled",
+    DesiredState.KILL: "killed",
 }
 
 
@@ -76,7 +76,7 @@ class Train:
         await self._publish(granted)
         count = saved = 0
         for step in range(self._begins_at(wish) + 1, 1000):
-            if self._wish(trial).wanted is not Wanted.RUN:
+            if self._wish(trial).wanted is not DesiredState.RUN:
                 break
             count += 1
             # Read before the validation goes out: its verdict may be here before the next line.
@@ -117,7 +117,7 @@ class Train:
     async def _await_verdict(self, run: RunId, number: int, before: TrialWanted) -> None:
         def is_answered() -> bool:
             # A search that was ended meanwhile gives no verdicts.
-            ended = self._wish(before.trial_id).wanted in (Wanted.KILL, Wanted.CANCEL)
+            ended = self._wish(before.trial_id).wanted in (DesiredState.KILL, DesiredState.CANCEL)
             heard = self.neighbours.heard.verdicts
             return ended or any(v.run_id == run and v.validation == number for _, v in heard)
 

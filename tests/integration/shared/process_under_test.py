@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from shared.errors import Transient
-from shared.runtime.process import Process, run
+from shared.runtime.process import ServiceProcess, run
 from shared.settings import ServiceSettings
 
 
@@ -77,7 +77,7 @@ async def probe(mode: str) -> str | None:
     return "no leader for the stream" if mode == "unready" else None
 
 
-async def compose(_: ServiceSettings, process: Process) -> None:
+async def compose(_: ServiceSettings, process: ServiceProcess) -> None:
     await process.enter(part("database"))
     await process.enter(part("bus"))
     mode = os.environ["MODE"]

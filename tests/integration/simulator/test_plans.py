@@ -12,21 +12,21 @@ import pytest
 
 from muster.config import load_config
 from muster.errors import MusterError, Rejected, Transient
-from shared.bus import Ask, Bus, Responder
+from shared.bus import Bus, RequestContext, Responder
 from shared.errors import NotFound
 from shared.ids import DEFAULT_TENANT, ExperimentId, PoolName, TenantId, TrialId, WorkerId, derived_id
 from shared.messages.plans import (
     Curves,
     EarlierRun,
+    ExperimentPlan,
     GetCurves,
     GetOutlook,
+    GetPriorObservations,
     GetProvided,
-    GetWarmth,
-    KnownAtStart,
     Outlook,
     OutlookRequest,
-    Plan,
     PlanExperiment,
+    PriorObservationsReply,
     ProvidedPools,
 )
 from shared.messages.pools import PoolView
@@ -85,26 +85,26 @@ class Owners:
     def __init__(self) -> None:
         self.asked: list[tuple[TenantId, Any]] = []
 
-    async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
+    async def outlook(self, ask: RequestContext, query: GetOutlook) -> Outlook:
         self.asked.append((ask.tenant, query))
         if query.pool != "gpus":
             raise NotFound(f"pool {query.pool}")
         return Outlook(pool=POOL, workers=(WORKER,), requests=(HELD,), price_per_slot_hour=3.0)
 
-    async def curves(self, ask: Ask, query: GetCurves) -> Curves:
+    async def curves(self, ask: RequestContext, query: GetCurves) -> Curves:
         self.asked.append((ask.tenant, query))
         return Curves(runs=(EARLIER,) if ask.tenant == DEFAULT_TENANT else ())
 
-    async def provided(self, ask: Ask, query: GetProvided) -> ProvidedPools:
+    async def provided(self, ask: RequestContext, query: GetProvided) -> ProvidedPools:
         return ProvidedPools(pools=())
 
-    async def warmth(self, ask: Ask, query: GetWarmth) -> KnownAtStart:
+    async def warmth(self, ask: RequestContext, query: GetPriorObservations) -> PriorObservationsReply:
         self.asked.append((ask.tenant, query))
         if query.config["searcher"]["warm_start"]["experiments"] != [3]:  # type: ignore[index,call-overload]
             raise Rejected(
                 "experiment_unknown", "there is no experiment 4", "searcher.warm_start.experiments[0]"
             )
-        return KnownAtStart(notes=("experiment 3 came to nothing",))
+        return PriorObservationsReply(notes=("experiment 3 came to nothing",))
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ async def owners(servers: Servers, nats_server: object) -> AsyncIterator[Owners]
         "scheduler": {GetOutlook: found.outlook},
         "registry": {GetCurves: found.curves},
         "provisioner": {GetProvided: found.provided},
-        "searcher": {GetWarmth: found.warmth},
+        "searcher": {GetPriorObservations: found.warmth},
     }
     buses = {
         name: await Bus.connect(servers.nats.url, name, servers.keys.credentials(name)) for name in answers
@@ -156,9 +156,9 @@ def plan(searcher: dict[str, Any], **more: Any) -> PlanExperiment:
     return PlanExperiment.model_validate({"config": document, "pool": "gpus", "futures": 3, **more})
 
 
-async def asked(bus: Bus, question: PlanExperiment, tenant: TenantId = DEFAULT_TENANT) -> Plan:
+async def asked(bus: Bus, question: PlanExperiment, tenant: TenantId = DEFAULT_TENANT) -> ExperimentPlan:
     """Once somebody answers."""
-    found: list[Plan | MusterError] = []
+    found: list[ExperimentPlan | MusterError] = []
 
     async def is_answered() -> bool:
         try:

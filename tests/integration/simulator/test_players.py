@@ -8,7 +8,7 @@ import pytest
 from muster.config import load_config
 from shared.clock import SystemClock
 from shared.errors import Rejected, Transient
-from simulator.planning.players import MODULE, Players
+from simulator.planning.players import MODULE, SimulationWorkers
 from simulator.planning.question import Question
 from tests.support.waiting import eventually
 
@@ -40,7 +40,7 @@ def playing() -> list[psutil.Process]:
 
 
 async def test_what_cannot_be_played_in_its_time_is_refused_and_nothing_is_left() -> None:
-    players = Players(SystemClock(), at_once=1, seconds=1.5, memory_mib=MEMORY_MIB)
+    players = SimulationWorkers(SystemClock(), at_once=1, seconds=1.5, memory_mib=MEMORY_MIB)
     with pytest.raises(Rejected, match="could not be played once in 2 s") as refused:
         await players.play(ENDLESS, 60.0)
     assert refused.value.code == "plan_too_large"
@@ -48,14 +48,14 @@ async def test_what_cannot_be_played_in_its_time_is_refused_and_nothing_is_left(
 
 
 async def test_what_takes_too_much_memory_is_refused() -> None:
-    players = Players(SystemClock(), at_once=1, seconds=60.0, memory_mib=256)
+    players = SimulationWorkers(SystemClock(), at_once=1, seconds=60.0, memory_mib=256)
     many = ENDLESS.model_copy(update={"futures": 1, "config": {**ENDLESS.config, "description": "x" * 2**27}})
     with pytest.raises(Rejected, match="more than 256 MiB"):
         await players.play(many, 100.0)
 
 
 async def test_one_too_many_waits_for_its_turn_as_long_as_its_asker_does() -> None:
-    players = Players(SystemClock(), at_once=1, seconds=100.0, memory_mib=MEMORY_MIB)
+    players = SimulationWorkers(SystemClock(), at_once=1, seconds=100.0, memory_mib=MEMORY_MIB)
     first = asyncio.create_task(players.play(ENDLESS, 100.0))
     await eventually(lambda: len(playing()) == 1)
     with pytest.raises(Transient) as busy:
@@ -69,7 +69,7 @@ async def test_one_too_many_waits_for_its_turn_as_long_as_its_asker_does() -> No
 
 
 async def test_a_refusal_comes_through_whole() -> None:
-    players = Players(SystemClock(), at_once=1, seconds=60.0, memory_mib=MEMORY_MIB)
+    players = SimulationWorkers(SystemClock(), at_once=1, seconds=60.0, memory_mib=MEMORY_MIB)
     asked = question(1, 5)
     small = asked.model_copy(update={"config": {**asked.config, "resources": {"slots_per_trial": 4}}})
     with pytest.raises(Rejected) as refused:

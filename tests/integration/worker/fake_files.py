@@ -4,7 +4,7 @@ import hashlib
 from collections import defaultdict
 from uuid import UUID
 
-from shared.bus import Ask
+from shared.bus import RequestContext
 from shared.errors import NotFound, Transient
 from shared.messages.checkpoints import (
     CommitCheckpoint,
@@ -20,7 +20,7 @@ from shared.messages.checkpoints import (
     UploadMany,
 )
 from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode, PartLink
-from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
+from shared.messages.media import CommitMedia, MediaCommitted, MediaItem, MediaTarget, SendMedia
 from tests.integration.worker.store import FakeStore, key_of
 
 
@@ -47,14 +47,14 @@ class FakeFiles:
         self.media_refused: str | None = None
         self.part_bytes = 2**30
 
-    async def on_code(self, ask: Ask, request: GetCode) -> CodeLink:
+    async def on_code(self, ask: RequestContext, request: GetCode) -> CodeLink:
         sha256 = self.code.get(request.run_id)
         if sha256 is None:
             raise NotFound("the code")
         size = len(self.store.objects.get(f"code/{sha256}", b"lost"))
         return CodeLink(sha256=sha256, size_bytes=size, url=f"{self.store.url}/code/{sha256}")
 
-    async def on_restore(self, ask: Ask, request: Restore) -> Restored:
+    async def on_restore(self, ask: RequestContext, request: Restore) -> Restored:
         if not request.first:
             self.restores.append(request.run_id)
         if not self.saved:
@@ -70,7 +70,7 @@ class FakeFiles:
         told = {"checkpoint_id": newest.checkpoint_id, "step": newest.step, "best": self.best}
         return Restored(**told, files=tuple(files[first : first + 1]), next=following)
 
-    async def on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
+    async def on_upload(self, ask: RequestContext, request: Upload) -> UploadLinks:
         if request.given_up is not None:
             return UploadLinks(files=(), state="abandoned", reason=request.given_up)
         if self.no_room is not None:
@@ -103,7 +103,7 @@ class FakeFiles:
         ]
         return UploadLinks(files=tuple(told), next=following)
 
-    async def on_commit(self, ask: Ask, request: CommitCheckpoint) -> Committed:
+    async def on_commit(self, ask: RequestContext, request: CommitCheckpoint) -> Committed:
         parts = self.uploads[request.checkpoint_id]
         upload = parts[str(ask.worker)]
         if self.marks[request.run_id, "reports", str(ask.worker)] <= request.after_report:
@@ -127,13 +127,13 @@ class FakeFiles:
             self.saved.sort(key=lambda one: (began[one.run_id], one.number))
         return Committed(state="saved")
 
-    async def on_upload_many(self, ask: Ask, request: UploadMany) -> UploadLinksOfMany:
+    async def on_upload_many(self, ask: RequestContext, request: UploadMany) -> UploadLinksOfMany:
         return UploadLinksOfMany(answers=tuple([await self.on_upload(ask, one) for one in request.uploads]))
 
-    async def on_commit_many(self, ask: Ask, request: CommitMany) -> CommittedMany:
+    async def on_commit_many(self, ask: RequestContext, request: CommitMany) -> CommittedMany:
         return CommittedMany(answers=tuple([await self.on_commit(ask, one) for one in request.commits]))
 
-    async def on_send_media(self, ask: Ask, request: SendMedia) -> MediaTarget:
+    async def on_send_media(self, ask: RequestContext, request: SendMedia) -> MediaTarget:
         if self.away:
             raise Transient("the registry is away in this test", retry_after_s=0.2)
         self.media_sent[request.pack_id] = request
@@ -141,15 +141,15 @@ class FakeFiles:
             return MediaTarget()
         return MediaTarget(url=f"{self.store.url}/media/{request.pack_id}", refused=self.media_refused)
 
-    async def on_commit_media(self, ask: Ask, request: CommitMedia) -> MediaKept:
+    async def on_commit_media(self, ask: RequestContext, request: CommitMedia) -> MediaCommitted:
         sent = self.media_sent[request.pack_id]
         body = self.store.objects.get(f"media/{request.pack_id}", b"")
         if hashlib.sha256(body).hexdigest() != sent.sha256 or len(body) != sent.size_bytes:
-            return MediaKept(is_missing=True)
+            return MediaCommitted(is_missing=True)
         if request.pack_id not in self.media_kept:
             self.media_kept.add(request.pack_id)
             self.media[request.run_id].append((body, request.items))
-        return MediaKept()
+        return MediaCommitted()
 
     def _link(self, upload: Upload, entry: FileEntry) -> FileLink:
         url = f"{self.store.url}/{key_of(upload.checkpoint_id, entry)}"

@@ -10,17 +10,23 @@ from uuid import UUID, uuid5
 from aiohttp import web
 
 from muster import archive
-from shared.bus import Ask, Bus, Responder
+from shared.bus import Bus, RequestContext, Responder
 from shared.errors import Transient
 from shared.ids import DEFAULT_TENANT, AllocationId, ExperimentId, RunId, TrialId, WorkerId
-from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation, ObservedSet, Seen
+from shared.messages.allocations import (
+    DesiredAllocation,
+    DesiredSet,
+    HeartbeatReply,
+    ObservedAllocation,
+    ObservedSet,
+)
 from shared.messages.checkpoints import CommitCheckpoint, CommitMany, Restore, Upload, UploadMany
-from shared.messages.experiments import Verdict
+from shared.messages.experiments import TrialVerdict
 from shared.messages.files import GetCode
 from shared.messages.media import CommitMedia, SendMedia
-from shared.messages.phases import PhasesKept, TellPhases
+from shared.messages.phases import PhasesStored, ReportPhases
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
-from shared.messages.specs import Member, Signal, TrialSpec
+from shared.messages.specs import GangMember, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
 from tests.integration.servers import Servers
 from tests.integration.worker.daemon import credentials
@@ -64,7 +70,7 @@ class FakePlatform(FakeFiles):
                     ReportBatch: self._on_batch,
                     LogBatch: self._on_batch,
                     ProfileBatch: self._on_batch,
-                    TellPhases: self._on_phases,
+                    ReportPhases: self._on_phases,
                     GetCode: self.on_code,
                     Restore: self.on_restore,
                     Upload: self.on_upload,
@@ -98,7 +104,9 @@ class FakePlatform(FakeFiles):
         self.store.objects[f"code/{sha256}"] = content
         return sha256
 
-    def allocation(self, name: str, code: str, members: tuple[Member, ...], **more: Any) -> DesiredAllocation:
+    def allocation(
+        self, name: str, code: str, members: tuple[GangMember, ...], **more: Any
+    ) -> DesiredAllocation:
         run_id = RunId(uuid5(NAMESPACE, f"run {name}"))
         self.code[run_id] = code
         spec: dict[str, Any] = {
@@ -153,10 +161,10 @@ class FakePlatform(FakeFiles):
         stored = self.lines[allocation.run_id]
         return "\n".join(stored[key].text for key in sorted(stored))
 
-    async def _on_phases(self, ask: Ask, told: TellPhases) -> PhasesKept:
-        return PhasesKept()
+    async def _on_phases(self, ask: RequestContext, told: ReportPhases) -> PhasesStored:
+        return PhasesStored()
 
-    async def _on_batch(self, ask: Ask, batch: ReportBatch | LogBatch | ProfileBatch) -> Mark:
+    async def _on_batch(self, ask: RequestContext, batch: ReportBatch | LogBatch | ProfileBatch) -> Mark:
         if self.away:
             raise Transient("the registry is away in this test", retry_after_s=0.2)
         key = (batch.run_id, batch.stream, str(ask.worker))
@@ -181,7 +189,7 @@ class FakePlatform(FakeFiles):
         rule = self.verdicts.get((run_id, validation.number))
         if rule is None:
             return
-        verdict = Verdict(
+        verdict = TrialVerdict(
             run_id=run_id,
             validation=validation.number,
             verdict=rule,
@@ -191,17 +199,17 @@ class FakePlatform(FakeFiles):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _tell(self, verdict: Verdict, worker: WorkerId) -> None:
+    async def _tell(self, verdict: TrialVerdict, worker: WorkerId) -> None:
         await asyncio.sleep(self.verdict_delay_s)
         await self.searcher.tell(verdict, worker)
 
-    async def _on_observed(self, ask: Ask, observed: ObservedSet) -> Seen:
+    async def _on_observed(self, ask: RequestContext, observed: ObservedSet) -> HeartbeatReply:
         if self.away:
             raise Transient("the scheduler is away in this test")
         self.observed[str(ask.worker)] = observed
-        return Seen(epoch=self.epoch)
+        return HeartbeatReply(epoch=self.epoch)
 
-    async def _on_renew(self, ask: Ask, request: Renew) -> Credentials:
+    async def _on_renew(self, ask: RequestContext, request: Renew) -> Credentials:
         return credentials(self.servers, str(ask.worker), request.user_key)
 
     async def _on_join(self, request: web.Request) -> web.Response:

@@ -7,7 +7,7 @@ import pytest
 
 from shared.messages.allocations import ObservedAllocation
 from shared.messages.reports import Validation
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
@@ -135,7 +135,7 @@ async def test_files_that_fill_the_disk_end_their_trial(
 
 async def _end(platform: FakePlatform, bounded: Daemon, tmp_path: Path, script: str) -> ObservedAllocation:
     """How a script ended; nothing of it is left."""
-    members = (Member(worker="b1", slots=1),)
+    members = (GangMember(worker="b1", slots=1),)
     run = platform.allocation(f"bad input: {script}", platform.add_code(code_in(tmp_path, script)), members)
     await platform.desire("b1", run)
     await eventually(lambda: state_of(platform, run, "b1") == "exited")

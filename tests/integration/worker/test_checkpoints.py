@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
@@ -38,7 +38,7 @@ async def _train(
     frozen: int = 1000,
 ) -> DesiredAllocation:
     """A run of the trial on that worker, to its end and with all that it saved."""
-    members = (Member(worker=worker, slots=1),)
+    members = (GangMember(worker=worker, slots=1),)
     code = platform.add_code(code_in(tmp_path, SCRIPT))
     spec = {"hyperparameters": {"name": name, "frozen": frozen}}
     run = platform.allocation(f"{name} {number}", code, members, run_number=number, spec=spec)
@@ -156,7 +156,7 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
     }
     saved = {}
     for name, spec in wanted.items():
-        run = platform.allocation(f"due {name}", code, (Member(worker="w1", slots=1),), spec=spec)
+        run = platform.allocation(f"due {name}", code, (GangMember(worker="w1", slots=1),), spec=spec)
         await platform.desire("w1", run)
         await eventually(lambda run=run: state_of(platform, run) == "exited")  # type: ignore[misc]
         await eventually(lambda run=run: len(platform.saved_of(run)) == 2)  # type: ignore[misc]
@@ -164,7 +164,7 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
     assert saved == {"best": [3, 9], "largest": [3, 4]}
     platform.best = 1.5
     again = platform.allocation(
-        "due again", code, (Member(worker="w1", slots=1),), run_number=2, spec=wanted["best"]
+        "due again", code, (GangMember(worker="w1", slots=1),), run_number=2, spec=wanted["best"]
     )
     await platform.desire("w1", again)
     await eventually(lambda: state_of(platform, again) == "exited")
@@ -189,7 +189,7 @@ async def test_a_checkpoint_is_asked_for_so_early_that_it_is_stored_within_the_p
     platform.store.puts_refused.add("step")
     code = platform.add_code(code_in(tmp_path, LONGER))
     period = {"checkpoint_policy": "none", "checkpoint_period": 40, "checkpoint_period_unit": "batches"}
-    run = platform.allocation("due early", code, (Member(worker="w1", slots=1),), spec=period)
+    run = platform.allocation("due early", code, (GangMember(worker="w1", slots=1),), spec=period)
     await platform.desire("w1", run)
     await eventually(lambda: state_of(platform, run) == "exited")
     await eventually(lambda: len(platform.saved_of(run)) == 2)

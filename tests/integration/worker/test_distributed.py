@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from muster.config.launching import Distributed
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang, code_in, state_of
 from tests.support.waiting import eventually
 
-MEMBERS = (Member(worker="d1", slots=2), Member(worker="d2", slots=1))
+MEMBERS = (GangMember(worker="d1", slots=2), GangMember(worker="d2", slots=1))
 
 CONTRACT = """
 import math, os, pickle, sys, muster

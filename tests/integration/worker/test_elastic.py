@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from shared.messages.allocations import Measured
-from shared.messages.specs import Member, Signal
+from shared.messages.allocations import StepMeasurement
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
 
-TWO = (Member(worker="w1", slots=2),)
+TWO = (GangMember(worker="w1", slots=2),)
 RANGE = {"slots": {"min": 1, "max": 4}}
 
 SCRIPT = """
@@ -48,8 +48,8 @@ for step in range(1, 1_000_000):
 """
 
 
-async def measured(platform: FakePlatform, run: object) -> Measured:
-    def said() -> Measured | None:
+async def measured(platform: FakePlatform, run: object) -> StepMeasurement:
+    def said() -> StepMeasurement | None:
         found = platform.of("w1", run)  # type: ignore[arg-type]
         assert found is None or found.state != "exited", platform.text(run)  # type: ignore[arg-type]
         return found.measured if found else None
@@ -88,7 +88,7 @@ async def test_a_script_that_says_nothing_shows_how_long_its_steps_take(
     platform: FakePlatform, torch_worker: Daemon, tmp_path: Path
 ) -> None:
     run = platform.allocation("shown", code(platform, tmp_path, PLAIN), TWO[:1], spec=RANGE)
-    run = run.model_copy(update={"members": (Member(worker="w1", slots=1),)})
+    run = run.model_copy(update={"members": (GangMember(worker="w1", slots=1),)})
     rigid = platform.allocation("rigid", run.spec.code_hash or "", run.members) if run.spec else run
     await platform.desire("w1", run, rigid)
     told = await measured(platform, run)

@@ -9,7 +9,7 @@ import pytest
 
 from shared.errors import Transient
 from shared.messages.allocations import DesiredAllocation, ObservedAllocation
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.metadata import ACTION, Metadata
@@ -17,7 +17,7 @@ from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 from worker.machine.cgroups import Bounds, claim_trees
 
-ONE = (Member(worker="w1", slots=1),)
+ONE = (GangMember(worker="w1", slots=1),)
 
 DIVERGES = """
 import muster

@@ -29,7 +29,7 @@ class Bench:
         self.begin()
 
     def begin(self) -> None:
-        self.told: dict[str, wire.Process] = {}
+        self.told: dict[str, wire.ProcessFrame] = {}
         self.ready_after: list[set[str]] = []
         events = ExecutorEvents(self._hear, lambda: self.ready_after.append(set(self.told)))
         self.executor = self.make(self.folder / "executor", events)
@@ -62,7 +62,7 @@ class Bench:
     def code(self, name: str) -> int | None:
         return self.told[name].exit_code if name in self.told else None
 
-    def _hear(self, process: wire.Process) -> None:
+    def _hear(self, process: wire.ProcessFrame) -> None:
         self.told[process.name] = process
 
 
@@ -225,11 +225,11 @@ class OlderParent:
             for frame in decoder.feed(data):
                 self.asked.append(frame)
                 if isinstance(frame, wire.Greeting) and frame.version == 1:
-                    held: list[wire.Frame] = [wire.Process(name, run, 7) for run, name in HELD.items()]
+                    held: list[wire.Frame] = [wire.ProcessFrame(name, run, 7) for run, name in HELD.items()]
                     for told in (*held, wire.Ready(6, [], version=1)):
                         writer.write(wire.encode(told))
                 if isinstance(frame, wire.Kill) and frame.run in HELD:
-                    writer.write(wire.encode(wire.Process(HELD[frame.run], frame.run, 7, exit_code=-9)))
+                    writer.write(wire.encode(wire.ProcessFrame(HELD[frame.run], frame.run, 7, exit_code=-9)))
                 if isinstance(frame, wire.Quit) and self.server is not None:
                     self.server.close()
                     writer.close()

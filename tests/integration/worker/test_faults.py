@@ -10,7 +10,7 @@ import pytest
 
 import worker
 from shared.errors import Transient
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from shared.runtime import faults
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
@@ -46,7 +46,7 @@ async def test_a_daemon_killed_anywhere_counts_once(
 ) -> None:
     daemon = daemons(f"{name.split('.')[1]}-{nth}")
     (tmp_path / "train.py").write_text(SCRIPT)
-    members = (Member(worker=daemon.name, slots=1),)
+    members = (GangMember(worker=daemon.name, slots=1),)
     run = platform.allocation(daemon.name, platform.add_code(tmp_path), members)
     daemon.start(MUSTER_FAULTS=f"{name}:{nth}:kill")
     await eventually(lambda: daemon.name in platform.observed)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.support.small_disk import filled, small_disk
@@ -60,7 +60,7 @@ def _run(
     folder = tmp_path / name
     folder.mkdir()
     (folder / "train.py").write_text(script)
-    members = (Member(worker=daemon.name, slots=1),)
+    members = (GangMember(worker=daemon.name, slots=1),)
     return platform.allocation(f"{daemon.name} {name}", platform.add_code(folder), members)
 
 

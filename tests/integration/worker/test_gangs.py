@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
@@ -37,7 +37,7 @@ with trial.checkpoint(step) as folder:
     (folder / "alike").write_bytes(bytes([trial.rank]))
 print("rank", trial.rank, "stopped at", step)
 """
-    members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
+    members = (GangMember(worker="g1", slots=1), GangMember(worker="g2", slots=1))
     run = platform.allocation("gang", platform.add_code(code_in(tmp_path, script)), members)
     await platform.desire("g1", run)
     await platform.desire("g2", run)
@@ -94,7 +94,7 @@ save(1, without_room(rank=1))
 save(2, without_room(rank=0))
 save(3, lambda folder: None)
 """
-    members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
+    members = (GangMember(worker="g1", slots=1), GangMember(worker="g2", slots=1))
     run = platform.allocation("gang without room", platform.add_code(code_in(tmp_path, script)), members)
     await platform.desire("g1", run)
     await platform.desire("g2", run)

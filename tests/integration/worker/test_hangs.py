@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang, code_in, state_of
 from tests.support.waiting import eventually
 
-ONE = (Member(worker="w1", slots=1),)
-TWO = (Member(worker="w1", slots=2),)
+ONE = (GangMember(worker="w1", slots=1),)
+TWO = (GangMember(worker="w1", slots=2),)
 SOON = {"hang_timeout_s": 1.0, "start_timeout_s": 2.0}
 
 STEPS = """
@@ -120,7 +120,7 @@ async def test_a_gang_over_two_workers_is_ended_where_both_say_that_it_hangs(
 ) -> None:
     daemons("w2").start(**TO_EXCHANGE)
     await eventually(lambda: "w2" in platform.observed)
-    members = (*ONE, Member(worker="w2", slots=1))
+    members = (*ONE, GangMember(worker="w2", slots=1))
     code = platform.add_code(code_in(tmp_path, STEPS_TOGETHER))
     run = await begin_gang(platform, platform.allocation("apart", code, members, spec=SOON))
     await eventually(lambda: platform.text(run).count("pid") == 2 and len(platform.steps(run)) > 20)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.test_environments import wheel_in
 from tests.support.waiting import eventually
 
-ONE = (Member(worker="h1", slots=1),)
+ONE = (GangMember(worker="h1", slots=1),)
 
 
 def _may_be_nobody() -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.media import MediaItem
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
@@ -69,7 +69,7 @@ async def begin(platform: FakePlatform, tmp_path: Path, name: str) -> tuple[Desi
     go_on = tmp_path / "go_on"
     code = platform.add_code(code_in(tmp_path, SCRIPT))
     spec = {"hyperparameters": {"go_on": str(go_on)}}
-    run = platform.allocation(name, code, (Member(worker="w1", slots=1),), spec=spec)
+    run = platform.allocation(name, code, (GangMember(worker="w1", slots=1),), spec=spec)
     await platform.desire("w1", run)
     await eventually(lambda: event_file(platform, run, EVENT_FILES[0]) == WHOLE[:16])
     return run, go_on
@@ -117,7 +117,7 @@ async def test_what_the_registry_does_not_keep_stands_in_the_log(
     platform.media_refused = "the tenant stores all that it may"
     script = "import muster; muster.trial().log_text(1, 'notes', '')"
     code = platform.add_code(code_in(tmp_path, script))
-    run = platform.allocation("media refused", code, (Member(worker="w1", slots=1),))
+    run = platform.allocation("media refused", code, (GangMember(worker="w1", slots=1),))
     await platform.desire("w1", run)
     await eventually(lambda: "the tenant stores all that it may" in platform.text(run))
     platform.media_refused = None

@@ -9,7 +9,7 @@ import pytest
 
 from deploy.horovod.toolchain import PATCH_LEVEL
 from muster.config.launching import Distributed
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.networks import INTERFACE, address_of, joined_machines
@@ -19,7 +19,9 @@ from tests.support.missing import missing
 from tests.support.waiting import eventually
 
 NAMES = ("n0", "n1", "n2")
-MEMBERS = tuple(Member(worker=name, slots=1, address=address_of(number)) for number, name in enumerate(NAMES))
+MEMBERS = tuple(
+    GangMember(worker=name, slots=1, address=address_of(number)) for number, name in enumerate(NAMES)
+)
 
 SCRIPT = """
 import os, muster

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 
-ONE = (Member(worker="w1", slots=1),)
+ONE = (GangMember(worker="w1", slots=1),)
 
 LOADS = """
 import time

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
@@ -90,7 +90,7 @@ async def two_workers(platform: FakePlatform, daemons: Callable[[str], Daemon]) 
     await eventually(lambda: {"r1", "r2"} <= set(platform.observed))
 
 
-def formed(run: DesiredAllocation, generation: int, *members: Member) -> DesiredAllocation:
+def formed(run: DesiredAllocation, generation: int, *members: GangMember) -> DesiredAllocation:
     """The run with other members, as the scheduler wants it next."""
     return run.model_copy(update={"generation": generation, "members": members, "rendezvous": None})
 
@@ -154,7 +154,7 @@ def sizes(platform: FakePlatform, run: DesiredAllocation) -> list[int]:
 async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
     platform: FakePlatform, two_workers: None, tmp_path: Path
 ) -> None:
-    one, two = Member(worker="r1", slots=1), Member(worker="r2", slots=2)
+    one, two = GangMember(worker="r1", slots=1), GangMember(worker="r2", slots=2)
     run = platform.allocation("resized", platform.add_code(code_in(tmp_path, SCRIPT)), (one,), spec=RANGE)
     await platform.desire("r1", run)
     await eventually(lambda: len(sizes(platform, run)) > 5)
@@ -162,7 +162,7 @@ async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
 
     await form(platform, formed(run, 2, one, two), ("r1", "r2"))
     await eventually(lambda: sizes(platform, run)[-1] == 3)
-    shrunk = formed(run, 3, one, Member(worker="r2", slots=1))
+    shrunk = formed(run, 3, one, GangMember(worker="r2", slots=1))
     await form(platform, shrunk, ("r1", "r2"))
     await eventually(lambda: sizes(platform, run)[-1] == 2)
     alone = formed(run, 4, one)
@@ -191,7 +191,7 @@ async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
 async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_through_a_lost_connection_and_takes_another_in(
     platform: FakePlatform, two_workers: None, tmp_path: Path
 ) -> None:
-    one, two = Member(worker="r1", slots=2), Member(worker="r2", slots=1)
+    one, two = GangMember(worker="r1", slots=2), GangMember(worker="r2", slots=1)
     cut = tmp_path / "cut"
     code = platform.add_code(code_in(tmp_path, TRAINER.replace("CUT", str(cut))))
     run = platform.allocation("bereft", code, (one, two), spec=RANGE)

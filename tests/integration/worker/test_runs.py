@@ -5,13 +5,13 @@ import tarfile
 from pathlib import Path
 
 from shared.messages.reports import Validation
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 
-ONE = (Member(worker="w1", slots=1),)
+ONE = (GangMember(worker="w1", slots=1),)
 
 TRAIN = """
 import muster, sys, time
@@ -95,9 +95,9 @@ while not trial.should_stop():
     time.sleep(0.01)
 """
     code = platform.add_code(code_in(tmp_path, script))
-    half = (Member(worker="w1", slots=1, slot_ids=(0,), part=500),)
+    half = (GangMember(worker="w1", slots=1, slot_ids=(0,), part=500),)
     runs = [platform.allocation(f"half-{number}", code, half, token=number) for number in (1, 2)]
-    runs.append(platform.allocation("none", code, (Member(worker="w1", slots=0),), token=3))
+    runs.append(platform.allocation("none", code, (GangMember(worker="w1", slots=0),), token=3))
     await platform.desire("w1", *runs)
     await eventually(lambda: all(len(platform.steps(run)) > 3 for run in runs))
     at = [len(platform.steps(run)) for run in runs]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster import wire
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in
@@ -19,7 +19,7 @@ from worker.executors import process, starts
 from worker.executors.port import ExecutorEvents
 from worker.executors.process import ProcessExecutor, parent_environment
 
-Told = dict[str, wire.Process]
+Told = dict[str, wire.ProcessFrame]
 Make = Callable[[str], ProcessExecutor]
 
 
@@ -132,7 +132,7 @@ async def test_a_run_on_such_a_machine_costs_its_trial_nothing(
     try:
         await eventually(lambda: daemon.name in platform.observed)
         code = platform.add_code(code_in(tmp_path, "print('trains')"))
-        members = (Member(worker=daemon.name, slots=1),)
+        members = (GangMember(worker=daemon.name, slots=1),)
         run = platform.allocation("startless", code, members)
         await platform.desire(daemon.name, run)
         await eventually(lambda: getattr(platform.of(daemon.name, run), "state", "") == "exited")

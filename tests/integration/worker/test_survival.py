@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
@@ -35,7 +35,7 @@ def _code(tmp_path: Path, script: str = SCRIPT) -> Path:
 async def _start(platform: FakePlatform, daemon: Daemon, tmp_path: Path, script: str = SCRIPT):  # type: ignore[no-untyped-def]
     daemon.start()
     await eventually(lambda: daemon.name in platform.observed)
-    members = (Member(worker=daemon.name, slots=1),)
+    members = (GangMember(worker=daemon.name, slots=1),)
     run = platform.allocation(f"run of {daemon.name}", platform.add_code(_code(tmp_path, script)), members)
     await platform.desire(daemon.name, run)
     await eventually(lambda: len(platform.steps(run)) > 10)

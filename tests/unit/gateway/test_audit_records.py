@@ -13,8 +13,8 @@ from services.gateway.platform.audit.records import (
     HIDDEN,
     MAX_PART_BYTES,
     Audited,
-    Facts,
-    Origin,
+    CallFacts,
+    CallOrigin,
     name_entity,
     render_record,
     seal_all,
@@ -30,7 +30,9 @@ TOKEN = "mst_" + "A" * 43
 
 
 def record(name: str = "ann", **more: Any) -> str:
-    facts = Facts("EditUser", f"user/{name}", Origin("rest", "10.0.0.1", "curl/8"), name, path={"user": name})
+    facts = CallFacts(
+        "EditUser", f"user/{name}", CallOrigin("rest", "10.0.0.1", "curl/8"), name, path={"user": name}
+    )
     return render_record(DEFAULT_TENANT, facts, NOW, derived_id(DEFAULT_TENANT, name), "allowed", **more)
 
 
@@ -55,7 +57,7 @@ def test_secrets_are_left_out_by_name_and_by_form(shown: dict[str, Any], kept: d
 
 
 def test_a_record_is_bounded_and_says_nothing_that_a_terminal_would_obey() -> None:
-    facts = Facts("X", "x", Origin("rest", "", f"\x1b[31m\ud800 {TOKEN} " + "a" * 1000))
+    facts = CallFacts("X", "x", CallOrigin("rest", "", f"\x1b[31m\ud800 {TOKEN} " + "a" * 1000))
     found = orjson.loads(
         render_record(
             DEFAULT_TENANT, facts, NOW, DEFAULT_TENANT, "denied", asked={"text": "b" * (MAX_PART_BYTES + 1)}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.gateway.platform.auth.browsers import Page
+from services.gateway.platform.auth.browsers import BrowserRequest
 
 HOST = "muster.example"
 OWN = f"https://{HOST}"
@@ -13,7 +13,7 @@ VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 @pytest.mark.parametrize("site", [None, "same-origin"])
 @pytest.mark.parametrize("origin", [None, OWN])
 def test_a_page_of_the_gateways_own_is_heeded(verb: str, site: str | None, origin: str | None) -> None:
-    assert Page(verb, HOST, True, origin, site, asks=True).is_own
+    assert BrowserRequest(verb, HOST, True, origin, site, asks=True).is_own
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -36,13 +36,13 @@ def test_a_page_of_the_gateways_own_is_heeded(verb: str, site: str | None, origi
     ],
 )
 def test_a_foreign_page_is_not_heeded(verb: str, asks: bool, origin: str | None, site: str | None) -> None:
-    assert not Page(verb, HOST, True, origin, site, asks).is_own
+    assert not BrowserRequest(verb, HOST, True, origin, site, asks).is_own
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_without_the_header_a_page_may_only_look(verb: str) -> None:
-    assert Page(verb, HOST, True, OWN, "same-origin").is_own is (verb in ("GET", "HEAD"))
-    assert not Page(verb, HOST, True).is_own, "a link, a form, or no browser at all"
+    assert BrowserRequest(verb, HOST, True, OWN, "same-origin").is_own is (verb in ("GET", "HEAD"))
+    assert not BrowserRequest(verb, HOST, True).is_own, "a link, a form, or no browser at all"
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_without_the_header_a_page_may_only_look(verb: str) -> None:
     ],
 )
 def test_no_cookie_is_given_where_somebody_may_listen(host: str, is_secure: bool, name: str | None) -> None:
-    assert Page("GET", host, is_secure).cookie_name == name
+    assert BrowserRequest("GET", host, is_secure).cookie_name == name

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from services.gateway.bulk_actions.selections import (
-    LIFE,
+    LIFETIME,
     Selection,
     decode_selection,
     digest_of,
@@ -18,7 +18,7 @@ from shared.errors import Rejected
 KEY = b"k" * 32
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 IDS = [UUID(int=one) for one in (3, 1, 2)]
-SEEN = Selection("state = paused", False, 3, digest_of(IDS), NOW + LIFE)
+SEEN = Selection("state = paused", False, 3, digest_of(IDS), NOW + LIFETIME)
 
 
 def test_a_selection_says_what_was_seen() -> None:
@@ -44,5 +44,5 @@ def test_one_that_is_not_ones_own_is_no_selection() -> None:
 def test_an_old_one_is_looked_at_again() -> None:
     word = encode_selection(KEY, "acme:ada", SEEN)
     with pytest.raises(Rejected, match="12:10:00 UTC"):
-        decode_selection(KEY, "acme:ada", word, NOW + LIFE)
-    assert decode_selection(KEY, "acme:ada", word, NOW + LIFE - timedelta(seconds=1)) == SEEN
+        decode_selection(KEY, "acme:ada", word, NOW + LIFETIME)
+    assert decode_selection(KEY, "acme:ada", word, NOW + LIFETIME - timedelta(seconds=1)) == SEEN

@@ -5,10 +5,10 @@ from typing import cast
 
 import pytest
 
-from services.gateway.platform.auth.authentication import Authenticator, Presented
+from services.gateway.platform.auth.authentication import Authenticator, CallerCredentials
 from services.gateway.platform.auth.refusals import Unauthenticated
 from services.gateway.platform.auth.sign_in.providers import Providers
-from services.gateway.platform.call import NOBODY, Caller
+from services.gateway.platform.call import UNAUTHENTICATED, Caller
 from shared.database.engine import Database
 
 MAX_AGE_S = 2.0
@@ -32,13 +32,13 @@ class _Cached(Authenticator):
     async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
         if self.is_revoked:
             raise Unauthenticated("token_revoked")
-        return NOBODY
+        return UNAUTHENTICATED
 
 
 async def test_a_revoked_token_is_refused_after_two_seconds_at_the_latest() -> None:
     clock = _Clock()
     here = _Cached(cast(Database, None), b"pepper", clock, cast(Providers, None), {})
-    shown = Presented("mst_x")
+    shown = CallerCredentials("mst_x")
     await here.caller_of(shown)
     here.is_revoked = True
     clock.now_s = MAX_AGE_S

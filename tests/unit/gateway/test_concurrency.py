@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from muster.errors import Transient
-from services.gateway.platform.audit.records import Origin
-from services.gateway.platform.auth.authentication import Presented
-from services.gateway.platform.dispatch import Front
+from services.gateway.platform.audit.records import CallOrigin
+from services.gateway.platform.auth.authentication import CallerCredentials
+from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.events.streams import OpenStreams
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, Occupied, PerSender
 from services.gateway.platform.limits.exceeded import LimitExceeded
@@ -191,9 +191,9 @@ class Rates:
             raise LimitExceeded("rate", "too fast", 1.0)
 
 
-def make_front(rates: Rates) -> Front:
+def make_front(rates: Rates) -> Dispatcher:
     nothing = cast(Any, None)
-    return Front(nothing, nothing, cast(Any, rates), nothing, make_limits(), 1, 1, OpenStreams(1))
+    return Dispatcher(nothing, nothing, cast(Any, rates), nothing, make_limits(), 1, 1, OpenStreams(1))
 
 
 def row_of(name: str) -> Operation[Any, Any]:
@@ -204,18 +204,18 @@ async def test_an_admitted_request_holds_its_place_until_it_is_answered() -> Non
     front, row, end = make_front(Rates()), row_of("SignIn"), asyncio.Event()
 
     async def ask() -> None:
-        async with front.admit(row, Presented(None)):
+        async with front.admit(row, CallerCredentials(None)):
             await end.wait()
 
     asking = [asyncio.create_task(ask()) for _ in range(TENANT + QUEUED)]
     await settled()
     with pytest.raises(LimitExceeded):
-        async with front.admit(row, Presented(None)):
+        async with front.admit(row, CallerCredentials(None)):
             raise AssertionError("it was admitted")
     # Strangers keep neither others from signing in nor probes from an answer.
-    async with front.admit(row, Presented(None), Origin("rest", "10.0.0.2")):
+    async with front.admit(row, CallerCredentials(None), CallOrigin("rest", "10.0.0.2")):
         pass
-    async with front.admit(row_of("GetHealth"), Presented(None)):
+    async with front.admit(row_of("GetHealth"), CallerCredentials(None)):
         pass
     end.set()
     await asyncio.gather(*asking)
@@ -227,10 +227,10 @@ async def test_a_request_over_its_rate_occupies_no_place_and_is_counted() -> Non
     rates.is_open = False
     for _ in range(TENANT + QUEUED + 1):
         with pytest.raises(Transient, match="too fast"):
-            async with front.admit(row, Presented(None)):
+            async with front.admit(row, CallerCredentials(None)):
                 raise AssertionError("it was admitted")
     rates.is_open = True
-    async with front.admit(row, Presented(None)):
+    async with front.admit(row, CallerCredentials(None)):
         pass
     shown = metrics.exposition("")[0].decode()
     assert f'muster_gateway_rejections_total{{class="join",reason="rate"}} {TENANT + QUEUED + 1:.1f}' in shown

@@ -2,7 +2,7 @@
 
 from unittest.mock import Mock
 
-from services.gateway.events.operations import USUAL, USUAL_OF_MACHINES
+from services.gateway.events.operations import DEFAULT_KINDS, DEFAULT_MACHINE_KINDS
 from services.gateway.events.schema import EventKind, MachineEventKind
 from services.gateway.projections.handlers import handlers_of
 from shared.messages.base import Event
@@ -41,8 +41,8 @@ def test_every_kind_of_entity_that_owners_announce_is_told_or_it_is_said_why_not
 
 
 def test_who_names_no_kind_is_told_of_those_with_which_the_version_began() -> None:
-    assert set(map(str, USUAL)) == {"experiment", "trial", "run", "checkpoint", "model", "version"}
-    assert set(map(str, USUAL_OF_MACHINES)) == {"instance", "provider"}
+    assert set(map(str, DEFAULT_KINDS)) == {"experiment", "trial", "run", "checkpoint", "model", "version"}
+    assert set(map(str, DEFAULT_MACHINE_KINDS)) == {"instance", "provider"}
 
 
 def test_machines_and_their_pools_are_told_to_the_site() -> None:

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.forwarding import Proxies, Sender, caller_key, sender_of
+from services.gateway.platform.auth.forwarding import ClientAddress, Proxies, caller_key, client_address
 from services.gateway.settings import GatewaySection
 
 NETWORKS = GatewaySection.model_validate(
@@ -19,45 +19,45 @@ ANN = "198.51.100.7"
 @pytest.mark.parametrize(
     ("peer", "lines", "schemes", "sender"),
     [
-        (ANN, ["203.0.113.9"], ["https"], Sender(ANN, False)),
-        ("10.0.0.1", [], [], Sender("10.0.0.1", False)),
-        ("10.0.0.1", [ANN], ["https"], Sender(ANN, True)),
-        ("::ffff:10.0.0.1", [f"{ANN}:4711"], [], Sender(ANN, False)),
-        ("10.0.0.1", [f"203.0.113.9, {ANN}"], [], Sender(ANN, False)),
-        ("10.0.0.1", ["203.0.113.9", f"{ANN}, 10.2.3.4"], ["http, https"], Sender(ANN, True)),
-        ("10.0.0.1", ["10.9.9.9, 10.8.8.8"], [], Sender("10.9.9.9", False)),
-        ("10.0.0.1", ["nonsense"], [], Sender("10.0.0.1", False)),
-        ("10.0.0.1", [f"{ANN}, "], [], Sender("10.0.0.1", False)),
-        ("2001:db8:f::1", ["[2001:DB8::0001]:80"], [], Sender("2001:db8::1", False)),
-        ("10.0.0.1", ["::ffff:198.51.100.7"], [], Sender(ANN, False)),
+        (ANN, ["203.0.113.9"], ["https"], ClientAddress(ANN, False)),
+        ("10.0.0.1", [], [], ClientAddress("10.0.0.1", False)),
+        ("10.0.0.1", [ANN], ["https"], ClientAddress(ANN, True)),
+        ("::ffff:10.0.0.1", [f"{ANN}:4711"], [], ClientAddress(ANN, False)),
+        ("10.0.0.1", [f"203.0.113.9, {ANN}"], [], ClientAddress(ANN, False)),
+        ("10.0.0.1", ["203.0.113.9", f"{ANN}, 10.2.3.4"], ["http, https"], ClientAddress(ANN, True)),
+        ("10.0.0.1", ["10.9.9.9, 10.8.8.8"], [], ClientAddress("10.9.9.9", False)),
+        ("10.0.0.1", ["nonsense"], [], ClientAddress("10.0.0.1", False)),
+        ("10.0.0.1", [f"{ANN}, "], [], ClientAddress("10.0.0.1", False)),
+        ("2001:db8:f::1", ["[2001:DB8::0001]:80"], [], ClientAddress("2001:db8::1", False)),
+        ("10.0.0.1", ["::ffff:198.51.100.7"], [], ClientAddress(ANN, False)),
     ],
 )
 def test_the_listed_proxies_are_believed_and_no_further(
-    peer: str, lines: list[str], schemes: list[str], sender: Sender
+    peer: str, lines: list[str], schemes: list[str], sender: ClientAddress
 ) -> None:
-    assert sender_of(LISTED, peer, False, [lines, schemes]) == sender
+    assert client_address(LISTED, peer, False, [lines, schemes]) == sender
 
 
 @pytest.mark.parametrize(
     ("line", "sender"),
     [
-        (f"for={ANN};proto=https;by=10.0.0.1", Sender(ANN, True)),
-        (f'For="[2001:db8::1]:4711", for={ANN}', Sender(ANN, False)),
-        (f'for=evil;proto=https, for="{ANN}:80";proto=http', Sender(ANN, False)),
-        (f"for={ANN};proto=https, for=10.1.1.1;proto=http", Sender(ANN, True)),
-        ("for=_hidden;proto=https", Sender("10.0.0.1", True)),
-        ("for=unknown", Sender("10.0.0.1", False)),
-        (f' for="a, b\\"; c" , for={ANN}', Sender(ANN, False)),
-        (",,", Sender("10.0.0.1", False)),
+        (f"for={ANN};proto=https;by=10.0.0.1", ClientAddress(ANN, True)),
+        (f'For="[2001:db8::1]:4711", for={ANN}', ClientAddress(ANN, False)),
+        (f'for=evil;proto=https, for="{ANN}:80";proto=http', ClientAddress(ANN, False)),
+        (f"for={ANN};proto=https, for=10.1.1.1;proto=http", ClientAddress(ANN, True)),
+        ("for=_hidden;proto=https", ClientAddress("10.0.0.1", True)),
+        ("for=unknown", ClientAddress("10.0.0.1", False)),
+        (f' for="a, b\\"; c" , for={ANN}', ClientAddress(ANN, False)),
+        (",,", ClientAddress("10.0.0.1", False)),
     ],
 )
-def test_the_standard_header_is_read_as_it_is_written(line: str, sender: Sender) -> None:
-    assert sender_of(STANDARD, "10.0.0.1", False, [[line]]) == sender
+def test_the_standard_header_is_read_as_it_is_written(line: str, sender: ClientAddress) -> None:
+    assert client_address(STANDARD, "10.0.0.1", False, [[line]]) == sender
 
 
 def test_a_quote_that_does_not_end_hides_nobody() -> None:
     with pytest.raises(Rejected, match="7239"):
-        sender_of(STANDARD, "10.0.0.1", False, [['for="evil', f"for={ANN}"]])
+        client_address(STANDARD, "10.0.0.1", False, [['for="evil', f"for={ANN}"]])
 
 
 def test_the_header_that_the_proxies_do_not_write_is_not_looked_at() -> None:
@@ -68,10 +68,13 @@ def test_long_headers_take_no_time() -> None:
     began = time.process_time()
     for line in (" " * 8000 + "x", "for=" * 2000, "for=1.2.3.4," * 700, 'for="' + "\\a" * 4000):
         try:
-            sender_of(STANDARD, "10.0.0.1", False, [[line]])
+            client_address(STANDARD, "10.0.0.1", False, [[line]])
         except Rejected:
             continue
-    assert sender_of(LISTED, "10.0.0.1", False, [["10.0.0.1," * 1000 + "10.0.0.2"], []]).address == "10.0.0.1"
+    assert (
+        client_address(LISTED, "10.0.0.1", False, [["10.0.0.1," * 1000 + "10.0.0.2"], []]).address
+        == "10.0.0.1"
+    )
     assert time.process_time() - began < 1
 
 

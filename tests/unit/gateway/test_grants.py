@@ -3,50 +3,59 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.platform.auth.grants import TENANT, Binding, Grants, Place, add_up, nearest_role
+from services.gateway.platform.auth.grants import (
+    TENANT_SCOPE,
+    Binding,
+    Grants,
+    Scope,
+    combine_bindings,
+    nearest_role,
+)
 from services.gateway.platform.auth.permissions import ADMIN, OPERATOR, ROLES, SITE, WIDE, Permission
 
 READ, WRITE = Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE
-VISION, SPEECH = Place("vision"), Place("speech")
-PLACES = st.sampled_from([TENANT, VISION, SPEECH, Place("vision", "detect"), Place("speech", "detect")])
+VISION, SPEECH = Scope("vision"), Scope("speech")
+PLACES = st.sampled_from([TENANT_SCOPE, VISION, SPEECH, Scope("vision", "detect"), Scope("speech", "detect")])
 BINDINGS = st.lists(
     st.builds(Binding, st.just("x"), st.sampled_from(list(ROLES.values())), PLACES), max_size=4
 )
 
 
-def having(role: str, place: Place = TENANT) -> Grants:
-    return add_up([Binding(role, ROLES[role], place)])
+def having(role: str, place: Scope = TENANT_SCOPE) -> Grants:
+    return combine_bindings([Binding(role, ROLES[role], place)])
 
 
 @pytest.mark.parametrize(
     ("given_on", "asked_at", "counts"),
     [
-        (TENANT, VISION, True),
-        (TENANT, Place("vision", "detect"), True),
+        (TENANT_SCOPE, VISION, True),
+        (TENANT_SCOPE, Scope("vision", "detect"), True),
         (VISION, VISION, True),
-        (VISION, Place("vision", "detect"), True),
+        (VISION, Scope("vision", "detect"), True),
         (VISION, SPEECH, False),
-        (VISION, TENANT, False),
-        (Place("vision", "detect"), Place("vision", "detect"), True),
-        (Place("vision", "detect"), VISION, False),
-        (Place("vision", "detect"), Place("vision", "track"), False),
-        (Place("vision", "detect"), Place("speech", "detect"), False),
+        (VISION, TENANT_SCOPE, False),
+        (Scope("vision", "detect"), Scope("vision", "detect"), True),
+        (Scope("vision", "detect"), VISION, False),
+        (Scope("vision", "detect"), Scope("vision", "track"), False),
+        (Scope("vision", "detect"), Scope("speech", "detect"), False),
     ],
 )
-def test_a_role_counts_where_it_was_given_and_beneath(given_on: Place, asked_at: Place, counts: bool) -> None:
+def test_a_role_counts_where_it_was_given_and_beneath(given_on: Scope, asked_at: Scope, counts: bool) -> None:
     grants = having("editor", given_on)
     assert grants.holds(WRITE, asked_at) is counts
     assert grants.holds(WRITE)
 
 
 def test_roles_add_up() -> None:
-    grants = add_up([Binding("viewer", ROLES["viewer"]), Binding("editor", ROLES["editor"], VISION)])
+    grants = combine_bindings(
+        [Binding("viewer", ROLES["viewer"]), Binding("editor", ROLES["editor"], VISION)]
+    )
     assert grants.holds(READ, SPEECH) and not grants.holds(WRITE, SPEECH) and grants.holds(WRITE, VISION)
     assert grants.within(READ) == "" and grants.within(WRITE) == b"vision".hex()
 
 
 def test_a_scope_narrows_and_leaves_who_am_i() -> None:
-    grants = add_up([Binding(ADMIN, ROLES[ADMIN])], frozenset({READ}))
+    grants = combine_bindings([Binding(ADMIN, ROLES[ADMIN])], frozenset({READ}))
     assert set(grants.held) == {READ, Permission.SELF}
 
 
@@ -61,20 +70,20 @@ def test_nobody_keeps_the_site_who_was_not_given_it() -> None:
 
 
 def test_nothing_is_seen_where_nothing_is_held() -> None:
-    assert add_up([]).within(READ) == "-"
-    assert having("viewer", Place("a,b'--/", "é")).within(READ) == "612c62272d2d2f/c3a9"
+    assert combine_bindings([]).within(READ) == "-"
+    assert having("viewer", Scope("a,b'--/", "é")).within(READ) == "612c62272d2d2f/c3a9"
 
 
 @given(BINDINGS, BINDINGS)
 def test_who_covers_another_could_do_all_that_the_other_can(
     mine: list[Binding], theirs: list[Binding]
 ) -> None:
-    here, there = add_up(mine), add_up(theirs)
+    here, there = combine_bindings(mine), combine_bindings(theirs)
     if here.covers(there):
         for permission in Permission:
-            for place in (TENANT, VISION, SPEECH, Place("vision", "detect")):
+            for place in (TENANT_SCOPE, VISION, SPEECH, Scope("vision", "detect")):
                 assert here.holds(permission, place) or not there.holds(permission, place)
-    assert add_up([*mine, *theirs]).covers(there)
+    assert combine_bindings([*mine, *theirs]).covers(there)
 
 
 def test_an_admin_covers_what_a_tenant_has_to_give_and_no_more() -> None:
@@ -82,13 +91,13 @@ def test_an_admin_covers_what_a_tenant_has_to_give_and_no_more() -> None:
     assert all(admin.covers(having(name)) for name in ROLES if name != OPERATOR)
     assert not admin.covers(having(OPERATOR)) and not having(OPERATOR).covers(having("viewer"))
     lead = having("workspace-admin", VISION)
-    assert lead.covers(having("editor", Place("vision", "detect"))) and not lead.covers(having("viewer"))
+    assert lead.covers(having("editor", Scope("vision", "detect"))) and not lead.covers(having("viewer"))
 
 
 @pytest.mark.parametrize(
     ("grants", "told"),
     [
-        (add_up([Binding(ADMIN, ROLES[ADMIN]), Binding(OPERATOR, ROLES[OPERATOR])]), "admin"),
+        (combine_bindings([Binding(ADMIN, ROLES[ADMIN]), Binding(OPERATOR, ROLES[OPERATOR])]), "admin"),
         (having("workspace-admin"), "editor"),
         (having("approver"), "viewer"),
         (having(OPERATOR), "operator"),

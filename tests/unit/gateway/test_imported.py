@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from muster.importing import plan_import, read_dumps
-from services.gateway.models.imported import hint_of
+from services.gateway.models.imported import determined_hint
 from tests.unit.sdk.test_importing import CONFIG, MODEL, version
 
 VERSION: JsonValue = {
@@ -32,7 +32,7 @@ VERSION: JsonValue = {
 )
 def test_a_version_of_determined_is_told_with_its_checkpoint(reference: str, said: str) -> None:
     versions: JsonValue = [{"version": 1}, {"version": 2, "checkpoint": {"uuid": "c-2"}}, VERSION]
-    assert said in (hint_of({"determined": {"versions": versions}}, reference) or "")
+    assert said in (determined_hint({"determined": {"versions": versions}}, reference) or "")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_version_of_determined_is_told_with_its_checkpoint(reference: str, sai
 )
 @pytest.mark.parametrize("reference", ["4", "champion"])
 def test_of_another_nothing_is_said(metadata: dict[str, object], reference: str) -> None:
-    assert hint_of(metadata, reference) is None  # type: ignore[arg-type]
+    assert determined_hint(metadata, reference) is None  # type: ignore[arg-type]
 
 
 def test_what_the_import_writes_is_what_is_read(tmp_path: Path) -> None:
@@ -55,6 +55,6 @@ def test_what_the_import_writes_is_what_is_read(tmp_path: Path) -> None:
     (tmp_path / "versions.json").write_text(json.dumps({"model": MODEL, "modelVersions": versions}))
     (made,) = plan_import(read_dumps([tmp_path]), lambda bucket, key: True).models
     assert "version 10 is Determined's: its checkpoint lies at s3://ckpts/p/c-10" in (
-        hint_of(made.metadata, "latest") or ""
+        determined_hint(made.metadata, "latest") or ""
     )
-    assert "s3://ckpts/p/c-9" in (hint_of(made.metadata, "v9") or "")
+    assert "s3://ckpts/p/c-9" in (determined_hint(made.metadata, "v9") or "")

@@ -49,8 +49,8 @@ from services.gateway.webhooks.schema import ListWebhookDeliveriesRequest, ListW
 from services.registry.checkpoints.queries import LISTING
 from services.registry.checkpoints.store.checkpoints import LISTED
 from shared.errors import Rejected
-from shared.filters.choosing import cell_of, choose
-from shared.filters.fields import Listing, Wanted, position_of
+from shared.filters.choosing import cell_of, select
+from shared.filters.fields import Listing, ListQuery, position_of
 from shared.filters.sql import Cells, condition
 
 EXPERIMENTS = ListExperimentsRequest.listing
@@ -109,7 +109,7 @@ def walk(machines: list[Machine], filter_: str, sort: str, limit: int = 2) -> li
     found: list[str] = []
     after = None
     while True:
-        page = choose(machines, Wanted(met, orders, after, limit), cell_of)
+        page = select(machines, ListQuery(met, orders, after, limit), cell_of)
         found += [machine.id for machine in page[:limit]]
         if len(page) <= limit:
             return found
@@ -259,4 +259,4 @@ def test_a_cursor_of_another_order_is_refused() -> None:
     )
     met, orders = ListWorkersRequest.listing.read("", "pool")
     with pytest.raises(Rejected, match="begin again"):
-        choose([worker], Wanted(met, orders, ["w"], 1), cell_of)
+        select([worker], ListQuery(met, orders, ["w"], 1), cell_of)

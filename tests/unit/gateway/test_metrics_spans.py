@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.metrics.places import BEGIN, Place
-from services.gateway.metrics.spans import MOST_CHARACTERS, Spans, read_spans
+from services.gateway.metrics.places import BEGIN, StreamPosition
+from services.gateway.metrics.spans import MAX_CURSOR_CHARS, ExperimentPosition, parse_experiment_position
 from shared.errors import Rejected
 
 _STEPS = st.lists(
@@ -12,16 +12,22 @@ _STEPS = st.lists(
         st.integers(0, 40),
         st.none()
         | st.builds(
-            Place, st.integers(1, 5), st.integers(-1, 99), st.integers(-5, 10**12), st.integers(0, 10**6)
+            StreamPosition,
+            st.integers(1, 5),
+            st.integers(-1, 99),
+            st.integers(-5, 10**12),
+            st.integers(0, 10**6),
         ),
     ),
     max_size=60,
 )
 
 
-def follow(steps: list[tuple[int, Place | None]]) -> tuple[Spans, set[int], dict[int, Place]]:
+def follow(
+    steps: list[tuple[int, StreamPosition | None]],
+) -> tuple[ExperimentPosition, set[int], dict[int, StreamPosition]]:
     """As it is noted, and as a plain set and a dictionary have it."""
-    spans, done, at = Spans(), set[int](), dict[int, Place]()
+    spans, done, at = ExperimentPosition(), set[int](), dict[int, StreamPosition]()
     for number, place in steps:
         if number in done:
             continue
@@ -36,9 +42,9 @@ def follow(steps: list[tuple[int, Place | None]]) -> tuple[Spans, set[int], dict
 
 
 @given(_STEPS)
-def test_what_is_written_is_read_again(steps: list[tuple[int, Place | None]]) -> None:
+def test_what_is_written_is_read_again(steps: list[tuple[int, StreamPosition | None]]) -> None:
     spans, done, at = follow(steps)
-    again = read_spans(str(spans))
+    again = parse_experiment_position(str(spans))
     for one in (spans, again):
         assert {number for number in range(45) if one.is_done(number)} == done
         for number in range(45):
@@ -48,18 +54,18 @@ def test_what_is_written_is_read_again(steps: list[tuple[int, Place | None]]) ->
 
 
 def test_a_search_of_a_thousand_trials_takes_few_characters_and_what_does_not_fit_is_told_again() -> None:
-    spans = Spans()
+    spans = ExperimentPosition()
     for number in range(1000):
         if number != 17:
             spans.finish(number)
-    spans.reach(17, Place(1, 2, 3, 4))
+    spans.reach(17, StreamPosition(1, 2, 3, 4))
     assert str(spans) == "0-16,18-999,17:1.2.3.4"
     for number in range(1000, 2000):
-        spans.reach(number, Place(1, 123_456, 123_456, 123_456))
+        spans.reach(number, StreamPosition(1, 123_456, 123_456, 123_456))
     text = str(spans)
-    assert len(text) <= MOST_CHARACTERS
-    kept = read_spans(text)
-    assert kept.is_done(999) and kept.of(17) == Place(1, 2, 3, 4) and kept.of(1999) == BEGIN
+    assert len(text) <= MAX_CURSOR_CHARS
+    kept = parse_experiment_position(text)
+    assert kept.is_done(999) and kept.of(17) == StreamPosition(1, 2, 3, 4) and kept.of(1999) == BEGIN
     assert set(kept.at) == set(range(1000, 1000 + len(kept.at) - 1)) | {17}
 
 
@@ -68,5 +74,5 @@ def test_a_search_of_a_thousand_trials_takes_few_characters_and_what_does_not_fi
 )
 def test_what_was_never_written_is_refused(text: str) -> None:
     with pytest.raises(Rejected) as refused:
-        read_spans(text)
+        parse_experiment_position(text)
     assert refused.value.code == "cursor_invalid"

@@ -13,7 +13,7 @@ from services.gateway.checkpoints.render import render_checkpoint
 from services.gateway.metrics.render import render_series
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import CheckpointView
-from shared.messages.metrics import Point, Series, SeriesPage
+from shared.messages.metrics import Series, SeriesPage, SeriesPoint
 
 REPORTED = [0.5, math.nan, math.inf, -math.inf]
 
@@ -21,7 +21,7 @@ REPORTED = [0.5, math.nan, math.inf, -math.inf]
 @pytest.fixture
 def answer() -> str:
     points = tuple(
-        Point(step=step, time_ms=0, run_number=1, value=value) for step, value in enumerate(REPORTED)
+        SeriesPoint(step=step, time_ms=0, run_number=1, value=value) for step, value in enumerate(REPORTED)
     )
     one = Series(group="training", name="loss", count=len(points), points=points)
     page = SeriesPage(trial_id=TrialId(UUID(int=1)), series=(one,))

@@ -2,7 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
-from services.gateway.phases.core import Attempt, Phase, Told, WaitingUploads, phases_of, waiting_uploads
+from services.gateway.phases.core import (
+    RunPhases,
+    TrialPhase,
+    WaitingUploads,
+    WorkerPhase,
+    phases_of,
+    waiting_uploads,
+)
 
 BEGAN = datetime(2026, 11, 23, 1, 0, tzinfo=UTC)
 
@@ -11,11 +18,11 @@ def at(second: float) -> datetime:
     return BEGAN + timedelta(seconds=second)
 
 
-def told(kind: str, began: float, ended: float, step: int | None = None) -> Told:
-    return Told(kind, at(began), at(ended), step)
+def told(kind: str, began: float, ended: float, step: int | None = None) -> WorkerPhase:
+    return WorkerPhase(kind, at(began), at(ended), step)
 
 
-def seen(phases: list[Phase]) -> list[tuple[str, int | None, float, float | None]]:
+def seen(phases: list[TrialPhase]) -> list[tuple[str, int | None, float, float | None]]:
     return [
         (
             one.kind,
@@ -28,11 +35,11 @@ def seen(phases: list[Phase]) -> list[tuple[str, int | None, float, float | None
 
 
 def test_phases_follow_each_other_over_runs_with_what_lies_within_them() -> None:
-    first = Attempt(1, at(5), at(30), [
+    first = RunPhases(1, at(5), at(30), [
         told("prepare", 6, 9), told("fetch_code", 6, 8), told("start", 9, 12), told("first_step", 12, 14),
         told("write_checkpoint", 20, 22, 50), told("upload_checkpoint", 22, 33, 50),
     ])  # fmt: skip
-    second = Attempt(2, at(40), None, [told("prepare", 40, 44), told("restore_checkpoint", 41, 44)])
+    second = RunPhases(2, at(40), None, [told("prepare", 40, 44), told("restore_checkpoint", 41, 44)])
     assert seen(phases_of(at(0), "queued", [first, second])) == [
         ("queued", None, 0, 5),
         ("preparing", 1, 5, 9),
@@ -50,20 +57,20 @@ def test_phases_follow_each_other_over_runs_with_what_lies_within_them() -> None
 
 
 def test_what_a_trial_without_a_run_does_depends_on_where_it_stands() -> None:
-    ended = Attempt(1, at(0), at(9))
+    ended = RunPhases(1, at(0), at(9))
     assert seen(phases_of(at(0), "queued", [])) == [("queued", None, 0, None)]
     assert seen(phases_of(at(0), None, [ended])) == [("running", 1, 0, 9)], "its worker has told nothing"
     assert seen(phases_of(at(0), "parked", [ended]))[-1] == ("parked", None, 9, None)
-    assert seen(phases_of(at(0), "queued", [Attempt(1, at(2), None)]))[-1] == ("preparing", 1, 2, None)
+    assert seen(phases_of(at(0), "queued", [RunPhases(1, at(2), None)]))[-1] == ("preparing", 1, 2, None)
 
 
 def test_a_run_that_ended_while_it_started_never_trained() -> None:
-    run = Attempt(1, at(0), at(9), [told("prepare", 0, 4)])
+    run = RunPhases(1, at(0), at(9), [told("prepare", 0, 4)])
     assert seen(phases_of(at(0), None, [run])) == [("preparing", 1, 0, 4), ("starting", 1, 4, 9)]
 
 
 def test_a_wrong_clock_of_a_worker_makes_no_phase_before_its_run_or_behind_it() -> None:
-    run = Attempt(
+    run = RunPhases(
         1, at(10), at(20), [told("prepare", -90, -80), told("start", 900, 1000), told("fetch_code", -90, 95)]
     )
     assert seen(phases_of(at(0), None, [run])) == [
@@ -74,9 +81,10 @@ def test_a_wrong_clock_of_a_worker_makes_no_phase_before_its_run_or_behind_it() 
 
 def test_an_upload_that_waits_goes_on_behind_the_end_of_its_run_and_says_why() -> None:
     waits = [
-        Told("upload_checkpoint", at(second), at(30), step, "status 500") for second, step in ((8, 2), (6, 1))
+        WorkerPhase("upload_checkpoint", at(second), at(30), step, "status 500")
+        for second, step in ((8, 2), (6, 1))
     ]
-    run = Attempt(1, at(0), at(9), [told("prepare", 0, 1), told("start", 1, 2), *waits])
+    run = RunPhases(1, at(0), at(9), [told("prepare", 0, 1), told("start", 1, 2), *waits])
     found = phases_of(at(0), "queued", [run])
     uploads = [one for one in found if one.kind == "uploading_checkpoint"]
     assert [(one.began, one.ended, one.reason) for one in uploads] == [

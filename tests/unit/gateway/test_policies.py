@@ -4,9 +4,9 @@ import pytest
 
 from muster.config import ExperimentConfig, load_config
 from muster.errors import Rejected
-from services.gateway.policies.core import Policy, hold
+from services.gateway.policies.core import PolicyRules, apply_policies
 
-HERE, ALL = Policy("vision", {}, 8, 50), Policy(None, {}, 16, 20)
+HERE, ALL = PolicyRules("vision", {}, 8, 50), PolicyRules(None, {}, 16, 20)
 
 
 def config(**resources: object) -> ExperimentConfig:
@@ -26,7 +26,7 @@ def config(**resources: object) -> ExperimentConfig:
 def test_who_leaves_a_thing_open_is_given_the_tightest_limit(
     asked: dict[str, object], slots: int, priority: int
 ) -> None:
-    held = hold((HERE, ALL), config(**asked)).resources
+    held = apply_policies((HERE, ALL), config(**asked)).resources
     assert (held.max_slots, held.priority) == (slots, priority)
 
 
@@ -41,11 +41,11 @@ def test_who_leaves_a_thing_open_is_given_the_tightest_limit(
 )
 def test_a_workspace_may_be_stricter_than_its_tenant(asked: dict[str, object], key: str) -> None:
     with pytest.raises(Rejected) as refused:
-        hold((HERE, ALL), config(**asked))
+        apply_policies((HERE, ALL), config(**asked))
     assert refused.value.place == key
     assert "workspace 'vision'" in refused.value.message
 
 
 def test_without_policies_a_config_is_as_it_was() -> None:
     given = config()
-    assert hold((), given) is given
+    assert apply_policies((), given) is given

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from services.gateway.platform.auth.authentication import Presented
+from services.gateway.platform.auth.authentication import CallerCredentials
 from services.gateway.platform.auth.refusals import Unauthenticated
-from services.gateway.platform.call import NOBODY, Caller
-from services.gateway.platform.dispatch import Front, Inputs
+from services.gateway.platform.call import UNAUTHENTICATED, Caller
+from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.events.streams import OpenStreams
 from services.gateway.table import OPERATIONS
 
@@ -22,10 +22,10 @@ class Tokens:
 
     is_revoked = False
 
-    async def caller_of(self, shown: Presented) -> Caller:
+    async def caller_of(self, shown: CallerCredentials) -> Caller:
         if self.is_revoked:
             raise Unauthenticated("token_revoked")
-        return NOBODY
+        return UNAUTHENTICATED
 
 
 async def test_a_stream_without_events_ends_when_its_token_is_revoked_and_closes_what_it_follows() -> None:
@@ -39,8 +39,10 @@ async def test_a_stream_without_events_ends_when_its_token_is_revoked_and_closes
             closed.set()
 
     row = dataclasses.replace(WATCH, handler=nothing_comes)
-    front = Front(nothing, cast(Any, tokens), nothing, nothing, nothing, 1, 1, OpenStreams(1), quiet_s=0.001)
-    stream = aiter(front.stream(row, NOBODY, row.request(), Inputs()))
+    front = Dispatcher(
+        nothing, cast(Any, tokens), nothing, nothing, nothing, 1, 1, OpenStreams(1), quiet_s=0.001
+    )
+    stream = aiter(front.stream(row, UNAUTHENTICATED, row.request(), Inputs()))
     assert await anext(stream) is None
     tokens.is_revoked = True
     with pytest.raises(Unauthenticated):

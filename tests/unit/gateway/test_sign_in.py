@@ -103,7 +103,7 @@ def test_what_goes_through_the_browser_tells_nothing_else() -> None:
     found = {one.state, one.nonce, one.verifier, one.challenge, other.state, other.nonce, other.verifier}
     assert len(found) == 7 and len(one.verifier) == 43
     # RFC 7636, appendix B.
-    known = tickets.Secrets("", "", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    known = tickets.SignInSecrets("", "", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     assert known.challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     url = tickets.authorization_url("https://id.example/auth?x=1", "muster", "https://a/b?c", "openid", one)
     assert "&state=" in url and one.verifier not in url and "code_challenge_method=S256" in url

@@ -12,7 +12,14 @@ import pytest
 from muster.errors import Transient
 from services.gateway.events.schema import Event, EventKind
 from services.gateway.platform.events.feed import Feed, View
-from services.gateway.platform.events.tails import KEPT, Page, Tail, Tails, Told, Waiting
+from services.gateway.platform.events.tails import (
+    MAX_HELD_ITEMS,
+    PositionedItem,
+    Tail,
+    TailPage,
+    Tails,
+    Waiting,
+)
 from shared.ids import TenantId
 from tests.support.virtual_time import in_virtual_time
 
@@ -34,12 +41,14 @@ class Table:
         self.reads = 0
         self.is_away = False
 
-    async def read(self, after: int) -> Page[int, Event]:
+    async def read(self, after: int) -> TailPage[int, Event]:
         self.reads += 1
         if self.is_away:
             raise Transient("the database is away")
-        told = [Told(position, event(position)) for position in range(after + 1, self.count + 1)][:100]
-        return Page(told, told[-1].position if told else after, is_last=len(told) < 100)
+        told = [PositionedItem(position, event(position)) for position in range(after + 1, self.count + 1)][
+            :100
+        ]
+        return TailPage(told, told[-1].position if told else after, is_last=len(told) < 100)
 
 
 def event(position: int) -> Event:
@@ -93,9 +102,9 @@ async def test_who_sees_other_things_of_a_tenant_has_another_tail(feed: Feed) ->
 
 
 async def test_a_tail_holds_so_many_and_says_from_where(feed: Feed) -> None:
-    tails, table = Tails(SLOW_S), Table(KEPT + 150)
+    tails, table = Tails(SLOW_S), Table(MAX_HELD_ITEMS + 150)
     with tails.following(KEY, 0, table.read, changes_of(feed)) as tail:
-        assert len(await heard(tail, 0, table.count)) >= KEPT
+        assert len(await heard(tail, 0, table.count)) >= MAX_HELD_ITEMS
         assert tail.begin == 150
         assert [told.position for told in tail.since(150)] == list(range(151, table.count + 1))
 
@@ -139,9 +148,9 @@ async def test_streams_are_sent_away_when_the_gateway_goes_down(feed: Feed) -> N
 
 
 async def test_who_follows_what_is_over_hears_the_rest_and_that_no_more_comes(feed: Feed) -> None:
-    async def read(after: int) -> Page[int, Event]:
-        told = [Told(1, event(1))] if not after else []
-        return Page(told, 1, is_last=True, is_over=bool(after))
+    async def read(after: int) -> TailPage[int, Event]:
+        told = [PositionedItem(1, event(1))] if not after else []
+        return TailPage(told, 1, is_last=True, is_over=bool(after))
 
     with Tails(0.001).following(KEY, 0, read, changes_of(feed)) as tail:
         assert await tail.more(0) and [told.position for told in tail.since(0)] == [1]

@@ -6,12 +6,12 @@ from hypothesis import given, strategies as st
 
 from services.gateway.usage.core import SUMS, UsageKey, by_label
 from shared.ids import ExperimentId
-from shared.messages.usage import Used
+from shared.messages.usage import SlotUsageRow
 
 ROOT = UUID(int=7)
 EXPERIMENTS = [ExperimentId(uuid5(ROOT, str(number))) for number in range(4)]
 USED = st.builds(
-    Used,
+    SlotUsageRow,
     workspace=st.sampled_from(["vision", "speech"]),
     experiment=st.sampled_from(EXPERIMENTS),
     slot_seconds=st.floats(0, 1e6),
@@ -24,7 +24,7 @@ LABELS = st.dictionaries(
 
 
 @given(st.lists(USED, max_size=12), LABELS)
-def test_the_parts_add_up_to_the_whole(used: list[Used], labels: dict[UUID, list[str]]) -> None:
+def test_the_parts_add_up_to_the_whole(used: list[SlotUsageRow], labels: dict[UUID, list[str]]) -> None:
     parts = by_label(used, labels, [UsageKey.WORKSPACE])
     for name in SUMS:
         whole = sum(getattr(one, name) for one in used)
@@ -36,7 +36,10 @@ def test_the_parts_add_up_to_the_whole(used: list[Used], labels: dict[UUID, list
 
 def test_two_labels_share_in_equal_parts_and_none_stands_first() -> None:
     mine, other = EXPERIMENTS[:2]
-    used = [Used(experiment=mine, slot_seconds=10.0, cost=3.0), Used(experiment=other, slot_seconds=4.0)]
+    used = [
+        SlotUsageRow(experiment=mine, slot_seconds=10.0, cost=3.0),
+        SlotUsageRow(experiment=other, slot_seconds=4.0),
+    ]
     parts = by_label(used, {mine: ["b", "a"]}, [])
     assert [(part.label, part.used.slot_seconds, part.used.cost) for part in parts] == [
         (None, 4.0, 0.0),

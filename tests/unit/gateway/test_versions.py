@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from services.gateway.projections.versions import newest_of, taken_over
+from services.gateway.projections.versions import newer_states, newest_of
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 
@@ -52,4 +52,4 @@ def test_of_what_was_not_known_any_version_is_news() -> None:
 
 def _news(known: dict[UUID, tuple[int, str]], batch: list[Said]) -> list[tuple[int, str | None]]:
     told = ((said.entity, said.state, said) for said in batch)
-    return [(applied.message.version, applied.before) for applied in taken_over(known, told)]
+    return [(applied.message.version, applied.before) for applied in newer_states(known, told)]

@@ -14,14 +14,14 @@ from services.gateway.platform.sealing import NONCE_BYTES, seal, unseal
 from services.gateway.webhooks.bodies import render_body, summary_of
 from services.gateway.webhooks.core import (
     EVENTS,
-    Attempt,
-    Happening,
-    Listener,
-    Patience,
-    Scene,
-    choose_lanes,
+    DeliveryAttempt,
+    EventContext,
+    FeedEvent,
+    RetryPolicy,
+    Subscription,
+    choose_webhooks,
     cloud_event,
-    name_of,
+    event_name,
     outcome_of,
     plan_intents,
     read_events,
@@ -34,8 +34,8 @@ from tests.support.addresses import INSIDE_HOSTS
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 TENANT, EXPERIMENT = uuid4(), uuid4()
-HERE = Scene("vision", "detect", ("nightly",), EXPERIMENT, 31, "mnist")
-PATIENCE = Patience(timedelta(seconds=5), timedelta(hours=1), timedelta(days=1))
+HERE = EventContext("vision", "detect", ("nightly",), EXPERIMENT, 31, "mnist")
+PATIENCE = RetryPolicy(timedelta(seconds=5), timedelta(hours=1), timedelta(days=1))
 
 
 @pytest.mark.parametrize("host", INSIDE_HOSTS)
@@ -104,29 +104,31 @@ def test_names_of_events_are_those_of_the_states() -> None:
 def test_a_change_has_a_name_where_it_is_told(
     kind: str, change: str, before: str | None, now: str, name: str | None
 ) -> None:
-    assert name_of(kind, change, before, now) == name
+    assert event_name(kind, change, before, now) == name
     assert name is None or name in EVENTS
 
 
-def listener(**more: Any) -> Listener:
+def listener(**more: Any) -> Subscription:
     values: dict[str, Any] = {
         "events": frozenset(),
         "workspace": None,
         "project": None,
         "labels": frozenset(),
     }
-    return Listener(id=uuid4(), **(values | more))
+    return Subscription(id=uuid4(), **(values | more))
 
 
-def happening(happened: str = "trial.completed", scene: Scene | None = HERE, **resource: Any) -> Happening:
-    return Happening(happened, 7, uuid4(), {"number": 4, **resource}, scene)
+def happening(
+    happened: str = "trial.completed", scene: EventContext | None = HERE, **resource: Any
+) -> FeedEvent:
+    return FeedEvent(happened, 7, uuid4(), {"number": 4, **resource}, scene)
 
 
 def test_who_asked_for_a_place_hears_of_nothing_that_is_of_no_known_place() -> None:
     assert listener().hears(happening(scene=None))
     assert not listener(workspace="vision").hears(happening(scene=None))
     assert not listener(labels=frozenset({"nightly"})).hears(happening(scene=None))
-    assert not listener(workspace="vision", project="detect").hears(happening(scene=Scene("vision")))
+    assert not listener(workspace="vision", project="detect").hears(happening(scene=EventContext("vision")))
 
 
 def test_the_same_cause_has_the_same_delivery() -> None:
@@ -144,30 +146,30 @@ def test_unknown_events_are_refused_and_prefixes_are_none() -> None:
 
 @given(st.integers(1, 60), st.floats(0, 1, exclude_max=True))
 def test_pauses_grow_to_a_bound_and_end_when_it_is_time_to_give_up(attempts: int, draw: float) -> None:
-    failed = outcome_of(Attempt(500), attempts, NOW, NOW, PATIENCE, draw)
+    failed = outcome_of(DeliveryAttempt(500), attempts, NOW, NOW, PATIENCE, draw)
     assert failed.state == "waiting" and failed.due_at is not None
     centre = min(5.0 * 2 ** (attempts - 1), 3600.0)
     assert centre * 0.5 <= (failed.due_at - NOW).total_seconds() <= centre * 1.5
     began = NOW - timedelta(days=1)
-    assert outcome_of(Attempt(500), attempts, began, NOW, PATIENCE, draw).state == "dead"
-    assert outcome_of(Attempt(204), attempts, began, NOW, PATIENCE, draw).state == "delivered"
+    assert outcome_of(DeliveryAttempt(500), attempts, began, NOW, PATIENCE, draw).state == "dead"
+    assert outcome_of(DeliveryAttempt(204), attempts, began, NOW, PATIENCE, draw).state == "delivered"
 
 
 def test_a_receiver_says_when_to_come_again_and_when_never() -> None:
-    busy = outcome_of(Attempt(429, "", timedelta(minutes=10)), 1, NOW, NOW, PATIENCE, 0.5)
+    busy = outcome_of(DeliveryAttempt(429, "", timedelta(minutes=10)), 1, NOW, NOW, PATIENCE, 0.5)
     assert busy.due_at == NOW + timedelta(minutes=10)
-    patient = outcome_of(Attempt(503, "", timedelta(days=300)), 1, NOW, NOW, PATIENCE, 0.5)
+    patient = outcome_of(DeliveryAttempt(503, "", timedelta(days=300)), 1, NOW, NOW, PATIENCE, 0.5)
     assert patient.due_at == NOW + timedelta(hours=1)
-    assert outcome_of(Attempt(410), 1, NOW, NOW, PATIENCE, 0.5).state == "dead"
+    assert outcome_of(DeliveryAttempt(410), 1, NOW, NOW, PATIENCE, 0.5).state == "dead"
 
 
 def test_no_tenant_takes_all_lanes_and_no_webhook_two() -> None:
     loud, quiet = uuid4(), uuid4()
     hooks = [uuid4() for _ in range(10)]
     waiting = [(hook, loud) for hook in hooks] + [(UUID(int=1), quiet)]
-    chosen = choose_lanes(waiting, {hooks[0]: loud}, 8, 3)
+    chosen = choose_webhooks(waiting, {hooks[0]: loud}, 8, 3)
     assert chosen == [(hooks[1], loud), (hooks[2], loud), (UUID(int=1), quiet)]
-    assert choose_lanes(waiting, {hooks[0]: loud}, 2, 3) == [(hooks[1], loud)]
+    assert choose_webhooks(waiting, {hooks[0]: loud}, 2, 3) == [(hooks[1], loud)]
 
 
 def test_a_signature_is_as_the_standard_has_it() -> None:
@@ -192,7 +194,7 @@ def test_what_is_sealed_is_read_at_its_own_place_alone() -> None:
 @pytest.mark.parametrize("name", [*EVENTS, "webhook.tested"])
 def test_every_event_is_a_sentence_in_every_form(name: str) -> None:
     resource = {"name": "m", "model_name": "m", "stage": "staging", "outcome": "failed", "reason": "it broke"}
-    scene = Scene("vision") if name.startswith(("model", "version")) else HERE
+    scene = EventContext("vision") if name.startswith(("model", "version")) else HERE
     event = cloud_event(TENANT, NOW, happening(name, scene, **resource))
     said = summary_of(event)
     assert "None" not in said and len(said) > 12

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.renting.choosing import Need, Room, choose_machines
+from services.provisioner.core.renting.choosing import Capacity, Need, choose_machines
 from tests.unit.provisioner.world import offer
 
 ONE, FOUR, EIGHT = offer(1, 1.0), offer(4, 3.0), offer(8, 5.0)
-WIDE = Room(100)
+WIDE = Capacity(100)
 
 
 def names(machines: list[Offer]) -> list[str]:
@@ -29,15 +29,15 @@ def names(machines: list[Offer]) -> list[str]:
         (Need(0), WIDE, []),
         (Need(2, largest=4), WIDE, ["m4"]),
         (Need(12, largest=8), WIDE, ["m8", "m4"]),
-        (Need(9), Room(1), ["m8"]),
-        (Need(3), Room(100, price_per_hour=2.5), ["m1", "m1"]),
-        (Need(8), Room(100, slots=6), ["m4", "m1", "m1"]),
-        (Need(1), Room(0), []),
+        (Need(9), Capacity(1), ["m8"]),
+        (Need(3), Capacity(100, price_per_hour=2.5), ["m1", "m1"]),
+        (Need(8), Capacity(100, slots=6), ["m4", "m1", "m1"]),
+        (Need(1), Capacity(0), []),
         (Need(9, order="given"), WIDE, ["m1"] * 9),
-        (Need(9, largest=4, order="given"), Room(3), ["m4", "m1", "m1"]),
+        (Need(9, largest=4, order="given"), Capacity(3), ["m4", "m1", "m1"]),
     ],
 )
-def test_what_is_chosen(need: Need, room: Room, chosen: list[str]) -> None:
+def test_what_is_chosen(need: Need, room: Capacity, chosen: list[str]) -> None:
     assert names(choose_machines(need, [ONE, FOUR, EIGHT], room)) == chosen
 
 
@@ -49,7 +49,7 @@ def test_of_two_zones_the_cheaper_and_of_equals_the_first() -> None:
 
 
 def test_a_thousand_slots_are_mostly_of_what_is_cheapest_per_slot() -> None:
-    chosen = names(choose_machines(Need(1001), [ONE, FOUR, EIGHT], Room(1000)))
+    chosen = names(choose_machines(Need(1001), [ONE, FOUR, EIGHT], Capacity(1000)))
     assert (chosen.count("m8"), chosen.count("m1")) == (125, 1)
 
 
@@ -67,7 +67,7 @@ OFFERS = st.lists(
 def test_nothing_that_covers_the_need_is_cheaper(
     offers: list[Offer], slots: int, largest: int, machines: int
 ) -> None:
-    chosen = choose_machines(Need(slots, largest), offers, Room(machines))
+    chosen = choose_machines(Need(slots, largest), offers, Capacity(machines))
     assert len(chosen) <= machines
     if not any(one.kind.slots >= largest for one in offers):
         largest = 0
@@ -87,7 +87,7 @@ def test_nothing_that_covers_the_need_is_cheaper(
 
 @given(OFFERS, st.integers(1, 30), st.integers(0, 6), st.integers(0, 20), st.floats(0, 20))
 def test_the_room_is_kept_to(offers: list[Offer], slots: int, machines: int, most: int, price: float) -> None:
-    chosen = choose_machines(Need(slots), offers, Room(machines, most, price))
+    chosen = choose_machines(Need(slots), offers, Capacity(machines, most, price))
     assert len(chosen) <= machines
     assert sum(one.kind.slots for one in chosen) <= most
     assert sum(one.price_per_hour or 0.0 for one in chosen) <= price + 1e-6

@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 from services.provisioner.core.instances.instance import (
     FINAL,
     INSTANCE,
-    State,
-    Trigger,
+    InstanceState,
+    InstanceTrigger,
     ended,
     moved,
     worker_of,
@@ -17,27 +17,27 @@ from services.provisioner.core.instances.instance import (
 from shared.errors import Broken
 from tests.unit.provisioner.world import NOW, instance, seconds
 
-T = Trigger
+T = InstanceTrigger
 
 
 def test_every_state_is_reachable_and_the_final_ones_are_left_by_nothing() -> None:
-    assert INSTANCE.reachable() == frozenset(State)
-    for state, trigger in product(FINAL, Trigger):
+    assert INSTANCE.reachable() == frozenset(InstanceState)
+    for state, trigger in product(FINAL, InstanceTrigger):
         assert INSTANCE.next(state, trigger) == state
 
 
 def test_the_whole_life_of_one_that_is_no_longer_needed() -> None:
-    one = instance(1, State.WANTED)
+    one = instance(1, InstanceState.WANTED)
     for trigger in (T.ORDERED, T.APPEARED, T.JOINED, T.DRAIN, T.EMPTIED, T.RELEASE):
         one = moved(one, trigger, NOW)
     one = ended(one, NOW + seconds(60))
-    assert one.state is State.GONE
+    assert one.state is InstanceState.GONE
     assert (one.launched_at, one.ready_at, one.ended_at) == (NOW, NOW, NOW + seconds(60))
     assert one.version == 8
 
 
-@pytest.mark.parametrize(("trigger", "end"), [(T.VANISH, State.LOST), (T.FAIL, State.FAILED)])
-def test_what_ends_it_stands_at_its_end_with_the_reason(trigger: Trigger, end: State) -> None:
+@pytest.mark.parametrize(("trigger", "end"), [(T.VANISH, InstanceState.LOST), (T.FAIL, InstanceState.FAILED)])
+def test_what_ends_it_stands_at_its_end_with_the_reason(trigger: InstanceTrigger, end: InstanceState) -> None:
     one = ended(moved(instance(1), trigger, NOW, "the disk broke"), NOW)
     assert (one.state, one.reason) == (end, "the disk broke")
 
@@ -45,8 +45,10 @@ def test_what_ends_it_stands_at_its_end_with_the_reason(trigger: Trigger, end: S
 @given(
     st.lists(st.sampled_from([T.ORDERED, T.APPEARED, T.JOINED, T.EMPTIED, T.DRAIN, T.UNDO, T.VANISH, T.FAIL]))
 )
-def test_versions_rise_exactly_with_states_and_an_early_joining_is_taken(triggers: list[Trigger]) -> None:
-    one = instance(1, State.WANTED, is_open=False)
+def test_versions_rise_exactly_with_states_and_an_early_joining_is_taken(
+    triggers: list[InstanceTrigger],
+) -> None:
+    one = instance(1, InstanceState.WANTED, is_open=False)
     for trigger in triggers:
         try:
             after = moved(one, trigger, NOW)

@@ -9,7 +9,7 @@ import pytest
 
 from services.provisioner.core.instances.instance import IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.drivers.looking import ALL_EVERY, EVERY, MAX_AGE, LookingDriver
+from services.provisioner.drivers.looking import ALL_EVERY, EVERY, MAX_AGE, PollingDriver
 from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import an_intent
@@ -62,7 +62,7 @@ async def _quiet() -> None:
         await asyncio.sleep(0)
 
 
-async def launched(looking: LookingDriver, intent: Intent) -> Collection[WorkerId]:
+async def launched(looking: PollingDriver, intent: Intent) -> Collection[WorkerId]:
     return (await looking.launch(intent, {})).placed
 
 
@@ -77,11 +77,11 @@ def time() -> Time:
 
 
 @pytest.fixture
-def looking(cloud: Cloud, time: Time) -> LookingDriver:
-    return LookingDriver(cloud, time)  # type: ignore[arg-type]
+def looking(cloud: Cloud, time: Time) -> PollingDriver:
+    return PollingDriver(cloud, time)  # type: ignore[arg-type]
 
 
-async def test_only_the_first_look_is_waited_for(looking: LookingDriver, cloud: Cloud, time: Time) -> None:
+async def test_only_the_first_look_is_waited_for(looking: PollingDriver, cloud: Cloud, time: Time) -> None:
     assert await looking.observe() == ONE
     time.passes(EVERY)
     cloud.let.clear()
@@ -94,7 +94,7 @@ async def test_only_the_first_look_is_waited_for(looking: LookingDriver, cloud: 
 
 
 async def test_who_was_launched_is_looked_for_alone_until_seen(
-    looking: LookingDriver, cloud: Cloud, time: Time
+    looking: PollingDriver, cloud: Cloud, time: Time
 ) -> None:
     await looking.observe()
     intent = an_intent()
@@ -110,7 +110,7 @@ async def test_who_was_launched_is_looked_for_alone_until_seen(
 
 
 async def test_all_are_looked_at_while_some_do_not_come(
-    looking: LookingDriver, cloud: Cloud, time: Time
+    looking: PollingDriver, cloud: Cloud, time: Time
 ) -> None:
     await looking.observe()
     intent = an_intent()
@@ -125,7 +125,7 @@ async def test_all_are_looked_at_while_some_do_not_come(
 
 
 async def test_what_is_new_is_told_and_what_is_not_is_not(
-    looking: LookingDriver, cloud: Cloud, time: Time
+    looking: PollingDriver, cloud: Cloud, time: Time
 ) -> None:
     told: list[float] = []
     looking.watch(lambda: told.append(time.at))
@@ -138,7 +138,7 @@ async def test_what_is_new_is_told_and_what_is_not_is_not(
 
 
 async def test_a_look_that_is_too_old_is_shown_no_more(
-    looking: LookingDriver, cloud: Cloud, time: Time
+    looking: PollingDriver, cloud: Cloud, time: Time
 ) -> None:
     await looking.observe()
     cloud.let.clear()
@@ -151,7 +151,7 @@ async def test_a_look_that_is_too_old_is_shown_no_more(
 
 
 async def test_a_provider_that_is_away_keeps_nobody_waiting(
-    looking: LookingDriver, cloud: Cloud, time: Time
+    looking: PollingDriver, cloud: Cloud, time: Time
 ) -> None:
     cloud.shows = Transient("away")
     with pytest.raises(Transient, match="away"):
@@ -164,7 +164,7 @@ async def test_a_provider_that_is_away_keeps_nobody_waiting(
 
 
 async def test_a_fault_of_ours_is_not_kept_to_ourselves(
-    looking: LookingDriver, cloud: Cloud, time: Time
+    looking: PollingDriver, cloud: Cloud, time: Time
 ) -> None:
     await looking.observe()
     cloud.shows = ValueError("a bug")
@@ -175,5 +175,5 @@ async def test_a_fault_of_ours_is_not_kept_to_ourselves(
         await looking.observe()
 
 
-def test_what_is_seen_later_counts_as_late(looking: LookingDriver) -> None:
+def test_what_is_seen_later_counts_as_late(looking: PollingDriver) -> None:
     assert looking.lateness == timedelta(seconds=90) + MAX_AGE

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from services.provisioner.core.instances.instance import Instance, State
-from services.provisioner.core.planning.loads import Load
-from services.provisioner.core.planning.moving import Waste
-from services.provisioner.core.planning.sizing import Sizing, plan_size, with_moves
-from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.instances.instance import Instance, InstanceState
+from services.provisioner.core.planning.loads import WorkerLoad
+from services.provisioner.core.planning.moving import ExcessCost
+from services.provisioner.core.planning.sizing import Sizing, plan_size, with_migrations
+from services.provisioner.core.planning.standing import Demand, PoolStatus
 from services.provisioner.core.renting.spec import PoolSpec, SpotRule
 from shared.ids import TenantId, id_of
 from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
@@ -18,25 +18,25 @@ MUCH = 10.0
 OURS, THEIRS = TenantId(id_of(1)), TenantId(id_of(2))
 
 
-def load(*pieces: int, gangs: int = 0, tenant: TenantId | None = OURS) -> Load:
-    return Load(sum(pieces), pieces, gangs, tenant if pieces else None)
+def load(*pieces: int, gangs: int = 0, tenant: TenantId | None = OURS) -> WorkerLoad:
+    return WorkerLoad(sum(pieces), pieces, gangs, tenant if pieces else None)
 
 
 def planned(
-    machines: list[tuple[Instance, Load]],
+    machines: list[tuple[Instance, WorkerLoad]],
     wasted: float = MUCH,
     pool: PoolSpec = POOL,
     demand: Demand | None = None,
     now: datetime = NOW,
 ) -> Sizing:
     live = [one for one, _ in machines]
-    standing = Standing(
+    standing = PoolStatus(
         demand or Demand(heard_at=NOW),
         live,
         loads={one.worker: carried for one, carried in machines},
         wasted={one.worker: wasted for one in live},
     )
-    return with_moves(pool, standing, plan_size(pool, standing, now), now)
+    return with_migrations(pool, standing, plan_size(pool, standing, now), now)
 
 
 def test_work_goes_back_to_spot_machines_in_two_steps() -> None:
@@ -44,7 +44,7 @@ def test_work_goes_back_to_spot_machines_in_two_steps() -> None:
     first = planned([(firm, load(1))])
     assert [launch.offer for launch in first.launches] == [SPOT]
     assert not first.moved
-    coming = of_offer(2, SPOT, State.LAUNCHING)
+    coming = of_offer(2, SPOT, InstanceState.LAUNCHING)
     waiting = planned([(firm, load(1)), (coming, load())])
     assert (waiting.launches, waiting.moved) == ((), ())
     joined = planned([(firm, load(1)), (of_offer(2, SPOT), load())])
@@ -98,14 +98,14 @@ def test_nobody_is_moved_while_something_waits_or_where_the_pool_does_not_want_i
 
 
 def test_one_place_is_given_once_while_runs_are_on_their_way() -> None:
-    leaving, firm = of_offer(1, FIRM, State.DRAINING), of_offer(2, FIRM)
+    leaving, firm = of_offer(1, FIRM, InstanceState.DRAINING), of_offer(2, FIRM)
     machines = [(leaving, load(1)), (firm, load(1)), (of_offer(3, SPOT), load())]
     assert planned(machines[1:]).moved == (firm,)
     assert not planned(machines).moved
 
 
 def test_waste_adds_up_and_is_forgotten_when_there_is_none() -> None:
-    waste, worker = Waste(), of_offer(1, FIRM).worker
+    waste, worker = ExcessCost(), of_offer(1, FIRM).worker
     waste.sample({worker: 3.6}, NOW)
     waste.sample({worker: 3.6}, NOW + seconds(10))
     assert waste.spent == {worker: 0.01}

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from services.provisioner.drivers.pace import Pace, Throttled
+from services.provisioner.drivers.pace import RateLimiter, Throttled
 
 
 class Time:
@@ -32,7 +32,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 
 async def test_a_burst_at_once_and_then_so_many_a_second(time: Time) -> None:
-    calls = Pace(2.0, 5, timedelta(seconds=30), time, Random(1))
+    calls = RateLimiter(2.0, 5, timedelta(seconds=30), time, Random(1))
     made: list[float] = []
 
     async def call() -> None:
@@ -48,7 +48,7 @@ async def test_a_burst_at_once_and_then_so_many_a_second(time: Time) -> None:
 
 
 async def test_who_is_throttled_is_patient_and_then_says_so(time: Time) -> None:
-    calls = Pace(2.0, 5, timedelta(seconds=30), time, Random(1))
+    calls = RateLimiter(2.0, 5, timedelta(seconds=30), time, Random(1))
     answers = [Throttled("slower"), Throttled("slower")]
 
     async def call() -> str:

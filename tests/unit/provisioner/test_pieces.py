@@ -5,22 +5,24 @@ from collections import Counter
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.instance import Instance, State
-from services.provisioner.core.planning.lack import Lack
+from services.provisioner.core.instances.instance import Instance, InstanceState
+from services.provisioner.core.planning.lack import Shortage
 from services.provisioner.core.planning.sizing import plan_size
-from services.provisioner.core.planning.standing import Demand, Standing
-from services.provisioner.core.renting.choosing import Room
-from services.provisioner.core.renting.pieces import Lacking, cover, filling, lacking_of
+from services.provisioner.core.planning.standing import Demand, PoolStatus
+from services.provisioner.core.renting.choosing import Capacity
+from services.provisioner.core.renting.pieces import MissingSlots, cover, full_machines_of, missing_slots
 from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
 
 SMALL, MIDDLE, LARGE = offer(1, 1.0), offer(4, 3.0), offer(8, 7.0)
 POOL = spec(0, 100, offers=(SMALL, MIDDLE, LARGE))
 
 
-def rented(waiting: int, *sizes: tuple[int, int], pool: object = POOL, lack: Lack | None = None) -> list[int]:
+def rented(
+    waiting: int, *sizes: tuple[int, int], pool: object = POOL, lack: Shortage | None = None
+) -> list[int]:
     demand = Demand(waiting=waiting, heard_at=NOW, largest=max(size for size, _ in sizes), sizes=sizes)
     assert isinstance(pool, type(POOL))
-    found = plan_size(pool, Standing(demand, [], lack=lack or Lack()), NOW)
+    found = plan_size(pool, PoolStatus(demand, [], lack=lack or Shortage()), NOW)
     return sorted(launch.offer.kind.slots for launch in found.launches for _ in launch.seats)
 
 
@@ -38,7 +40,7 @@ def test_what_no_machine_holds_is_not_rented_for() -> None:
 
 
 def test_a_machine_that_comes_holds_no_request_that_is_larger() -> None:
-    assert Lacking((8,), 2).after([4]) == Lacking((8,), 0)
+    assert MissingSlots((8,), 2).after([4]) == MissingSlots((8,), 0)
 
 
 @given(
@@ -48,18 +50,18 @@ def test_a_machine_that_comes_holds_no_request_that_is_larger() -> None:
 )
 def test_what_is_rented_holds_everything(pieces: list[int], loose: int, offers: tuple[object, ...]) -> None:
     sizes = [(size, pieces.count(size)) for size in set(pieces)]
-    lacking = lacking_of(sum(pieces) + loose, sizes, 8)
-    machines = cover(lacking, offers, Room(100), "cheapest")  # type: ignore[arg-type]
+    lacking = missing_slots(sum(pieces) + loose, sizes, 8)
+    machines = cover(lacking, offers, Capacity(100), "cheapest")  # type: ignore[arg-type]
     assert lacking.after(one.kind.slots for one in machines).slots == 0
 
 
 def test_renting_waits_while_more_is_asked_for_but_not_for_ever() -> None:
     patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), patience=seconds(60))
     assert rented(2, (1, 2), pool=patient) == []
-    still_growing = Lack(1, NOW - seconds(50), NOW - seconds(1))
+    still_growing = Shortage(1, NOW - seconds(50), NOW - seconds(1))
     assert rented(2, (1, 2), pool=patient, lack=still_growing) == []
-    assert rented(2, (1, 2), pool=patient, lack=Lack(1, NOW - seconds(60), NOW - seconds(1))) == [1, 1]
-    assert rented(2, (1, 2), pool=patient, lack=Lack(2, NOW - seconds(50), NOW - seconds(15))) == [1, 1]
+    assert rented(2, (1, 2), pool=patient, lack=Shortage(1, NOW - seconds(60), NOW - seconds(1))) == [1, 1]
+    assert rented(2, (1, 2), pool=patient, lack=Shortage(2, NOW - seconds(50), NOW - seconds(15))) == [1, 1]
 
 
 def test_what_fills_the_cheapest_machine_is_rented_ahead_of_the_rest() -> None:
@@ -77,12 +79,14 @@ def test_what_fills_the_cheapest_machine_is_rented_ahead_of_the_rest() -> None:
 def test_machines_rented_ahead_are_full_and_none_would_hold_the_same_for_less(
     pieces: list[int], loose: int, offers: list[Offer]
 ) -> None:
-    lacking = Lacking(tuple(sorted(pieces, reverse=True)), loose)
-    ahead = filling(lacking, offers, "cheapest")
+    lacking = MissingSlots(tuple(sorted(pieces, reverse=True)), loose)
+    ahead = full_machines_of(lacking, offers, "cheapest")
     assert not Counter(ahead.pieces) - Counter(lacking.pieces) and ahead.loose <= loose
     for size in {*ahead.pieces, 1}:
-        alone = Lacking(tuple(one for one in ahead.pieces if one == size), ahead.loose if size == 1 else 0)
-        machines = cover(alone, offers, Room(1000), "cheapest")
+        alone = MissingSlots(
+            tuple(one for one in ahead.pieces if one == size), ahead.loose if size == 1 else 0
+        )
+        machines = cover(alone, offers, Capacity(1000), "cheapest")
         assert sum(one.kind.slots for one in machines) == alone.slots
         per_slot = [(one.price_per_hour or 0.0) / one.kind.slots for one in offers if one.kind.slots >= size]
         assert sum(one.price_per_hour or 0.0 for one in machines) <= alone.slots * min(per_slot) + 1e-9
@@ -92,14 +96,14 @@ def test_machines_rented_ahead_are_full_and_none_would_hold_the_same_for_less(
 def test_while_more_is_asked_for_no_slot_is_rented_that_is_not_waited_for(arrivals: list[int]) -> None:
     patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), patience=seconds(60))
     live: list[Instance] = []
-    waiting, lack = 0, Lack()
+    waiting, lack = 0, Shortage()
     for at, more in enumerate([*arrivals, *[0] * 6]):
         waiting += more
         now = NOW + seconds(10 * at)
-        standing = Standing(Demand(waiting, heard_at=now), live, lack=lack)
+        standing = PoolStatus(Demand(waiting, heard_at=now), live, lack=lack)
         found = plan_size(patient, standing, now)
         for launch in found.launches:
-            live += [of_offer(seat, launch.offer, State.JOINING, now) for seat in launch.seats]
+            live += [of_offer(seat, launch.offer, InstanceState.JOINING, now) for seat in launch.seats]
         lack = found.lack
         if lack.since is not None:
             assert sum(one.slots for one in live) <= waiting

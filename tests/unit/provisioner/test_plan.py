@@ -7,42 +7,42 @@ from typing import Any
 
 import pytest
 
-from services.provisioner.core.instances.instance import Instance, State, Trigger, moved
+from services.provisioner.core.instances.instance import Instance, InstanceState, InstanceTrigger, moved
 from services.provisioner.core.instances.intents import Presence, Sighting
 from services.provisioner.core.instances.outcomes import (
+    on_failed_attempt,
     on_kicked,
-    on_not_done,
     on_placed,
     on_refused,
     on_started_again,
     pause_after,
 )
-from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused as on_hold
+from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused as on_hold
 from services.provisioner.core.planning.absences import Absences
-from services.provisioner.core.planning.loads import Load, Loads
-from services.provisioner.core.planning.plan import MOST_ATTEMPTS, Plan, World, is_at_rest, plan_pool
-from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.planning.loads import Loads, WorkerLoad
+from services.provisioner.core.planning.plan import MOST_ATTEMPTS, PoolPlan, PoolWorld, is_idle, plan_pool
+from services.provisioner.core.planning.standing import Demand, PoolStatus
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, seconds, spec
 
-S = State
+S = InstanceState
 RUNNING, STOPPED = Presence.RUNNING, Presence.STOPPED
 
 
 LATE = seconds(90)
 
 
-def look(one: Instance, presence: Presence | None, now: datetime = NOW, **facts: Any) -> Plan:
+def look(one: Instance, presence: Presence | None, now: datetime = NOW, **facts: Any) -> PoolPlan:
     sightings = {one.worker: Sighting(presence)} if presence else {}
     return plan_pool(world(one, sightings=sightings, **facts), now)
 
 
-def world(one: Instance, waiting: int = 0, holds: Sequence[Hold] = (), **facts: Any) -> World:
-    return World(spec(), Standing(Demand(waiting), [one], holds=holds), **facts)
+def world(one: Instance, waiting: int = 0, holds: Sequence[LaunchBackoff] = (), **facts: Any) -> PoolWorld:
+    return PoolWorld(spec(), PoolStatus(Demand(waiting), [one], holds=holds), **facts)
 
 
-def held() -> Hold:
-    return on_hold(None, spec().offers[0], Refusal("unknown", "the disk is full"), NOW)
+def held() -> LaunchBackoff:
+    return on_hold(None, spec().offers[0], LaunchRefusal("unknown", "the disk is full"), NOW)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def held() -> Hold:
         (S.TERMINATING, NOW, None, S.TERMINATING),
     ],
 )
-def test_what_is_seen_moves(state: State, since: datetime, presence: Presence | None, after: State) -> None:
+def test_what_is_seen_moves(
+    state: InstanceState, since: datetime, presence: Presence | None, after: InstanceState
+) -> None:
     plan = look(instance(1, state, since), presence)
     found = plan.moves[0][1].state if plan.moves else state
     assert found is after
@@ -75,14 +77,14 @@ def test_a_vanished_machine_ends_as_lost_and_is_replaced() -> None:
 
 
 @pytest.mark.parametrize("state", [S.LAUNCHING, S.JOINING, S.READY, S.DRAINING])
-def test_a_dead_worker_is_started_again_on_its_machine(state: State) -> None:
+def test_a_dead_worker_is_started_again_on_its_machine(state: InstanceState) -> None:
     one = instance(1, state, NOW)
     assert [started.worker for started in look(one, STOPPED).starts] == [one.worker]
     assert not look(one, RUNNING).starts
 
 
 @pytest.mark.parametrize("state", [S.DRAINED, S.TERMINATING])
-def test_one_that_is_to_end_is_not_started_again(state: State) -> None:
+def test_one_that_is_to_end_is_not_started_again(state: InstanceState) -> None:
     assert not look(instance(1, state), STOPPED).starts
 
 
@@ -137,7 +139,7 @@ def test_a_worker_that_ran_well_in_between_is_started_again_at_once() -> None:
 
 
 def test_an_order_that_failed_is_repeated_for_the_same_instance() -> None:
-    one = on_not_done(instance(1, S.WANTED), NOW, "the disk is full")
+    one = on_failed_attempt(instance(1, S.WANTED), NOW, "the disk is full")
     assert one.reason == "the disk is full"
     assert not look(one, None).launches
     assert look(one, None, NOW + seconds(1)).launches == (one.intent,)
@@ -149,7 +151,7 @@ def test_no_new_machine_while_launches_fail() -> None:
 
 
 def test_an_order_recorded_after_the_joining_changes_nothing() -> None:
-    joined = moved(instance(1, S.WANTED), Trigger.JOINED, NOW)
+    joined = moved(instance(1, S.WANTED), InstanceTrigger.JOINED, NOW)
     assert on_placed(joined, NOW) == joined
 
 
@@ -162,10 +164,10 @@ def test_pauses_grow_to_a_limit() -> None:
 def test_idleness_is_counted_from_the_first_sample_without_work() -> None:
     a, b = WorkerId("a"), WorkerId("b")
     loads = Loads()
-    loads.sample({a: Load(0), b: Load(1)}, NOW)
-    loads.sample({a: Load(0), b: Load(0)}, NOW + seconds(5))
+    loads.sample({a: WorkerLoad(0), b: WorkerLoad(1)}, NOW)
+    loads.sample({a: WorkerLoad(0), b: WorkerLoad(0)}, NOW + seconds(5))
     assert loads.idle_since == {a: NOW, b: NOW + seconds(5)}
-    loads.sample({a: Load(2)}, NOW + seconds(10))
+    loads.sample({a: WorkerLoad(2)}, NOW + seconds(10))
     assert not loads.idle_since
 
 
@@ -185,7 +187,7 @@ def test_idleness_is_counted_from_the_first_sample_without_work() -> None:
 def test_time_alone_brings_nothing_when_all_serve(facts: dict[str, Any], is_held: bool, rests: bool) -> None:
     one = instance(1, **facts)
     seen = world(one, sightings={one.worker: Sighting(RUNNING)}, holds=[held()] if is_held else [])
-    assert is_at_rest(seen, plan_pool(seen, NOW), NOW) is rests
+    assert is_idle(seen, plan_pool(seen, NOW), NOW) is rests
 
 
 def test_a_machine_that_a_late_provider_misses_once_is_not_given_up() -> None:
@@ -196,7 +198,7 @@ def test_a_machine_that_a_late_provider_misses_once_is_not_given_up() -> None:
         gone = look(one, None, now, lateness={"local": LATE}, absences=absences.missed).moves
         assert bool(gone) is (reading >= 2), "after three readings and more than it is late"
     assert gone[0][1].ending == "lost"
-    assert moved(gone[0][1], Trigger.ENDED_LOST, now).ended_at == NOW, (
+    assert moved(gone[0][1], InstanceTrigger.ENDED_LOST, now).ended_at == NOW, (
         "it is billed until it was first missed"
     )
     absences.sample([one.worker], [one.worker], now)
@@ -207,13 +209,13 @@ def test_what_the_provider_says_of_times_is_what_is_billed() -> None:
     one = instance(1, S.TERMINATING, launched_at=LONG_AGO, external_id="i-1")
     fact = Sighting(Presence.ENDED, "i-1", launched_at=LONG_AGO + seconds(2), ended_at=NOW - seconds(9))
     ((_, known),) = plan_pool(world(one, sightings={one.worker: fact}), NOW).moves
-    over = moved(known, Trigger.ENDED_GONE, NOW)
+    over = moved(known, InstanceTrigger.ENDED_GONE, NOW)
     assert (over.launched_at, over.ended_at) == (LONG_AGO + seconds(2), NOW - seconds(9))
     assert not plan_pool(world(known, sightings={one.worker: fact}), NOW).moves, "that is recorded once"
 
 
 def test_a_call_that_may_have_worked_is_found_by_what_stands() -> None:
-    one = on_not_done(instance(1, S.WANTED), NOW, "no answer")
+    one = on_failed_attempt(instance(1, S.WANTED), NOW, "no answer")
     assert look(one, RUNNING).moves[0][1].state is S.LAUNCHING
     assert not look(one, RUNNING, NOW + seconds(9)).launches
 
@@ -221,7 +223,7 @@ def test_a_call_that_may_have_worked_is_found_by_what_stands() -> None:
 def test_a_call_that_never_leaves_a_trace_is_given_up() -> None:
     one = instance(1, S.WANTED)
     for _ in range(MOST_ATTEMPTS):
-        one = on_not_done(one, NOW, "no answer")
+        one = on_failed_attempt(one, NOW, "no answer")
     assert look(one, None).moves[0][1].state is S.TERMINATING
 
 

@@ -9,8 +9,8 @@ from services.provisioner.core.catalogue import Catalogue, MachineKind, Offer
 from services.provisioner.core.instances.refusals import (
     BACKOFFS,
     Cause,
-    Hold,
-    Refusal,
+    LaunchBackoff,
+    LaunchRefusal,
     fault_of,
     is_held,
     on_refused,
@@ -26,7 +26,7 @@ ALL = (HERE, THERE, SPOT, ELSEWHERE)
 
 
 def held_by(cause: Cause) -> set[str]:
-    hold = on_refused(None, HERE, Refusal(cause, "no"), NOW)
+    hold = on_refused(None, HERE, LaunchRefusal(cause, "no"), NOW)
     return {offer.words for offer in ALL if is_held(offer, [hold], NOW)}
 
 
@@ -41,7 +41,7 @@ def test_a_refusal_holds_the_offer_or_all_of_its_provider_and_nothing_of_others(
 def test_a_hold_grows_to_its_longest_and_ends(cause: Cause) -> None:
     hold, now, pauses = None, NOW, []
     for _ in range(20):
-        hold = on_refused(hold, HERE, Refusal(cause, "no"), now)
+        hold = on_refused(hold, HERE, LaunchRefusal(cause, "no"), now)
         pauses.append(hold.until - now)
         now = hold.until
         assert not hold.is_on(now)
@@ -50,27 +50,30 @@ def test_a_hold_grows_to_its_longest_and_ends(cause: Cause) -> None:
 
 
 def test_calls_under_way_together_count_once() -> None:
-    first = on_refused(None, HERE, Refusal("no_capacity", "none"), NOW)
-    second = on_refused(first, HERE, Refusal("no_capacity", "none left"), NOW + seconds(1))
+    first = on_refused(None, HERE, LaunchRefusal("no_capacity", "none"), NOW)
+    second = on_refused(first, HERE, LaunchRefusal("no_capacity", "none left"), NOW + seconds(1))
     assert (second.failures, second.until) == (1, first.until)
     assert second.reason == "none left"
 
 
 def test_a_new_cause_and_one_long_ago_begin_anew() -> None:
-    hold = on_refused(None, HERE, Refusal("quota", "0 of 8"), NOW)
-    hold = on_refused(hold, HERE, Refusal("quota", "0 of 8"), hold.until)
+    hold = on_refused(None, HERE, LaunchRefusal("quota", "0 of 8"), NOW)
+    hold = on_refused(hold, HERE, LaunchRefusal("quota", "0 of 8"), hold.until)
     assert hold.failures == 2
-    assert on_refused(hold, HERE, Refusal("no_capacity", "none"), hold.until).failures == 1
-    assert on_refused(hold, HERE, Refusal("quota", "0 of 8"), hold.until + timedelta(hours=7)).failures == 1
+    assert on_refused(hold, HERE, LaunchRefusal("no_capacity", "none"), hold.until).failures == 1
+    assert (
+        on_refused(hold, HERE, LaunchRefusal("quota", "0 of 8"), hold.until + timedelta(hours=7)).failures
+        == 1
+    )
 
 
 def test_a_provider_that_says_when_is_heeded() -> None:
-    hold = on_refused(None, HERE, Refusal("throttled", "slow down", seconds(20)), NOW)
+    hold = on_refused(None, HERE, LaunchRefusal("throttled", "slow down", seconds(20)), NOW)
     assert hold.until - NOW == seconds(20)
 
 
 def test_a_pool_says_what_is_held_why_and_until_when_and_nothing_of_what_it_may_not_rent() -> None:
-    holds: list[Hold] = [on_refused(None, SPOT, Refusal("no_capacity", "none in a"), NOW)]
+    holds: list[LaunchBackoff] = [on_refused(None, SPOT, LaunchRefusal("no_capacity", "none in a"), NOW)]
     assert fault_of(holds, [HERE, SPOT], NOW) == (
         "spot g5.xlarge in a: no capacity, tried again at 12:00:30 UTC: none in a"
     )

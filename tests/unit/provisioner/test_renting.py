@@ -7,28 +7,28 @@ import pytest
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.instance import Instance, State
-from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused
+from services.provisioner.core.instances.instance import Instance, InstanceState
+from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused
 from services.provisioner.core.planning.sizing import plan_size
-from services.provisioner.core.planning.standing import Budget, Demand, Standing
+from services.provisioner.core.planning.standing import Demand, MonthlyBudget, PoolStatus
 from services.provisioner.core.renting.spec import PoolSpec, SpotRule
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, of_offer, offer, seconds, spec
 
-S = State
+S = InstanceState
 A_SPOT, A_FIRM = offer(1, 0.3, zone="a", purchase="spot"), offer(1, 1.0, zone="a")
 B_SPOT, LARGE = offer(1, 0.4, zone="b", purchase="spot"), offer(8, 6.0, zone="a")
 MIXED = spec(0, 9, offers=(A_SPOT, B_SPOT, A_FIRM, LARGE))
 
 
-def held(*offers: Offer) -> list[Hold]:
-    return [on_refused(None, one, Refusal("no_capacity", "none"), NOW) for one in offers]
+def held(*offers: Offer) -> list[LaunchBackoff]:
+    return [on_refused(None, one, LaunchRefusal("no_capacity", "none"), NOW) for one in offers]
 
 
 def rented(pool: PoolSpec, waiting: int, live: list[Instance] | None = None, **facts: Any) -> dict[str, int]:
     """What is launched for so many slots, by offer."""
     largest = facts.pop("largest", 0)
     demand = Demand(waiting, heard_at=NOW, largest=largest)
-    sizing = plan_size(pool, Standing(demand, live or [], **facts), NOW)
+    sizing = plan_size(pool, PoolStatus(demand, live or [], **facts), NOW)
     return {launch.offer.words: len(launch.seats) for launch in sizing.launches}
 
 
@@ -52,7 +52,7 @@ def test_a_large_machine_is_rented_for_what_needs_one_and_for_nothing_less() -> 
 
 
 def test_for_what_fits_on_no_machine_none_is_rented_and_that_is_told() -> None:
-    sizing = plan_size(MIXED, Standing(Demand(16, heard_at=NOW, largest=16), []), NOW)
+    sizing = plan_size(MIXED, PoolStatus(Demand(16, heard_at=NOW, largest=16), []), NOW)
     assert not sizing.launches
     assert "16 slots on one machine" in (sizing.short or "")
 
@@ -79,7 +79,7 @@ def test_a_reserve_is_kept_idle_and_does_not_go() -> None:
     assert rented(pool, 0) == {"m1": 2}
     live = [instance(number) for number in range(4)]
     idle = {one.worker: LONG_AGO for one in live}
-    found = plan_size(pool, Standing(Demand(idle=4, heard_at=NOW), live, idle), NOW)
+    found = plan_size(pool, PoolStatus(Demand(idle=4, heard_at=NOW), live, idle), NOW)
     assert len(found.drains) == 2
     assert rented(pool, 1, live) == {"m1": 3}, "the reserve is kept beside what waits"
 
@@ -87,7 +87,7 @@ def test_a_reserve_is_kept_idle_and_does_not_go() -> None:
 def test_the_dearest_goes_first() -> None:
     live = [of_offer(1, A_FIRM), of_offer(2, A_SPOT), of_offer(3, LARGE)]
     idle = {one.worker: LONG_AGO for one in live}
-    found = plan_size(MIXED, Standing(Demand(heard_at=NOW), live, idle), NOW)
+    found = plan_size(MIXED, PoolStatus(Demand(heard_at=NOW), live, idle), NOW)
     assert [one.seat for one in found.drains] == [1, 3, 2]
 
 
@@ -96,15 +96,15 @@ def test_a_bound_of_slots_is_kept_both_ways() -> None:
     assert rented(bound, 20) == {"spot m1 in a": 6}
     live = [of_offer(number, A_SPOT) for number in range(8)]
     idle = {live[3].worker: NOW}
-    found = plan_size(bound, Standing(Demand(5, heard_at=NOW), live, idle), NOW)
+    found = plan_size(bound, PoolStatus(Demand(5, heard_at=NOW), live, idle), NOW)
     assert [one.seat for one in found.drains] == [3, 7]
 
 
 def test_a_budget_stops_launches_that_could_pass_it_within_the_hour_and_says_so() -> None:
-    budget = Budget("the pool's budget of May", 100.0, 98.9)
+    budget = MonthlyBudget("the pool's budget of May", 100.0, 98.9)
     assert rented(MIXED, 9, budgets=[budget]) == {"spot m1 in a": 3}
     live = [of_offer(1, A_FIRM)]
-    found = plan_size(MIXED, Standing(Demand(2, heard_at=NOW), live, budgets=[budget]), NOW)
+    found = plan_size(MIXED, PoolStatus(Demand(2, heard_at=NOW), live, budgets=[budget]), NOW)
     assert not found.launches
     assert found.short is not None
     assert found.short.startswith("the pool's budget of May: 98.90 of 100.00 is spent")
@@ -124,8 +124,8 @@ def test_whatever_is_asked_bounds_budgets_and_the_share_hold(
     waiting: int, largest: int, most: int, share: float, floor: int, blocked: set[Offer], money: float
 ) -> None:
     pool = replace(MIXED, maximum=most, maximum_slots=20, spot=SpotRule(share, floor))
-    budget = Budget("a budget", 100.0, 100.0 - money)
-    standing = Standing(
+    budget = MonthlyBudget("a budget", 100.0, 100.0 - money)
+    standing = PoolStatus(
         Demand(waiting, heard_at=NOW, largest=largest), [], holds=held(*blocked), budgets=[budget]
     )
     sizing = plan_size(pool, standing, NOW)
@@ -153,7 +153,7 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
         for one in reversed(live):
             if one.slots <= spare:
                 idle[one.worker], spare = LONG_AGO, spare - one.slots
-        found = plan_size(pool, Standing(told, live, idle), now)
+        found = plan_size(pool, PoolStatus(told, live, idle), now)
         gone = {one.id for one in found.drains}
         new = [launch.offer for launch in found.launches for _ in launch.seats]
         live = [one for one in live if one.id not in gone]

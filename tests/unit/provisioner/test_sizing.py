@@ -6,14 +6,20 @@ from datetime import datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from services.provisioner.core.instances.instance import LEAVING, Instance, State, Trigger, moved
+from services.provisioner.core.instances.instance import (
+    LEAVING,
+    Instance,
+    InstanceState,
+    InstanceTrigger,
+    moved,
+)
 from services.provisioner.core.planning.sizing import Sizing, plan_size
-from services.provisioner.core.planning.standing import Demand, Standing
+from services.provisioner.core.planning.standing import Demand, PoolStatus
 from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, offer, seconds, spec
 
-S = State
+S = InstanceState
 
 
 def demand(waiting: int = 0, idle: int = 0, soon: int = 0, heard_at: datetime = NOW) -> Demand:
@@ -135,7 +141,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_sizes(case: Case) -> None:
     idle = {instance(number).worker: since for number, since in case.idle.items()}
-    found = plan_size(case.spec, Standing(case.demand, case.live, idle), NOW)
+    found = plan_size(case.spec, PoolStatus(case.demand, case.live, idle), NOW)
     assert len(seats(found)) == case.launches
     assert tuple(one.seat for one in found.drains) == case.drains
     assert tuple(one.seat for one in found.undone) == case.undone
@@ -143,7 +149,7 @@ def test_sizes(case: Case) -> None:
 
 
 def test_seats_are_the_lowest_free_ones() -> None:
-    found = plan_size(spec(maximum=5), Standing(demand(9), [instance(0), instance(2)]), NOW)
+    found = plan_size(spec(maximum=5), PoolStatus(demand(9), [instance(0), instance(2)]), NOW)
     assert seats(found) == (1, 3, 4)
 
 
@@ -158,27 +164,27 @@ INSTANCES = st.lists(
 
 @given(INSTANCES, st.integers(0, 20), st.integers(0, 3), st.integers(0, 5), st.sets(st.integers(0, 7)))
 def test_whatever_stands_the_bounds_hold_and_one_step_settles(
-    states: list[State], waiting: int, minimum: int, more: int, idle_ones: set[int]
+    states: list[InstanceState], waiting: int, minimum: int, more: int, idle_ones: set[int]
 ) -> None:
     live = [instance(number, state) for number, state in enumerate(states)]
     bounds = spec(minimum, minimum + more)
     idle = {instance(number).worker: LONG_AGO for number in idle_ones}
-    sizing = plan_size(bounds, Standing(demand(waiting), live, idle), NOW)
+    sizing = plan_size(bounds, PoolStatus(demand(waiting), live, idle), NOW)
     assert len(live) + len(seats(sizing)) <= max(bounds.maximum, len(live))
     after = _after(live, sizing)
     staying = [one for one in after if one.state not in LEAVING]
     before = [one for one in live if one.state not in LEAVING]
     assert len(staying) >= min(minimum, len(before)), "nobody below the minimum is sent away"
     assert not (sizing.launches and sizing.drains), "what is started is not sent away"
-    again = plan_size(bounds, Standing(demand(waiting), after, _without(idle, sizing)), NOW)
+    again = plan_size(bounds, PoolStatus(demand(waiting), after, _without(idle, sizing)), NOW)
     assert len(again.launches) + len(again.undone) == 0 or len(live) > bounds.maximum
 
 
 def _after(live: list[Instance], sizing: Sizing) -> list[Instance]:
     moves = (
-        {one.id: Trigger.DRAIN for one in sizing.drains}
-        | {one.id: Trigger.UNDO for one in sizing.undone}
-        | {one.id: Trigger.RELEASE for one in sizing.withdrawn}
+        {one.id: InstanceTrigger.DRAIN for one in sizing.drains}
+        | {one.id: InstanceTrigger.UNDO for one in sizing.undone}
+        | {one.id: InstanceTrigger.RELEASE for one in sizing.withdrawn}
     )
     stay = [moved(one, moves[one.id], NOW) if one.id in moves else one for one in live]
     return [*stay, *(instance(100 + seat, S.WANTED, NOW, seat=seat) for seat in seats(sizing))]

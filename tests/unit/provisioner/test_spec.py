@@ -10,7 +10,7 @@ from services.provisioner.core.renting.spec import SpotRule
 from services.provisioner.pools.catalogue import CatalogueFile, read_catalogue
 from services.provisioner.pools.definitions import resolve
 from services.provisioner.pools.specs import Pools
-from services.provisioner.store import Provider
+from services.provisioner.store import PoolRecord
 from shared.errors import Rejected
 from shared.messages.machine_pools import PoolDefinition
 from tests.unit.provisioner.world import POOL, spec
@@ -98,7 +98,7 @@ def test_a_catalogue_that_cannot_be_read_any_more_is_a_pools_fault_until_it_can(
     path = tmp_path / "catalogue.yaml"
     path.write_text(FILE)
     pools = Pools(spec(), CatalogueFile(path), {"aws", "slurm"})
-    row = Provider(POOL, 1, "aws", 0, 4, 1, "cuda", {}, None, 0, None, Demand(), define())
+    row = PoolRecord(POOL, 1, "aws", 0, 4, 1, "cuda", {}, None, 0, None, Demand(), define())
     assert pools.spec_of(row, ())[1] is None
     path.write_text("kinds: [")
     found, wrong = pools.spec_of(row, ())

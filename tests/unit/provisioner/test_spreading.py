@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.instance import State
-from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused
+from services.provisioner.core.instances.instance import InstanceState
+from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused
 from services.provisioner.core.planning.sizing import plan_size
-from services.provisioner.core.planning.standing import Demand, Standing
-from services.provisioner.core.renting.choosing import Room
+from services.provisioner.core.planning.standing import Demand, PoolStatus
+from services.provisioner.core.renting.choosing import Capacity
 from services.provisioner.core.renting.spec import Order
-from services.provisioner.core.renting.spreading import LEAST_OF_ONE, MOST_DEARER, spread
+from services.provisioner.core.renting.spreading import LEAST_OF_ONE, MAX_PRICE_RATIO, spread
 from tests.unit.provisioner.world import NOW, of_offer, offer, spec
 
 ZONES = tuple(offer(price=1 + at / 100, zone=f"z{at}") for at in range(6))
-SHORT = on_refused(None, ZONES[0], Refusal("no_capacity", "42 of 100 could be had"), NOW)
+SHORT = on_refused(None, ZONES[0], LaunchRefusal("no_capacity", "42 of 100 could be had"), NOW)
 
 
 def planned(
-    machines: int, *holds: Hold, asked: Sequence[Offer] = (), order: Order = "cheapest"
+    machines: int, *holds: LaunchBackoff, asked: Sequence[Offer] = (), order: Order = "cheapest"
 ) -> Counter[str | None]:
     """How many are asked of each zone; of those that were `asked` one is awaited."""
-    live = [of_offer(number, one, State.WANTED) for number, one in enumerate(asked)]
+    live = [of_offer(number, one, InstanceState.WANTED) for number, one in enumerate(asked)]
     pool = spec(minimum=0, maximum=1000, offers=ZONES, order=order)
-    standing = Standing(Demand(machines, heard_at=NOW), live, holds=holds)
+    standing = PoolStatus(Demand(machines, heard_at=NOW), live, holds=holds)
     return Counter(
         {launch.offer.zone: len(launch.seats) for launch in plan_size(pool, standing, NOW).launches}
     )
@@ -47,15 +47,15 @@ def test_few_are_of_the_cheapest_that_is_left() -> None:
 
 def test_nothing_is_paid_that_there_is_no_money_for() -> None:
     chosen = [ZONES[0]] * 110
-    assert spread(chosen, ZONES, Room(200, price_per_hour=110.0)) == chosen
-    assert len(set(spread(chosen, ZONES, Room(200, price_per_hour=112.0)))) == 3
+    assert spread(chosen, ZONES, Capacity(200, price_per_hour=110.0)) == chosen
+    assert len(set(spread(chosen, ZONES, Capacity(200, price_per_hour=112.0)))) == 3
 
 
 def test_none_is_much_dearer_for_the_sake_of_time() -> None:
     chosen = [ZONES[0]] * 60
-    for price, is_taken in ((MOST_DEARER, True), (MOST_DEARER + 0.01, False)):
+    for price, is_taken in ((MAX_PRICE_RATIO, True), (MAX_PRICE_RATIO + 0.01, False)):
         other = offer(price=price, zone="dear")
-        assert (other in spread(chosen, [ZONES[0], other], Room(100))) is is_taken
+        assert (other in spread(chosen, [ZONES[0], other], Capacity(100))) is is_taken
 
 
 OFFERS = st.builds(
@@ -80,6 +80,6 @@ def test_as_many_of_each_size_and_purchase_are_asked_for_and_none_is_much_dearer
     offers: list[Offer], data: st.DataObject
 ) -> None:
     chosen = data.draw(st.lists(st.sampled_from(offers), max_size=200))
-    found = spread(chosen, offers, Room(1000))
+    found = spread(chosen, offers, Capacity(1000))
     assert sizes(found) == sizes(chosen)
-    assert cost(found) <= MOST_DEARER * cost(chosen) + 1e-6
+    assert cost(found) <= MAX_PRICE_RATIO * cost(chosen) + 1e-6

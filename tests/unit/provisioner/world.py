@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.instances.instance import Instance, IntentId, State, worker_of
+from services.provisioner.core.instances.instance import Instance, InstanceState, IntentId, worker_of
 from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import InstanceId, PoolName
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=1)
 POOL = PoolName("default")
-_OPEN = {State.READY}
+_OPEN = {InstanceState.READY}
 
 
 def seconds(number: float) -> timedelta:
@@ -38,7 +38,9 @@ def spec(
     )
 
 
-def of_offer(number: int, made: Offer, state: State = State.READY, since: datetime = LONG_AGO) -> Instance:
+def of_offer(
+    number: int, made: Offer, state: InstanceState = InstanceState.READY, since: datetime = LONG_AGO
+) -> Instance:
     """A machine that was rented so."""
     return instance(
         number,
@@ -53,7 +55,7 @@ def of_offer(number: int, made: Offer, state: State = State.READY, since: dateti
 
 
 def instance(
-    number: int, state: State = State.READY, since: datetime = LONG_AGO, **facts: object
+    number: int, state: InstanceState = InstanceState.READY, since: datetime = LONG_AGO, **facts: object
 ) -> Instance:
     key = InstanceId(UUID(int=number))
     known: dict[str, object] = {

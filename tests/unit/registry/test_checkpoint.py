@@ -9,8 +9,8 @@ from muster.errors import Broken
 from services.registry.core.checkpoint import (
     CHECKPOINT,
     Candidate,
-    State,
-    Trigger,
+    CheckpointStatus,
+    CheckpointTrigger,
     choose_newest,
     describe_mismatch,
 )
@@ -19,89 +19,94 @@ from services.registry.core.checkpoint import (
 @pytest.mark.parametrize(
     ("triggers", "state"),
     [
-        ([Trigger.urls_signed, Trigger.commit_asked, Trigger.verified], State.saved),
         (
-            [Trigger.urls_signed, Trigger.commit_asked, Trigger.mismatched],
-            State.uploading,
-        ),
-        ([Trigger.urls_signed, Trigger.upload_timed_out], State.abandoned),
-        (
-            [
-                Trigger.urls_signed,
-                Trigger.commit_asked,
-                Trigger.fenced,
-                Trigger.verified,
-            ],
-            State.abandoned,
+            [CheckpointTrigger.urls_signed, CheckpointTrigger.commit_asked, CheckpointTrigger.verified],
+            CheckpointStatus.saved,
         ),
         (
+            [CheckpointTrigger.urls_signed, CheckpointTrigger.commit_asked, CheckpointTrigger.mismatched],
+            CheckpointStatus.uploading,
+        ),
+        ([CheckpointTrigger.urls_signed, CheckpointTrigger.upload_timed_out], CheckpointStatus.abandoned),
+        (
             [
-                Trigger.urls_signed,
-                Trigger.commit_asked,
-                Trigger.verified,
-                Trigger.collected,
+                CheckpointTrigger.urls_signed,
+                CheckpointTrigger.commit_asked,
+                CheckpointTrigger.fenced,
+                CheckpointTrigger.verified,
             ],
-            State.deleting,
+            CheckpointStatus.abandoned,
         ),
         (
             [
-                Trigger.urls_signed,
-                Trigger.commit_asked,
-                Trigger.given_up,
-                Trigger.commit_asked,
+                CheckpointTrigger.urls_signed,
+                CheckpointTrigger.commit_asked,
+                CheckpointTrigger.verified,
+                CheckpointTrigger.collected,
             ],
-            State.corrupt,
+            CheckpointStatus.deleting,
+        ),
+        (
+            [
+                CheckpointTrigger.urls_signed,
+                CheckpointTrigger.commit_asked,
+                CheckpointTrigger.given_up,
+                CheckpointTrigger.commit_asked,
+            ],
+            CheckpointStatus.corrupt,
         ),
     ],
 )
-def test_lives(triggers: list[Trigger], state: State) -> None:
-    now = State.announced
+def test_lives(triggers: list[CheckpointTrigger], state: CheckpointStatus) -> None:
+    now = CheckpointStatus.announced
     for trigger in triggers:
-        now = State(CHECKPOINT.next(now, trigger))
+        now = CheckpointStatus(CHECKPOINT.next(now, trigger))
     assert now is state
 
 
 def test_what_is_not_in_the_table_is_an_error() -> None:
     with pytest.raises(Broken):
-        CHECKPOINT.next(State.announced, Trigger.verified)
+        CHECKPOINT.next(CheckpointStatus.announced, CheckpointTrigger.verified)
 
 
-@given(st.lists(st.sampled_from(list(Trigger)), max_size=12))
+@given(st.lists(st.sampled_from(list(CheckpointTrigger)), max_size=12))
 def test_deleted_is_for_ever_and_saved_is_left_only_by_damage_or_collection(
-    triggers: list[Trigger],
+    triggers: list[CheckpointTrigger],
 ) -> None:
-    now = State.announced
+    now = CheckpointStatus.announced
     for trigger in triggers:
         try:
-            after = State(CHECKPOINT.next(now, trigger))
+            after = CheckpointStatus(CHECKPOINT.next(now, trigger))
         except Broken:
             continue
-        if now is State.deleted:
-            assert after is State.deleted
-        if now is State.saved and after is not State.saved:
-            assert trigger in (Trigger.found_damaged, Trigger.collected)
-        if after is State.saved and now is not State.saved:
-            assert (now, trigger) == (State.committing, Trigger.verified)
+        if now is CheckpointStatus.deleted:
+            assert after is CheckpointStatus.deleted
+        if now is CheckpointStatus.saved and after is not CheckpointStatus.saved:
+            assert trigger in (CheckpointTrigger.found_damaged, CheckpointTrigger.collected)
+        if after is CheckpointStatus.saved and now is not CheckpointStatus.saved:
+            assert (now, trigger) == (CheckpointStatus.committing, CheckpointTrigger.verified)
         now = after
 
 
 def test_every_state_can_be_reached() -> None:
-    reached = {State.announced}
+    reached = {CheckpointStatus.announced}
     while True:
         more = set(reached)
         for state in reached:
-            for trigger in Trigger:
+            for trigger in CheckpointTrigger:
                 try:
-                    more.add(State(CHECKPOINT.next(state, trigger)))
+                    more.add(CheckpointStatus(CHECKPOINT.next(state, trigger)))
                 except Broken:
                     continue
         if more == reached:
             break
         reached = more
-    assert reached == set(State)
+    assert reached == set(CheckpointStatus)
 
 
-def _candidate(number: int, token: int, step: int, state: State = State.saved) -> Candidate:
+def _candidate(
+    number: int, token: int, step: int, state: CheckpointStatus = CheckpointStatus.saved
+) -> Candidate:
     return Candidate(UUID(int=number), token, step, state)
 
 
@@ -111,8 +116,8 @@ def test_the_newest_is_by_token_then_step_and_saved_ones_only() -> None:
         _candidate(2, token=1, step=90),
         rolled_back,
         _candidate(3, token=2, step=5),
-        _candidate(4, token=3, step=99, state=State.uploading),
-        _candidate(5, token=3, step=98, state=State.corrupt),
+        _candidate(4, token=3, step=99, state=CheckpointStatus.uploading),
+        _candidate(5, token=3, step=98, state=CheckpointStatus.corrupt),
     ]
     assert choose_newest(candidates) == rolled_back
     assert choose_newest(reversed(candidates)) == rolled_back

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.series.core.arrivals import Arrived
+from services.registry.series.core.arrivals import SeriesPoints
 from services.registry.series.core.chunks import (
     MOST_POINTS,
     ROLLED_UP,
@@ -36,7 +36,7 @@ def _bits(points: Columns) -> list[tuple[int, int, int, bytes]]:
 
 
 @given(_POINTS)
-def test_points_come_back_bit_for_bit(points: Arrived) -> None:
+def test_points_come_back_bit_for_bit(points: SeriesPoints) -> None:
     columns = Columns.of(points)
     assert _bits(from_bytes(to_plain(points))) == _bits(columns)
     assert _bits(from_bytes(to_packed(columns))) == _bits(columns)

@@ -6,18 +6,24 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.checkpoints.core.collect import Kept, Pins, Policy, Verdict, judge_checkpoints
+from services.registry.checkpoints.core.collect import (
+    CollectionCandidate,
+    CollectionPolicy,
+    Pins,
+    RetentionVerdict,
+    judge_checkpoints,
+)
 
 
-def _kept(number: int, trial: int, step: int, metric: float | None) -> Kept:
-    return Kept(UUID(int=number), UUID(int=trial), (1, step), metric, validation=step)
+def _kept(number: int, trial: int, step: int, metric: float | None) -> CollectionCandidate:
+    return CollectionCandidate(UUID(int=number), UUID(int=trial), (1, step), metric, validation=step)
 
 
 def plan_collection(
-    checkpoints: list[Kept], policy: Policy, pins: Pins, *, smaller_is_better: bool
+    checkpoints: list[CollectionCandidate], policy: CollectionPolicy, pins: Pins, *, smaller_is_better: bool
 ) -> list[UUID]:
     verdicts = judge_checkpoints(checkpoints, policy, pins, smaller_is_better=smaller_is_better)
-    return [one for one, verdict in verdicts.items() if verdict is Verdict.goes]
+    return [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.goes]
 
 
 ONE_TRIAL = [
@@ -31,22 +37,22 @@ ONE_TRIAL = [
 @pytest.mark.parametrize(
     ("policy", "gone"),
     [
-        (Policy(), [1, 3]),
-        (Policy(0, 0, 0), [1, 2, 3, 4]),
-        (Policy(0, 0, 1), [1, 2, 3]),
-        (Policy(2, 0, 0), [1, 4]),
-        (Policy(0, 3, 0), [4]),
-        (Policy(0, 0, 2), [1, 2]),
-        (Policy(9, 9, 9), []),
+        (CollectionPolicy(), [1, 3]),
+        (CollectionPolicy(0, 0, 0), [1, 2, 3, 4]),
+        (CollectionPolicy(0, 0, 1), [1, 2, 3]),
+        (CollectionPolicy(2, 0, 0), [1, 4]),
+        (CollectionPolicy(0, 3, 0), [4]),
+        (CollectionPolicy(0, 0, 2), [1, 2]),
+        (CollectionPolicy(9, 9, 9), []),
     ],
 )
-def test_best_and_latest_are_kept(policy: Policy, gone: list[int]) -> None:
+def test_best_and_latest_are_kept(policy: CollectionPolicy, gone: list[int]) -> None:
     plan = plan_collection(ONE_TRIAL, policy, Pins(), smaller_is_better=True)
     assert plan == [UUID(int=number) for number in gone]
 
 
 def test_the_sign_turns_the_ranks_round() -> None:
-    assert plan_collection(ONE_TRIAL, Policy(0, 1, 0), Pins(), smaller_is_better=False) == [
+    assert plan_collection(ONE_TRIAL, CollectionPolicy(0, 1, 0), Pins(), smaller_is_better=False) == [
         UUID(int=number) for number in (2, 3, 4)
     ]
 
@@ -57,7 +63,7 @@ def test_a_nan_is_worse_than_any_number_and_better_than_nothing() -> None:
         _kept(2, 9, 20, 1e300),
         _kept(3, 9, 30, None),
     ]
-    assert plan_collection(checkpoints, Policy(0, 1, 0), Pins(), smaller_is_better=True) == [
+    assert plan_collection(checkpoints, CollectionPolicy(0, 1, 0), Pins(), smaller_is_better=True) == [
         UUID(int=1),
         UUID(int=3),
     ]
@@ -65,12 +71,14 @@ def test_a_nan_is_worse_than_any_number_and_better_than_nothing() -> None:
 
 def test_the_earlier_validation_wins_a_tie() -> None:
     checkpoints = [_kept(2, 9, 20, 0.5), _kept(1, 9, 10, 0.5)]
-    assert plan_collection(checkpoints, Policy(0, 1, 0), Pins(), smaller_is_better=True) == [UUID(int=2)]
+    assert plan_collection(checkpoints, CollectionPolicy(0, 1, 0), Pins(), smaller_is_better=True) == [
+        UUID(int=2)
+    ]
 
 
 def test_pinned_and_registered_ones_stay() -> None:
     pins = Pins(frozenset({UUID(int=1)}), frozenset({UUID(int=3)}))
-    assert plan_collection(ONE_TRIAL, Policy(0, 0, 0), pins, smaller_is_better=True) == [
+    assert plan_collection(ONE_TRIAL, CollectionPolicy(0, 0, 0), pins, smaller_is_better=True) == [
         UUID(int=2),
         UUID(int=4),
     ]
@@ -82,11 +90,13 @@ _checkpoints = st.lists(
 ).map(
     lambda rows: [_kept(100 + index, trial, step, metric) for index, (trial, step, metric) in enumerate(rows)]
 )
-_policies = st.builds(Policy, st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
+_policies = st.builds(CollectionPolicy, st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
 
 
 @given(_checkpoints, _policies, st.booleans())
-def test_each_trial_keeps_its_best_and_latest(checkpoints: list[Kept], policy: Policy, smaller: bool) -> None:
+def test_each_trial_keeps_its_best_and_latest(
+    checkpoints: list[CollectionCandidate], policy: CollectionPolicy, smaller: bool
+) -> None:
     gone = set(plan_collection(checkpoints, policy, Pins(), smaller_is_better=smaller))
     for trial in {one.trial for one in checkpoints}:
         members = [one for one in checkpoints if one.trial == trial]
@@ -97,7 +107,9 @@ def test_each_trial_keeps_its_best_and_latest(checkpoints: list[Kept], policy: P
 
 
 @given(_checkpoints, _policies, st.booleans())
-def test_collecting_again_takes_nothing_more(checkpoints: list[Kept], policy: Policy, smaller: bool) -> None:
+def test_collecting_again_takes_nothing_more(
+    checkpoints: list[CollectionCandidate], policy: CollectionPolicy, smaller: bool
+) -> None:
     gone = set(plan_collection(checkpoints, policy, Pins(), smaller_is_better=smaller))
     left = [one for one in checkpoints if one.checkpoint not in gone]
     assert plan_collection(left, policy, Pins(), smaller_is_better=smaller) == []
@@ -105,7 +117,7 @@ def test_collecting_again_takes_nothing_more(checkpoints: list[Kept], policy: Po
 
 def test_each_that_stays_has_its_reason() -> None:
     pins = Pins(pinned=frozenset({UUID(int=1)}), registered=frozenset({UUID(int=4)}))
-    verdicts = judge_checkpoints(ONE_TRIAL, Policy(2, 1, 0), pins, smaller_is_better=True)
+    verdicts = judge_checkpoints(ONE_TRIAL, CollectionPolicy(2, 1, 0), pins, smaller_is_better=True)
     assert list(verdicts.values()) == [
-        Verdict.pinned, Verdict.trial_best, Verdict.experiment_best, Verdict.registered,
+        RetentionVerdict.pinned, RetentionVerdict.trial_best, RetentionVerdict.experiment_best, RetentionVerdict.registered,
     ]  # fmt: skip

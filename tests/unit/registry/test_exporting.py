@@ -11,8 +11,8 @@ import pytest
 from pydantic import JsonValue
 
 from services.registry.exports.core import parts
-from services.registry.exports.core.parts import Part
-from services.registry.exports.core.points import SCHEMA, Rows, to_table
+from services.registry.exports.core.parts import ExportFile
+from services.registry.exports.core.points import SCHEMA, MetricPoints, to_table
 from services.registry.exports.core.trials import make_schema, to_table as to_trials
 from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Stat, Values
 
@@ -22,7 +22,7 @@ def test_a_part_is_ended_once_it_is_large(
     format: Literal["arrow", "parquet"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "PART_BYTES", 20_000)
-    part, count = Part(SCHEMA, format), 0
+    part, count = ExportFile(SCHEMA, format), 0
     generator = np.random.default_rng(1)
     while not part.add(to_table([_rows(count, generator.normal(size=100))])):
         count += 1
@@ -35,9 +35,11 @@ def test_a_part_is_ended_once_it_is_large(
     assert table.column("trial").to_pylist() == [number for number in range(count + 1) for _ in range(100)]
 
 
-def _rows(trial: int, values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Rows:
+def _rows(trial: int, values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> MetricPoints:
     steps = np.arange(len(values))
-    return Rows(trial, "training", "loss", np.ones(len(values), np.int64), steps, steps * 1000, values)
+    return MetricPoints(
+        trial, "training", "loss", np.ones(len(values), np.int64), steps, steps * 1000, values
+    )
 
 
 def test_trials_have_typed_columns_whatever_their_hyperparameters_are() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given, strategies as st
 
 from services.registry.series.core.chunks import Columns
-from services.registry.series.core.following import Place, Reported, choose_new, has_missed, recount
+from services.registry.series.core.following import ReadPosition, Reported, choose_new, has_missed, recount
 from tests.support.points import Row, arrived
 
 Record = tuple[int, int, dict[str, float]]
@@ -29,7 +29,7 @@ def series_of(records: list[Record], from_run: int = 0, from_step: int = -(2**63
     ]
 
 
-def follow(records: list[Record], limit: int, place: Place) -> list[tuple[int, int, str, float]]:
+def follow(records: list[Record], limit: int, place: ReadPosition) -> list[tuple[int, int, str, float]]:
     """All that is told behind a place, page by page, as the service reads it."""
     found: list[tuple[int, int, str, float]] = []
     while True:
@@ -62,21 +62,21 @@ def test_everything_is_told_once_and_in_order_however_it_comes_in(
         for seq, (run, _, values) in enumerate(records, 1)
         for name, value in sorted(values.items())
     ]
-    assert follow(records, limit, Place()) == whole
+    assert follow(records, limit, ReadPosition()) == whole
     early = records[:seen]
-    _, place, _ = choose_new(series_of(early), Place(), 10_000)
+    _, place, _ = choose_new(series_of(early), ReadPosition(), 10_000)
     assert follow(records, limit, place) == [one for one in whole if one[1] > len(early)]
 
 
 def test_a_record_is_told_whole() -> None:
     records: list[Record] = [(1, 1, {"a": 1.0, "b": 2.0, "c": 3.0}), (1, 2, {"a": 4.0})]
-    told, place, is_last = choose_new(series_of(records), Place(), 2)
-    assert ([one.name for one in told], place, is_last) == (["a", "b", "c"], Place(1, 1, 1, 3), False)
+    told, place, is_last = choose_new(series_of(records), ReadPosition(), 2)
+    assert ([one.name for one in told], place, is_last) == (["a", "b", "c"], ReadPosition(1, 1, 1, 3), False)
 
 
 def test_a_step_that_went_back_is_missed_and_found() -> None:
     records: list[Record] = [(1, 7, {"a": 1.0}), (1, 2, {"a": 2.0})]
-    behind_first = Place(1, 1, 7, 1)
+    behind_first = ReadPosition(1, 1, 7, 1)
     assert has_missed(series_of(records, 1, 7), behind_first)
     assert not has_missed(series_of(records[:1], 1, 7), behind_first)
     assert follow(records, 10, behind_first) == [(1, 2, "a", 2.0)]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from services.registry.ingest.incoming import Incoming, read_batch
-from services.registry.series.core.arrivals import Arrived
+from services.registry.ingest.incoming import IncomingBatch, read_batch
+from services.registry.series.core.arrivals import SeriesPoints
 from services.registry.series.core.names import METRICS_PER_REPORT, refuse_metric_name
 from shared.ids import DEFAULT_TENANT, ExperimentId, RunId, TrialId, WorkerId, derived_id
 from shared.messages.reports import JournalRecord, LogLine, Report, ReportBatch, Validation
@@ -26,7 +26,7 @@ FACTS = AllocationFacts(
 )
 
 
-def read(*records: JournalRecord, first: int = 1) -> Incoming:
+def read(*records: JournalRecord, first: int = 1) -> IncomingBatch:
     return read_batch(ReportBatch(run_id=RUN, first=first, records=records), FACTS, WORKER, {})
 
 
@@ -37,8 +37,8 @@ def report(**values: float) -> Report:
 def test_records_become_points_of_series_numbered_as_in_the_journal() -> None:
     incoming = read(report(loss=1.0), Validation(number=1, step=8, time_ms=80, values={"loss": 2.0}), first=5)
     assert incoming.points == {
-        ("training", "loss"): Arrived([5], [7], [70], [1.0]),
-        ("validation", "loss"): Arrived([6], [8], [80], [2.0]),
+        ("training", "loss"): SeriesPoints([5], [7], [70], [1.0]),
+        ("validation", "loss"): SeriesPoints([6], [8], [80], [2.0]),
     }
     assert (incoming.sent.first, incoming.sent.after) == (5, 7)
     assert [validation.number for validation in incoming.validations] == [1]
@@ -117,9 +117,9 @@ def test_what_one_reports_now_and_then_stays_in_the_order_of_its_reporting() -> 
         Report(group="gradients", step=8, time_ms=80, values={"norm": 6.0}),
     )
     assert incoming.points == {
-        ("training", "loss"): Arrived([1, 2, 5, 6], [7] * 4, [70] * 4, [1.0, 2.0, 3.0, 4.0]),
-        ("training", "lr"): Arrived([1, 4, 5, 6], [7] * 4, [70] * 4, [0.1, 0.2, 0.3, 0.4]),
-        ("gradients", "norm"): Arrived([3, 7], [7, 8], [70, 80], [5.0, 6.0]),
+        ("training", "loss"): SeriesPoints([1, 2, 5, 6], [7] * 4, [70] * 4, [1.0, 2.0, 3.0, 4.0]),
+        ("training", "lr"): SeriesPoints([1, 4, 5, 6], [7] * 4, [70] * 4, [0.1, 0.2, 0.3, 0.4]),
+        ("gradients", "norm"): SeriesPoints([3, 7], [7, 8], [70, 80], [5.0, 6.0]),
     }
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import cast
 
-from services.registry.storage.links import INCOMING, LINKS_BYTES, Links, is_upload, plan_parts
+from services.registry.storage.links import INCOMING, LINKS_BYTES, PresignedUrls, is_upload, plan_parts
 from services.registry.storage.store.files import File
 from shared.messages.files import FileLink
 from shared.objects import ObjectStore
@@ -23,7 +23,7 @@ class Signing:
         return self.presign_get(key, life)
 
 
-LINKS = Links(cast(ObjectStore, Signing()), timedelta(hours=1), 1024**3)
+LINKS = PresignedUrls(cast(ObjectStore, Signing()), timedelta(hours=1), 1024**3)
 
 
 def test_every_file_is_in_one_answer_and_no_answer_is_too_large() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from services.registry.logs.contents import PAGE_BYTES, SEARCHED_BYTES, read_parts
 from services.registry.logs.core.lines import Block, Packed, Row, pack
-from services.registry.logs.core.matching import Matcher, Wanted
-from services.registry.logs.reader import THREADS, LogReader, Piece, Search
+from services.registry.logs.core.matching import LineQuery, Matcher
+from services.registry.logs.reader import THREADS, LogReader, LogSearch, LogSegment
 from services.registry.logs.store.objects import StoredObject, TrialLog
 from services.registry.storage.links import log_key
 from shared.clock import SystemClock
@@ -119,10 +119,12 @@ async def test_who_reads_on_does_not_wait_for_those_who_search(store: Counting, 
     is_found = threading.Event()
     searches = [asyncio.ensure_future(reader.run(is_found.wait)) for _ in range(2 * THREADS)]
     await asyncio.sleep(0)
-    piece = Piece(TrialLog(TRIAL, LINES + 1, LINES + 1, (stored,)), 0, stored)
+    piece = LogSegment(TrialLog(TRIAL, LINES + 1, LINES + 1, (stored,)), 0, stored)
     try:
         async with asyncio.timeout(20):
-            page = await reader.look(TenantId(TENANT), piece, Search(Matcher(Wanted()), 10, lambda: False))
+            page = await reader.look(
+                TenantId(TENANT), piece, LogSearch(Matcher(LineQuery()), 10, lambda: False)
+            )
     finally:
         is_found.set()
         await asyncio.gather(*searches)

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from services.registry.logs.core.grams import (
-    Grams,
+    NgramFilter,
     asked_hashes,
-    index_letters,
+    build_filter,
     required_text,
     slice_of,
     slices_with,
 )
-from services.registry.logs.core.lines import Block, Row, letters, pack, parts_of
-from services.registry.logs.core.matching import Matcher, Wanted, check_pattern
-from services.registry.logs.reader import Found, Search
+from services.registry.logs.core.lines import Block, Row, pack, parts_of, text_buffer
+from services.registry.logs.core.matching import LineQuery, Matcher, check_pattern
+from services.registry.logs.reader import Found, LogSearch
 from shared.errors import Rejected
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -59,7 +59,7 @@ def test_a_search_stops_within_an_object_and_goes_on_there() -> None:
     parts = parts_of(1, pack([Block.of(1, 1, rows)]).content)
     upto, found, pages = 0, list[int](), 0
     while upto < 2000:
-        here = Found(Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True), upto)
+        here = Found(LogSearch(Matcher(LineQuery(pattern="7 x")), 1000, lambda: True), upto)
         part = next(part for part in parts if part.first > upto)
         assert here.look_through(part.first, part.texts(), part.block)
         assert upto < here.upto < upto + 1000
@@ -82,9 +82,9 @@ def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.D
     text = data.draw(st.sampled_from(parts[part]))
     begin = data.draw(st.integers(0, len(text)))
     wanted = text[begin : data.draw(st.integers(begin, len(text)))]
-    grams = index_letters([letters(pa.array(texts)).to_pybytes() for texts in parts])
+    grams = build_filter([text_buffer(pa.array(texts)).to_pybytes() for texts in parts])
     assert slices_of_text(grams, wanted) >> slice_of(part, len(parts), grams.slices) & 1
-    found = Matcher(Wanted(text=wanted)).places(
+    found = Matcher(LineQuery(text=wanted)).places(
         pa.array(parts[part]), lambda: pytest.fail("no column is asked for")
     )
     assert list(found) == [place for place, one in enumerate(parts[part]) if wanted in one]
@@ -95,11 +95,13 @@ def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.D
     st.sampled_from(["a", "ab", "ba", "aa", "öß", "abab"]),
 )
 def test_a_text_is_found_within_lines_and_never_across_them(lines: list[str], text: str) -> None:
-    found = Matcher(Wanted(text=text)).places(pa.array(lines, pa.string()), lambda: pytest.fail("not asked"))
+    found = Matcher(LineQuery(text=text)).places(
+        pa.array(lines, pa.string()), lambda: pytest.fail("not asked")
+    )
     assert list(found) == [place for place, line in enumerate(lines) if text in line]
 
 
-def slices_of_text(grams: Grams, text: str) -> int:
+def slices_of_text(grams: NgramFilter, text: str) -> int:
     """The slices that a search for a text looks through, by the bytes that Postgres would give of the filter."""
     hashes, width = asked_hashes(text), max(1, grams.slices // 8)
     begins = [(each >> (32 - grams.bits)) * grams.slices >> 3 for each in hashes]
@@ -112,7 +114,7 @@ def test_what_is_not_in_a_part_is_passed_by() -> None:
         b"".join(b"step %d loss=%.6f " % (step, step * 0.37) for step in range(begin, begin + 10_000))
         for begin in range(0, 50_000, 10_000)
     ]
-    grams = index_letters(parts)
+    grams = build_filter(parts)
     assert slices_of_text(grams, "step 34711 ") == 0b1000
     assert slices_of_text(grams, "loss=17390.74") == 0b10000
     assert slices_of_text(grams, "loss=") == 0b11111111 >> 3
@@ -157,18 +159,18 @@ def test_a_pattern_is_looked_up_by_its_longest_text(pattern: str, text: str) -> 
 @pytest.mark.parametrize(
     ("wanted", "places"),
     [
-        (Wanted(text="a.b"), [0]),
-        (Wanted(pattern="a.b"), [0, 1]),
-        (Wanted(pattern="a.b", text="x"), [1]),
-        (Wanted(level="warning"), [1, 2]),
-        (Wanted(rank=1), [1, 3]),
-        (Wanted(stream="stderr"), [2]),
-        (Wanted(since_ms=2, until_ms=4), [1, 2]),
-        (Wanted(run=2), []),
-        (Wanted(), [0, 1, 2, 3]),
+        (LineQuery(text="a.b"), [0]),
+        (LineQuery(pattern="a.b"), [0, 1]),
+        (LineQuery(pattern="a.b", text="x"), [1]),
+        (LineQuery(level="warning"), [1, 2]),
+        (LineQuery(rank=1), [1, 3]),
+        (LineQuery(stream="stderr"), [2]),
+        (LineQuery(since_ms=2, until_ms=4), [1, 2]),
+        (LineQuery(run=2), []),
+        (LineQuery(), [0, 1, 2, 3]),
     ],
 )
-def test_lines_are_chosen_by_all_that_is_wanted(wanted: Wanted, places: list[int]) -> None:
+def test_lines_are_chosen_by_all_that_is_wanted(wanted: LineQuery, places: list[int]) -> None:
     block = Block.of(
         1,
         1,

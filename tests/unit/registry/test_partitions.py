@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 from hypothesis import given, strategies as st
 
-from shared.database.partitions import Plan, partition_day, partition_name, plan_partitions
+from shared.database.partitions import PartitionPlan, partition_day, partition_name, plan_partitions
 
 TODAY = date(2026, 3, 1)
 
@@ -36,7 +36,7 @@ def test_a_plan_once_carried_out_leaves_nothing_to_do(ages: set[int], keep_days:
     after = (existing | set(plan.make)) - set(plan.drop)
     assert TODAY in after
     assert not set(plan.make) & set(plan.drop)
-    assert plan_partitions(after, TODAY, keep) == Plan()
+    assert plan_partitions(after, TODAY, keep) == PartitionPlan()
 
 
 def test_names_and_days_belong_together() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_part
+from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_shard
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_b
 def test_the_chief_says_whose_files_belong_to_it(
     said: tuple[str, ...] | None, worker: str, belongs: bool
 ) -> None:
-    assert has_part(said, worker) is belongs
+    assert has_shard(said, worker) is belongs
 
 
 def test_nothing_is_whole_before_the_chief_has_spoken() -> None:

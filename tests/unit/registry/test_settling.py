@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.registry.checkpoints.core.settling import Open, Wait, judge_open
+from services.registry.checkpoints.core.settling import OpenCheckpoint, Wait, judge_open
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LIMIT = timedelta(seconds=300)
-OPEN = (Open(1, ("a",)), Open(2, ("a", "b")))
+OPEN = (OpenCheckpoint(1, ("a",)), OpenCheckpoint(2, ("a", "b")))
 
 
 def waited(*looks: tuple[float, bool, bool]) -> float:
@@ -58,7 +58,7 @@ def test_a_lost_worker_takes_what_it_still_had_to_send() -> None:
 
 
 def test_what_is_sent_in_full_is_lost_with_the_last_worker_that_could_ask_for_its_commit() -> None:
-    sent = (Open(1, (), ("a", "b")),)
+    sent = (OpenCheckpoint(1, (), ("a", "b")),)
     assert judge_open(sent, Wait(), LIMIT, gone={"a"}, silent=(), responds=True).abandoned == {}
     assert set(judge_open(sent, Wait(), LIMIT, gone={"a", "b"}, silent=(), responds=True).abandoned) == {1}
 

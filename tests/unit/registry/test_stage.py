@@ -7,7 +7,7 @@ import pytest
 
 from services.registry.models.core.stage import (
     STAGE,
-    Staged,
+    StageStatus,
     ask_stage,
     decide_stage,
     refuse_decision,
@@ -17,7 +17,7 @@ from services.registry.models.core.stage import (
 from shared.messages.models import Stage
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-STAGED = Staged("staging")
+STAGED = StageStatus("staging")
 
 
 def test_every_stage_is_reachable_and_left_again() -> None:
@@ -27,7 +27,7 @@ def test_every_stage_is_reachable_and_left_again() -> None:
 
 @pytest.mark.parametrize("before", ["none", "candidate", "archived"])
 def test_nothing_comes_to_production_but_from_staging(before: Stage) -> None:
-    refusal = refuse_stage(Staged(before), "production")
+    refusal = refuse_stage(StageStatus(before), "production")
     assert refusal is not None and refusal.code == "stage_unreachable" and "staging" not in before
     assert before in refusal.reason
     assert refuse_stage(STAGED, "production") is None

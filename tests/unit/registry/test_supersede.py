@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from services.registry.series.core.supersede import (
     NOTHING,
-    Attempt,
+    RunStart,
     choose_newest,
     is_current,
     is_repeated,
@@ -31,7 +31,7 @@ from services.registry.series.core.supersede import (
 def test_each_run_counts_to_the_lowest_step_from_which_a_later_one_resumed(
     resumed: list[int | None], boundaries: list[int | None]
 ) -> None:
-    attempts = [Attempt(number, step) for number, step in enumerate(resumed, start=1)]
+    attempts = [RunStart(number, step) for number, step in enumerate(resumed, start=1)]
     assert plan_boundaries(attempts) == dict(enumerate(boundaries, start=1))
 
 
@@ -39,7 +39,7 @@ def test_each_run_counts_to_the_lowest_step_from_which_a_later_one_resumed(
 def test_no_step_counts_twice_when_runs_report_past_their_resumption(
     resumed: list[int | None], shuffler: random.Random
 ) -> None:
-    attempts = [Attempt(number, step) for number, step in enumerate(resumed, start=1) if step is not None]
+    attempts = [RunStart(number, step) for number, step in enumerate(resumed, start=1) if step is not None]
     shuffled = list(attempts)
     shuffler.shuffle(shuffled)
     boundaries = plan_boundaries(shuffled)

@@ -14,7 +14,7 @@ from services.registry.trial_table.core.columns import (
     Fact,
     Hyperparameter,
     Metric,
-    Search,
+    SearchMetric,
     Stat,
     metric_name,
     name_of,
@@ -23,8 +23,8 @@ from services.registry.trial_table.core.filters import Filter, read_column_name,
 from services.registry.trial_table.store.filtering import Cells
 from shared.filters.tree import Absent, All, Any, Comparison, Contains, Not, Order
 
-LOSS = Search("loss", smaller_is_better=True)
-ACCURACY = Search("accuracy", smaller_is_better=False)
+LOSS = SearchMetric("loss", smaller_is_better=True)
+ACCURACY = SearchMetric("accuracy", smaller_is_better=False)
 LR, STATE = Hyperparameter(("lr",)), Fact("state")
 BEST = Metric("validation", "accuracy", Stat.BEST)
 
@@ -131,9 +131,9 @@ _COLUMNS = st.one_of(
 
 @given(_COLUMNS)
 def test_a_shown_name_can_be_given_again(column: Column) -> None:
-    assert read_column_name(name_of(column), Search()) == column
+    assert read_column_name(name_of(column), SearchMetric()) == column
     if isinstance(column, Metric):
-        listed = read_column_name(metric_name(*column.key), Search())
+        listed = read_column_name(metric_name(*column.key), SearchMetric())
         assert listed == replace(column, stat=Stat.LAST), "a name without a stat means its last value"
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from services.registry.turns import SharedTurns
+from services.registry.turns import FairConcurrencyLimit
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 
 BUSY, QUIET = DEFAULT_TENANT, TenantId(derived_id(DEFAULT_TENANT, "quiet"))
@@ -13,12 +13,12 @@ BUSY, QUIET = DEFAULT_TENANT, TenantId(derived_id(DEFAULT_TENANT, "quiet"))
 class Work:
     """Somebody's turn, held until it is told to end."""
 
-    def __init__(self, turns: SharedTurns, tenant: TenantId) -> None:
+    def __init__(self, turns: FairConcurrencyLimit, tenant: TenantId) -> None:
         self.began = False
         self._end = asyncio.Event()
         self.task = asyncio.create_task(self._run(turns, tenant))
 
-    async def _run(self, turns: SharedTurns, tenant: TenantId) -> None:
+    async def _run(self, turns: FairConcurrencyLimit, tenant: TenantId) -> None:
         async with turns.of(tenant):
             self.began = True
             await self._end.wait()
@@ -36,7 +36,7 @@ async def settled(*works: Work) -> list[bool]:
 
 
 async def test_a_turn_that_is_free_goes_to_the_tenant_that_holds_the_fewest() -> None:
-    turns = SharedTurns(2)
+    turns = FairConcurrencyLimit(2)
     busy = [Work(turns, BUSY) for _ in range(4)]
     assert await settled(*busy) == [True, True, False, False]
     quiet = [Work(turns, QUIET) for _ in range(2)]
@@ -50,7 +50,7 @@ async def test_a_turn_that_is_free_goes_to_the_tenant_that_holds_the_fewest() ->
 
 
 async def test_who_gives_up_waiting_or_fails_holds_nothing() -> None:
-    turns = SharedTurns(1)
+    turns = FairConcurrencyLimit(1)
     first, second, third = (Work(turns, BUSY) for _ in range(3))
     assert await settled(first, second) == [True, False]
     second.task.cancel()

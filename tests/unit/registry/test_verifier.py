@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.checkpoints.upkeep import INCOMING_FOR, sweep_incoming
 from services.registry.checkpoints.verifier import CARRIED_BYTES, Verifier
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import CheckpointStatus
 from services.registry.storage.links import INCOMING, plan_parts
 from services.registry.storage.store.files import File
 from shared.clock import SystemClock
@@ -22,8 +22,8 @@ from shared.objects.directory import DirectoryObjects
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PART_BYTES = 2 * CARRIED_BYTES
 SMALL, LARGE = b"small", b"L" * (CARRIED_BYTES + 1)
-CHECKPOINT = Checkpoint(
-    UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5), 1, 1, 1, 10, State.committing,
+CHECKPOINT = CheckpointRow(
+    UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5), 1, 1, 1, 10, CheckpointStatus.committing,
     3, 0, 1, 1, (), {}, None, NOW, NOW,
 )  # fmt: skip
 

@@ -6,17 +6,22 @@ from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explaining.alternatives import Alternative, alternatives
+from services.scheduler.core.explaining.alternatives import StartAlternative, alternatives
 from services.scheduler.core.explaining.refusals import binding_of
-from services.scheduler.core.explaining.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
+from services.scheduler.core.explaining.supposing import (
+    AnyMachine,
+    DifferentMaximum,
+    DifferentPolicy,
+    FewerSlots,
+)
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import wishes
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import NO_QUOTA, PoolPolicy
 from services.scheduler.core.state.records.trial import RequestState
-from services.scheduler.core.turn import take_turn
+from services.scheduler.core.turn import run_cycle
 from shared.ids import PoolName, TrialId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.support.policies import plain
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
 from tests.unit.scheduler.world import POOL, Event, World, trial_id
@@ -32,7 +37,7 @@ CROWD = st.tuples(
 """Requests (slots, on one machine), priorities of three experiments, the first one's max_slots, and its tenant's maximum."""
 
 
-def found(world: World, name: TrialId) -> list[Alternative]:
+def found(world: World, name: TrialId) -> list[StartAlternative]:
     planned = world.plan()
     reason = binding_of(world.cluster, world.cluster.trials[name], planned.refusals.get(name))
     return [one for one in alternatives(world.cluster, name, reason) if one is not None]
@@ -45,7 +50,7 @@ def waiting(world: World) -> Iterator[TrialId]:
             yield trial.id
 
 
-def carry_out(world: World, name: TrialId, one: Alternative) -> None:
+def carry_out(world: World, name: TrialId, one: StartAlternative) -> None:
     """Does what a person would do."""
     trial = world.cluster.trials[name]
     match one.change:
@@ -55,13 +60,13 @@ def carry_out(world: World, name: TrialId, one: Alternative) -> None:
                 slots = one.change.slots
                 fewer = trial.wish.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
-            wish = replace(trial.wish, version=trial.wish.version + 1, wanted=Wanted.KILL)
-            world.cluster.apply(wishes.on_wish(world.cluster, wish, 0, world.now))
+            wish = replace(trial.wish, version=trial.wish.version + 1, wanted=DesiredState.KILL)
+            world.cluster.apply(wishes.on_request(world.cluster, wish, 0, world.now))
             fresh = replace(trial.wish, version=wish.version + 1, request=trial.wish.request + 1, needs=fewer)
-            world.cluster.apply(wishes.on_wish(world.cluster, fresh, world.places, world.now))
-        case OtherPart(part):
-            world.cluster.apply(wishes.on_part(world.cluster, trial.wish.experiment, part))
-        case OtherMaximum(path, maximum):
+            world.cluster.apply(wishes.on_request(world.cluster, fresh, world.places, world.now))
+        case DifferentPolicy(part):
+            world.cluster.apply(wishes.on_experiment_policy(world.cluster, trial.wish.experiment, part))
+        case DifferentMaximum(path, maximum):
             before = world.cluster.pools[POOL].shares.quotas.get(path, NO_QUOTA)
             world.cluster.apply(wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum)))
 
@@ -105,7 +110,7 @@ def test_what_would_start_does_start_when_it_is_really_done(
             planned = plan(tried.cluster, list(tried.cluster.pools))
             if one.start == "now":
                 assert name in {grant.trial for grant in planned.grants}, one
-                take_turn(tried.cluster, (), tried.next_token, tried.now)
+                run_cycle(tried.cluster, (), tried.next_token, tried.now)
                 assert tried.cluster.trials[name].state is RequestState.RUNNING, one
             else:
                 assert planned.refusals[name] == "preempting", one
@@ -152,7 +157,7 @@ def test_any_machine_helps_who_waits_for_one() -> None:
     world = World(plain(POOL))
     world.worker("a", 1, labels=(("rack", "r1"),))
     world.worker("b", 1)
-    where = Where(required=(("rack", "r1"),))
+    where = PlacementConstraint(required=(("rack", "r1"),))
     world.want(1, where=where)
     world.cycle()
     world.want(2, where=where)

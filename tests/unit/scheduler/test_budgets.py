@@ -11,8 +11,8 @@ from services.scheduler.core.explaining.advice import warnings_of
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.reducers.budgets import on_spending
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
-from services.scheduler.core.state.records.run import Exit
-from services.scheduler.core.state.records.spending import Spending, month_of, next_month
+from services.scheduler.core.state.records.run import RunExit
+from services.scheduler.core.state.records.spending import BudgetSpending, month_of, next_month
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
@@ -23,7 +23,7 @@ LAB: Path = (tenant_id(0), "lab")
 
 
 def spend(world: World, spent: float, path: Path = TENANT, of: float = 100.0, **more: Any) -> None:
-    world.cluster.apply(on_spending(world.cluster, {path: Spending(of, spent, **more)}))
+    world.cluster.apply(on_spending(world.cluster, {path: BudgetSpending(of, spent, **more)}))
 
 
 def one_runs_one_waits(policy: PoolPolicy = PRICED, **more: Any) -> World:
@@ -58,10 +58,10 @@ def test_nothing_more_starts_once_it_is_spent_and_what_runs_goes_on() -> None:
 
 
 @pytest.mark.parametrize(
-    "after", [{}, {TENANT: Spending(200.0, 100.0)}, {TENANT: Spending(100.0, 0.0)}], ids=["taken", "raised", "month"]
+    "after", [{}, {TENANT: BudgetSpending(200.0, 100.0)}, {TENANT: BudgetSpending(100.0, 0.0)}], ids=["taken", "raised", "month"]
 )  # fmt: skip
 def test_it_starts_when_the_budget_is_taken_away_or_raised_or_the_month_is_over(
-    after: dict[Path, Spending],
+    after: dict[Path, BudgetSpending],
 ) -> None:
     world = one_runs_one_waits()
     world.cluster.apply(on_spending(world.cluster, after))
@@ -92,7 +92,7 @@ def test_with_preempt_running_work_is_asked_once_and_waits_then() -> None:
     world = one_runs_one_waits(preempts=True)
     because = world.run(1).asked
     assert asked(world) == {1} and because is not None and because.because == "budget"
-    world.exit(1, Exit(acknowledged=Signal.PREEMPT))
+    world.exit(1, RunExit(acknowledged=Signal.PREEMPT))
     world.cycle()
     assert world.running() == set()
     world.cluster.apply(on_spending(world.cluster, {}))
@@ -140,7 +140,7 @@ def test_no_machine_is_asked_for_that_could_pass_it_within_the_hour_and_that_is_
 HOLDERS = [(tenant, workspace) for tenant in (0, 1) for workspace in ("lab", "hall")]
 SPENDINGS = st.dictionaries(
     st.sampled_from([(tenant_id(t),) for t in (0, 1)] + [(tenant_id(t), w) for t, w in HOLDERS]),
-    st.builds(Spending, st.just(100.0), st.floats(0.0, 120.0), st.just(False), st.floats(0.0, 50.0)),
+    st.builds(BudgetSpending, st.just(100.0), st.floats(0.0, 120.0), st.just(False), st.floats(0.0, 50.0)),
 )
 
 
@@ -150,7 +150,7 @@ SPENDINGS = st.dictionaries(
     st.lists(st.tuples(SPENDINGS, st.integers(0, 4)), min_size=1, max_size=3),
 )
 def test_whatever_waits_and_comes_machines_are_asked_for_as_far_as_every_budget_bears(
-    requests: list[tuple[int, str]], looks: list[tuple[dict[Path, Spending], int]]
+    requests: list[tuple[int, str]], looks: list[tuple[dict[Path, BudgetSpending], int]]
 ) -> None:
     world = World(PRICED)
     for number, (tenant, workspace) in enumerate(requests):
@@ -165,7 +165,7 @@ def test_whatever_waits_and_comes_machines_are_asked_for_as_far_as_every_budget_
 
 
 def bearable(
-    world: World, requests: list[tuple[int, str]], spending: dict[Path, Spending], before: set[int]
+    world: World, requests: list[tuple[int, str]], spending: dict[Path, BudgetSpending], before: set[int]
 ) -> int:
     """Slots that wait and could run for an hour within all budgets; `before`: what ran when was looked at what is spent."""
 
@@ -200,11 +200,11 @@ def test_a_pool_without_a_price_costs_nothing_until_it_has_one() -> None:
 
 
 def test_an_account_is_due_when_it_will_be_near_then_when_it_will_be_over() -> None:
-    assert Spending(100.0, 60.0, per_hour=10.0).due_in == timedelta(hours=2)
-    assert Spending(100.0, 80.0, per_hour=10.0).due_in == timedelta(hours=2)
-    assert Spending(100.0, 100.0, per_hour=10.0).due_in is None
-    assert Spending(100.0, 60.0).due_in is None, "nothing is held"
-    late = Spending(1e12, 0.0, per_hour=1e-9).due_in
+    assert BudgetSpending(100.0, 60.0, per_hour=10.0).due_in == timedelta(hours=2)
+    assert BudgetSpending(100.0, 80.0, per_hour=10.0).due_in == timedelta(hours=2)
+    assert BudgetSpending(100.0, 100.0, per_hour=10.0).due_in is None
+    assert BudgetSpending(100.0, 60.0).due_in is None, "nothing is held"
+    late = BudgetSpending(1e12, 0.0, per_hour=1e-9).due_in
     assert late is not None and late > timedelta(days=31)
 
 
@@ -222,4 +222,4 @@ def test_months_are_of_utc() -> None:
     [(79.9, 100.0, ()), (80.0, 100.0, (80,)), (99.9, 100.0, (80,)), (100.0, 100.0, (80, 100)), (0.0, 0.0, (80, 100))],
 )  # fmt: skip
 def test_four_fifths_and_all_of_it_are_told(spent: float, of: float, reached: tuple[int, ...]) -> None:
-    assert Spending(of, spent).reached == reached
+    assert BudgetSpending(of, spent).reached == reached

@@ -3,7 +3,7 @@
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.reducers.workers import on_removed
-from services.scheduler.core.state.carried import Carried, carried_by_all
+from services.scheduler.core.state.carried import WorkerOccupancy, loads_of_all
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import World, tenant_id
 
@@ -33,7 +33,7 @@ def test_every_run_is_a_piece_of_each_of_its_machines_until_it_has_ended(
 
 def agree(world: World, requests: list[tuple[int, int, bool]]) -> None:
     """Holds what is told of the workers against where the trials run."""
-    told = carried_by_all(world.cluster)
+    told = loads_of_all(world.cluster)
     assert told.keys() == set(WORKERS)
     places = {number: world.placement(number) for number in world.running()}
     for name, slots in WORKERS.items():
@@ -51,7 +51,7 @@ def test_runs_that_share_a_slot_are_a_piece_each() -> None:
     for number in (1, 2):
         world.want(number, part=500)
     world.cycle()
-    assert carried_by_all(world.cluster)[WorkerId("a")] == Carried(1, (1, 1), 0, tenant_id(0))
+    assert loads_of_all(world.cluster)[WorkerId("a")] == WorkerOccupancy(1, (1, 1), 0, tenant_id(0))
 
 
 def test_what_is_left_of_a_run_that_lost_a_machine_is_nothing_to_be_moved() -> None:
@@ -61,7 +61,7 @@ def test_what_is_left_of_a_run_that_lost_a_machine_is_nothing_to_be_moved() -> N
     world.want(1, 4)
     world.cycle()
     world.silence("a")
-    assert carried_by_all(world.cluster)[WorkerId("b")] == Carried(2, (), 0, tenant_id(0))
+    assert loads_of_all(world.cluster)[WorkerId("b")] == WorkerOccupancy(2, (), 0, tenant_id(0))
 
 
 def test_a_machine_that_is_gone_is_not_spoken_of() -> None:
@@ -69,4 +69,4 @@ def test_a_machine_that_is_gone_is_not_spoken_of() -> None:
     for name in ("a", "b"):
         world.worker(name)
     world.cluster.apply(on_removed(world.cluster, WorkerId("a"), world.now))
-    assert list(carried_by_all(world.cluster)) == [WorkerId("b")]
+    assert list(loads_of_all(world.cluster)) == [WorkerId("b")]

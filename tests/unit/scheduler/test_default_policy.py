@@ -2,13 +2,13 @@
 
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from services.scheduler.service import default_policy
 from services.scheduler.settings import PoolSection
-from services.scheduler.store.rules import ruled, rules_of
+from services.scheduler.store.rules import rules_of, with_rules
 from shared.messages.pools import PoolRules
 from simulator.files.reading import read_policy
-from simulator.files.schema import Cluster, Machines
+from simulator.files.schema import Cluster, MachineGroup
 from simulator.policies import policy_of
 from tests.unit.scheduler.test_turns import Slicing
 from tests.unit.scheduler.world import POOL, World, trial_id
@@ -30,9 +30,9 @@ def full(*owners: str, slots: int = 1) -> Slicing:
 
 
 def test_a_pool_has_one_default_wherever_it_is_written() -> None:
-    machines = Cluster(machines=(Machines(slots=1),))
+    machines = Cluster(machines=(MachineGroup(slots=1),))
     assert rules_of(DEFAULT) == PoolRules()
-    assert ruled(DEFAULT, PoolRules()) == DEFAULT
+    assert with_rules(DEFAULT, PoolRules()) == DEFAULT
     assert default_policy(PoolSection()) == DEFAULT
     assert policy_of(read_policy("default"), machines, POOL) == DEFAULT
     plain = PoolSection.model_validate({"order": "priority", "quantum_s": "none"})
@@ -109,7 +109,7 @@ def test_a_more_important_experiment_takes_turns_from_ones_own_less_important_an
 def test_an_elastic_run_takes_idle_slots_and_shrinks_for_others_at_once() -> None:
     world = World(DEFAULT)
     world.worker("a", 2)
-    world.want(1, experiment=1, owner="ada", needs=Needs(1, 2))
+    world.want(1, experiment=1, owner="ada", needs=SlotNeeds(1, 2))
     world.cycle()
     assert world.placement(1) == {"a": 2}
     world.want(2, experiment=2, owner="ben")

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from services.scheduler.core.state.desired import agrees, desired_of
-from services.scheduler.core.state.liveness import GONE_AFTER_S, Silence
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.liveness import LOST_FOR_GOOD_AFTER_S, SilenceDetector
+from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import DesiredState, Signal
 from tests.unit.scheduler.world import World
 
 A, B = WorkerId("a"), WorkerId("b")
@@ -33,14 +33,14 @@ def test_the_set_names_what_should_stand_with_its_spec_until_the_worker_names_it
 @pytest.mark.parametrize(
     ("wanted", "signal"),
     [
-        (Wanted.RUN, Signal.RUN),
-        (Wanted.PARK, Signal.PAUSE),
-        (Wanted.STOP, Signal.STOP),
-        (Wanted.CANCEL, Signal.CANCEL),
-        (Wanted.KILL, Signal.KILL),
+        (DesiredState.RUN, Signal.RUN),
+        (DesiredState.PARK, Signal.PAUSE),
+        (DesiredState.STOP, Signal.STOP),
+        (DesiredState.CANCEL, Signal.CANCEL),
+        (DesiredState.KILL, Signal.KILL),
     ],
 )
-def test_what_is_wanted_reaches_the_running_allocation(wanted: Wanted, signal: Signal) -> None:
+def test_what_is_wanted_reaches_the_running_allocation(wanted: DesiredState, signal: Signal) -> None:
     world = World()
     world.worker("a")
     world.want(1)
@@ -56,7 +56,7 @@ def test_what_is_left_of_a_broken_gang_is_killed_whatever_is_wanted() -> None:
     world.worker("b")
     world.want(1, 2)
     world.cycle()
-    world.exit(1, Exit(exit_code=1), workers=("b",))
+    world.exit(1, RunExit(exit_code=1), workers=("b",))
     assert [item.wanted for item in desired_of(world.cluster, A)] == [Signal.KILL]
 
 
@@ -72,12 +72,12 @@ def test_a_worker_agrees_only_with_the_same_allocations_tokens_and_wishes() -> N
         [replace(has, token=has.token + 1)],
         [replace(has, wanted=Signal.STOP)],
         [replace(has, decide_at=1.0)],
-        [has, replace(has, exit=Exit())],
+        [has, replace(has, exit=RunExit())],
     ):
         assert not agrees(desired, other)
 
 
-def beats(silence: Silence, start: float, end: float, *, echo: bool) -> list[WorkerId]:
+def beats(silence: SilenceDetector, start: float, end: float, *, echo: bool) -> list[WorkerId]:
     """Quarter seconds pass; returns who was given up."""
     lost: list[WorkerId] = []
     now = start
@@ -90,14 +90,14 @@ def beats(silence: Silence, start: float, end: float, *, echo: bool) -> list[Wor
 
 
 def test_a_worker_silent_for_a_lease_is_given_up_once() -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.on_heard(A, 0.0)
     assert beats(silence, 0.0, 4.0, echo=True) == []
     assert beats(silence, 4.25, 20.0, echo=True) == [A]
 
 
 def test_when_one_that_was_given_up_was_heard_last_is_still_told() -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.on_heard(A, 3.0)
     assert beats(silence, 3.0, 20.0, echo=True) == [A]
     assert silence.heard_s_ago(A, 20.0) == pytest.approx(17.0)
@@ -108,7 +108,7 @@ def test_when_one_that_was_given_up_was_heard_last_is_still_told() -> None:
 
 @pytest.mark.parametrize("outage_s", [2.0, 10.0, 3600.0])
 def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float) -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.on_heard(A, 1.0)
     silence.on_echo(1.0)
     back = 1.0 + outage_s
@@ -118,7 +118,7 @@ def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float
 
 
 def test_a_leader_that_was_frozen_gives_up_nobody_before_a_full_lease() -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.on_heard(A, 0.0)
     silence.on_echo(0.25)
     assert silence.take_silent(60.0) == []
@@ -126,31 +126,31 @@ def test_a_leader_that_was_frozen_gives_up_nobody_before_a_full_lease() -> None:
 
 
 def test_a_new_leader_expects_the_workers_it_has_read_of() -> None:
-    silence = Silence(100.0)
+    silence = SilenceDetector(100.0)
     silence.watch(A)
     assert beats(silence, 100.0, 104.0, echo=True) == []
     assert beats(silence, 104.25, 104.25, echo=True) == [A]
 
 
 def test_a_worker_that_stays_silent_is_lost_for_good_once_and_an_outage_does_not_count() -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.miss(B)
     silence.on_heard(A, 0.0)
     assert beats(silence, 0.0, 10.0, echo=True) == [A]
-    beats(silence, 10.25, GONE_AFTER_S, echo=True)
-    assert silence.take_gone(GONE_AFTER_S) == []
-    silence.on_heard(A, GONE_AFTER_S)
-    back = 3 * GONE_AFTER_S
+    beats(silence, 10.25, LOST_FOR_GOOD_AFTER_S, echo=True)
+    assert silence.take_gone(LOST_FOR_GOOD_AFTER_S) == []
+    silence.on_heard(A, LOST_FOR_GOOD_AFTER_S)
+    back = 3 * LOST_FOR_GOOD_AFTER_S
     assert silence.take_gone(back) == [], "the leader did not hear itself"
     silence.on_echo(back)
     assert silence.take_gone(back) == []
-    beats(silence, back, 4 * GONE_AFTER_S + 10, echo=True)
-    assert silence.take_gone(4 * GONE_AFTER_S + 10) == [A, B]
-    assert silence.take_gone(4 * GONE_AFTER_S + 10) == []
+    beats(silence, back, 4 * LOST_FOR_GOOD_AFTER_S + 10, echo=True)
+    assert silence.take_gone(4 * LOST_FOR_GOOD_AFTER_S + 10) == [A, B]
+    assert silence.take_gone(4 * LOST_FOR_GOOD_AFTER_S + 10) == []
 
 
 def test_no_echo_is_asked_for_while_heartbeats_come_in_time() -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.on_heard(A, 10.0)
     assert silence.echo_due_s(10.0) == pytest.approx(1.1)
     assert silence.echo_due_s(11.0) > 0
@@ -160,11 +160,11 @@ def test_no_echo_is_asked_for_while_heartbeats_come_in_time() -> None:
 def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell_when_they_are_lost_for_good() -> (
     None
 ):
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.miss(A)
     gone: list[WorkerId] = []
     now = 0.0
-    while now < GONE_AFTER_S + 10 and not gone:
+    while now < LOST_FOR_GOOD_AFTER_S + 10 and not gone:
         if not silence.echo_due_s(now):
             silence.on_echo(now)
         gone = silence.take_gone(now)
@@ -173,7 +173,7 @@ def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell
 
 
 def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not() -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.watch(B)
     lost: list[WorkerId] = []
     for second in range(6):
@@ -183,7 +183,7 @@ def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not(
 
 
 def test_without_an_echo_a_lone_worker_that_falls_silent_is_given_up_only_once_the_way_is_open() -> None:
-    silence = Silence(0.0)
+    silence = SilenceDetector(0.0)
     silence.on_heard(A, 0.0)
     assert beats(silence, 0.25, 9.75, echo=False) == []
     assert beats(silence, 10.0, 14.0, echo=True) == []

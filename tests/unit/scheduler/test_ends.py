@@ -10,21 +10,27 @@ from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.reducers import ends, wishes
 from services.scheduler.core.reducers.judging import MAX_FRUITLESS
 from services.scheduler.core.reducers.workers import on_lost_for_good, on_removed
-from services.scheduler.core.state.facts import Closed, Ended, WorkerGone
+from services.scheduler.core.state.facts import Closed, Ended, WorkerRemoved
 from services.scheduler.core.state.observed import Observed
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.run_states import GANG, RUN, RunState
 from services.scheduler.core.state.records.trial import REQUEST, back_off
 from services.scheduler.core.state.records.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
-from shared.machine import Machine
-from shared.messages.specs import Signal, Wanted
+from shared.machine import StateMachine
+from shared.messages.specs import DesiredState, Signal
 from tests.unit.scheduler.world import World
 
-RUNS, PARKS, STOPS, CANCELS, KILLS = Wanted.RUN, Wanted.PARK, Wanted.STOP, Wanted.CANCEL, Wanted.KILL
-FAILED = Exit(exit_code=1)
-MACHINE = Exit(exit_code=None, is_machine_fault=True)
-INVALID = Exit(exit_code=65, is_invalid=True, reason="no batch fits")
+RUNS, PARKS, STOPS, CANCELS, KILLS = (
+    DesiredState.RUN,
+    DesiredState.PARK,
+    DesiredState.STOP,
+    DesiredState.CANCEL,
+    DesiredState.KILL,
+)
+FAILED = RunExit(exit_code=1)
+MACHINE = RunExit(exit_code=None, is_machine_fault=True)
+INVALID = RunExit(exit_code=65, is_invalid=True, reason="no batch fits")
 
 
 def told(world: World) -> tuple[str, bool, str | None]:
@@ -39,7 +45,7 @@ def told(world: World) -> tuple[str, bool, str | None]:
 @pytest.mark.parametrize(
     ("wanted", "exited", "expected"),
     [
-        (RUNS, Exit(), ("completed", False, "completed")),
+        (RUNS, RunExit(), ("completed", False, "completed")),
         (RUNS, FAILED, ("failed", True, None)),
         (RUNS, MACHINE, ("lost", False, None)),
         (RUNS, INVALID, ("failed", False, "failed")),
@@ -47,25 +53,25 @@ def told(world: World) -> tuple[str, bool, str | None]:
         (PARKS, INVALID, ("failed", False, "failed")),
         (STOPS, INVALID, ("stopped", False, "stopped")),
         (CANCELS, INVALID, ("cancelled", False, "cancelled")),
-        (RUNS, Exit(acknowledged=Signal.PREEMPT), ("preempted", False, None)),
-        (RUNS, Exit(1, acknowledged=Signal.PREEMPT), ("preempted", False, None)),
-        (RUNS, Exit(acknowledged=Signal.STOP), ("stopped", False, "stopped")),
-        (RUNS, Exit(acknowledged=Signal.PAUSE), ("parked", False, "parked")),
-        (PARKS, Exit(acknowledged=Signal.PAUSE), ("parked", False, "parked")),
-        (PARKS, Exit(), ("completed", False, "completed")),
+        (RUNS, RunExit(acknowledged=Signal.PREEMPT), ("preempted", False, None)),
+        (RUNS, RunExit(1, acknowledged=Signal.PREEMPT), ("preempted", False, None)),
+        (RUNS, RunExit(acknowledged=Signal.STOP), ("stopped", False, "stopped")),
+        (RUNS, RunExit(acknowledged=Signal.PAUSE), ("parked", False, "parked")),
+        (PARKS, RunExit(acknowledged=Signal.PAUSE), ("parked", False, "parked")),
+        (PARKS, RunExit(), ("completed", False, "completed")),
         (PARKS, FAILED, ("parked", False, "parked")),
-        (STOPS, Exit(acknowledged=Signal.STOP), ("stopped", False, "stopped")),
-        (STOPS, Exit(), ("completed", False, "completed")),
+        (STOPS, RunExit(acknowledged=Signal.STOP), ("stopped", False, "stopped")),
+        (STOPS, RunExit(), ("completed", False, "completed")),
         (STOPS, FAILED, ("stopped", False, "stopped")),
         (STOPS, MACHINE, ("stopped", False, "stopped")),
-        (STOPS, Exit(acknowledged=Signal.PREEMPT), ("preempted", False, "stopped")),
-        (CANCELS, Exit(acknowledged=Signal.CANCEL), ("cancelled", False, "cancelled")),
-        (CANCELS, Exit(exit_code=-9, forced=True), ("cancelled", False, "cancelled")),
-        (KILLS, Exit(exit_code=-9, forced=True), ("killed", False, "killed")),
-        (KILLS, Exit(), ("completed", False, "completed")),
+        (STOPS, RunExit(acknowledged=Signal.PREEMPT), ("preempted", False, "stopped")),
+        (CANCELS, RunExit(acknowledged=Signal.CANCEL), ("cancelled", False, "cancelled")),
+        (CANCELS, RunExit(exit_code=-9, forced=True), ("cancelled", False, "cancelled")),
+        (KILLS, RunExit(exit_code=-9, forced=True), ("killed", False, "killed")),
+        (KILLS, RunExit(), ("completed", False, "completed")),
     ],
 )
-def test_an_exit_means(wanted: Wanted, exited: Exit, expected: tuple[str, bool, str | None]) -> None:
+def test_an_exit_means(wanted: DesiredState, exited: RunExit, expected: tuple[str, bool, str | None]) -> None:
     world = World()
     world.worker("a")
     world.want(1)
@@ -95,8 +101,8 @@ def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once
     world.cluster.take_unsaved()
     world.worker("a", allocations=hung["a"])
     assert world.run(1).gang.hangs and set(world.cluster.take_unsaved().desired) >= {"a", "b"}
-    world.exit(1, Exit(exit_code=None, reason="the trial hangs"), workers=("b",))
-    world.exit(1, Exit(exit_code=None, reason="the trial hangs too"), workers=("a",))
+    world.exit(1, RunExit(exit_code=None, reason="the trial hangs"), workers=("b",))
+    world.exit(1, RunExit(exit_code=None, reason="the trial hangs too"), workers=("a",))
     assert told(world) == ("failed", True, None)
     assert world.trial(1).restarts == 1
 
@@ -171,7 +177,7 @@ def test_progress_starts_the_count_of_fruitless_ends_again() -> None:
         world.worker("a", allocations=())
         world.cycle()
         step = attempt // 5
-        world.exit(1, Exit(exit_code=None, is_machine_fault=True, step=step))
+        world.exit(1, RunExit(exit_code=None, is_machine_fault=True, step=step))
     assert not world.trial(1).is_closed
 
 
@@ -197,9 +203,9 @@ def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause() -> None:
     world.want(1, 2)
     world.cycle()
     world.cluster.take_unsaved()
-    world.exit(1, Exit(exit_code=3, reason="the script raised"), workers=("b",))
+    world.exit(1, RunExit(exit_code=3, reason="the script raised"), workers=("b",))
     assert world.run(1).state is RunState.KILLING and not world.run(1).is_ended
-    world.exit(1, Exit(exit_code=-9, forced=True, validations=4), workers=("a",))
+    world.exit(1, RunExit(exit_code=-9, forced=True, validations=4), workers=("a",))
     fact = next(fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, Ended))
     assert fact.exit and (fact.exit.exit_code, fact.exit.validations) == (3, 4)
     assert fact.ending.charged
@@ -226,7 +232,7 @@ def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(
     world.worker("a")
     world.want(1)
     world.cycle()
-    world.exit(1, Exit(exit_code=1, checkpoints=2))
+    world.exit(1, RunExit(exit_code=1, checkpoints=2))
     assert world.cycle() == []
     assert world.trial(1).state == "awaiting"
     world.wait(24 * 3600)
@@ -244,7 +250,7 @@ def test_a_worker_that_does_not_come_back_is_told_once_and_one_that_is_here_neve
     world.cluster.take_unsaved()
     for name in ("a", "b"):
         world.cluster.apply(on_lost_for_good(world.cluster, WorkerId(name), "not heard for 30 minutes"))
-    gone = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, WorkerGone)]
+    gone = [fact for fact in world.cluster.take_unsaved().facts if isinstance(fact, WorkerRemoved)]
     assert [fact.worker.id for fact in gone] == ["a"]
 
 
@@ -298,7 +304,7 @@ def test_an_exit_of_another_token_or_repeated_changes_nothing() -> None:
     world.want(1)
     world.cycle()
     run = world.run(1)
-    stale = Observed(run.allocation, run.id, run.token - 1, exit=Exit())
+    stale = Observed(run.allocation, run.id, run.token - 1, exit=RunExit())
     world.worker("a", allocations=(stale,))
     assert world.trial(1).state == "running"
     world.exit(1, FAILED)
@@ -313,7 +319,7 @@ def test_a_paused_and_resumed_run_goes_back_to_the_queue() -> None:
     world.cycle()
     world.want(1, wanted=PARKS, version=2)
     world.want(1, version=3)
-    world.exit(1, Exit(acknowledged=Signal.PAUSE))
+    world.exit(1, RunExit(acknowledged=Signal.PAUSE))
     assert world.trial(1).state == "queued"
 
 
@@ -332,7 +338,7 @@ def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run()
 
 
 @pytest.mark.parametrize("machine", [REQUEST, RUN, GANG, LIVENESS, DRAIN], ids=lambda machine: machine.name)
-def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: Machine[Any, Any]) -> None:
+def test_every_state_is_reachable_and_final_ones_are_absorbing(machine: StateMachine[Any, Any]) -> None:
     states = {state for state, _ in machine.table} | set(machine.table.values())
     assert machine.reachable() == states
     for state in machine.final:

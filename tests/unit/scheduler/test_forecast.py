@@ -3,14 +3,14 @@
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explaining.forecast.start import Start, forecast
+from services.scheduler.core.explaining.forecast.start import StartForecast, forecast
 from services.scheduler.core.explaining.refusals import binding_of
 from services.scheduler.core.state.indexes.lengths import ENOUGH, survival
-from services.scheduler.core.state.records.labels import Where, labels_of
+from services.scheduler.core.state.records.labels import PlacementConstraint, labels_of
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import PoolName
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.support.policies import plain
 from tests.unit.scheduler.test_alternatives import CROWD, Crowd, crowded, waiting
 from tests.unit.scheduler.test_properties import POLICIES
@@ -20,13 +20,13 @@ FIFO = plain(POOL, order="fifo", exclusive=False)
 MINUTE_MS = 60_000
 
 
-def expected(world: World, number: int) -> Start | None:
+def expected(world: World, number: int) -> StartForecast | None:
     trial = world.trial(number)
     reason = binding_of(world.cluster, trial, world.plan().refusals.get(trial.id))
     return forecast(world.cluster, trial, reason, np.random.default_rng(7))
 
 
-def surely(world: World, number: int) -> Start:
+def surely(world: World, number: int) -> StartForecast:
     found = expected(world, number)
     assert found is not None
     return found
@@ -92,7 +92,7 @@ def test_a_request_for_a_whole_machine_waits_for_all_that_runs_there() -> None:
     world.want(4, 1, experiment=1)
     one = surely(world, 4).expected_ms
     assert gang < one, "the gang goes first, and takes the machine"
-    world.want(3, 2, Wanted.KILL, version=2)
+    world.want(3, 2, DesiredState.KILL, version=2)
     world.cycle()
     assert surely(world, 4).expected_ms < gang, "one slot is free before both are"
 
@@ -154,7 +154,7 @@ def test_runs_that_go_on_make_the_known_ones_look_short() -> None:
 def test_a_request_for_some_machines_waits_for_those_alone() -> None:
     world = served(lengths=(1.0,) * ENOUGH)
     world.worker("b", labels=labels_of({"gpu": "new"}))
-    needs = Needs(where=Where(required=labels_of({"gpu": "new"})))
+    needs = SlotNeeds(where=PlacementConstraint(required=labels_of({"gpu": "new"})))
     world.want(1, needs=needs)
     world.want(2, needs=needs)
     world.cycle()

@@ -7,7 +7,7 @@ import pytest
 
 from services.scheduler.core.explaining.refusals import binding_of
 from services.scheduler.queries import foreseeing
-from services.scheduler.queries.foreseeing import foresee, with_starts
+from services.scheduler.queries.foreseeing import forecast_start, with_starts
 from services.scheduler.queries.listing import page_of
 from shared.messages.queue import GetQueue, QueuePage
 from tests.unit.scheduler.test_forecast import served
@@ -49,7 +49,7 @@ def test_each_that_waits_starts_when_it_would_be_told_alone_and_in_the_order_of_
     alone = []
     for entry in waiting:
         trial = world.cluster.trials[entry.trial_id]
-        alone.append(foresee(world.cluster, trial, binding_of(world.cluster, trial, None), world.now))
+        alone.append(forecast_start(world.cluster, trial, binding_of(world.cluster, trial, None), world.now))
     assert [entry.expected_start for entry in waiting] == alone
     assert all(start is not None for start in alone)
     ends = [start.expected for start in alone if start]

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.state.indexes.holdings import Holding, Ledger
+from services.scheduler.core.state.indexes.holdings import SlotUsage, UsageLedger
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.worker import Liveness
 from shared.ids import WorkerId
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
@@ -20,7 +20,7 @@ class Books:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.kept: dict[object, Holding] = {}
+        self.kept: dict[object, SlotUsage] = {}
 
     def cycle(self, seconds: float = 0.0) -> None:
         """One turn, saved; then time passes."""
@@ -95,7 +95,7 @@ def test_the_next_term_goes_on_from_what_was_left_open() -> None:
     kept = books(a=2, gone=1)
     kept.world.want(1, 2)
     kept.cycle(10)
-    later = Ledger()
+    later = UsageLedger()
     later.load(kept.kept.values())
     worker = kept.world.cluster.workers[WorkerId("a")]
     worker.is_heard = False
@@ -113,7 +113,7 @@ def test_what_stands_open_on_a_worker_that_is_no_more_ends() -> None:
     kept = books(a=2)
     kept.world.want(1, 2)
     kept.cycle(10)
-    later = Ledger()
+    later = UsageLedger()
     later.load(kept.kept.values())
     later.end_unknown([WorkerId("b")], kept.world.now)
     assert [one.until for one in later.take_changes()] == [kept.world.now]
@@ -124,7 +124,7 @@ def test_a_leader_whose_clock_is_behind_takes_nothing_back() -> None:
     kept.world.want(1)
     kept.cycle()
     kept.world.now -= timedelta(seconds=3)
-    kept.world.exit(1, Exit())
+    kept.world.exit(1, RunExit())
     kept.cycle()
     assert kept.slot_seconds() == {tenant_id(0): 0}
 

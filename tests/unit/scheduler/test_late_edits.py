@@ -8,7 +8,7 @@ import pytest
 
 from services.scheduler.cycle import Cycle
 from services.scheduler.reconcile import take_up_rules
-from services.scheduler.rulings.late_edits import Rules
+from services.scheduler.rulings.late_edits import StoredRules
 from tests.unit.scheduler.world import POOL, World
 
 
@@ -23,7 +23,7 @@ def test_rules_that_were_read_before_an_edit_of_this_leader_change_nothing(is_ed
     if is_edited_meanwhile:
         edited = replace(world.policy, order="fair_share")
         cycle.edit(lambda cycle: cycle.cluster.put_pool(edited))
-    take_up_rules(cycle, Rules([read], [], [], {}), edits)
+    take_up_rules(cycle, StoredRules([read], [], [], {}), edits)
     for event in list(cycle._events):
         event(cycle)
     assert world.cluster.pools[POOL].policy.order == ("fair_share" if is_edited_meanwhile else "fifo")

@@ -6,14 +6,14 @@ from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.reducers.workers import on_worker_lost
 from services.scheduler.core.state.facts import Ended, WorkerEmptied, WorkerUp
-from services.scheduler.core.state.observed import Leaving
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.observed import ReclaimNotice
+from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import World
 
-SOON = Leaving(in_s=118.0)
-PERHAPS = Leaving()
+SOON = ReclaimNotice(in_s=118.0)
+PERHAPS = ReclaimNotice()
 
 
 def begun() -> World:
@@ -31,7 +31,7 @@ def test_a_run_is_asked_for_its_slots_and_goes_on_elsewhere_at_no_cost() -> None
     world.worker("a", leaving=SOON)
     asked = world.run(1).asked
     assert world.run(1).preempted and asked is not None and asked.because == "leaving"
-    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=7))
+    world.exit(1, RunExit(acknowledged=Signal.PREEMPT, step=7))
     world.worker("a", leaving=SOON)
     world.cycle()
     [ended] = [fact for fact in world.told.facts if isinstance(fact, Ended)]

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.explaining.places import ahead
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.cycle import Term
+from services.scheduler.cycle import LeaderTerm
 from services.scheduler.queries import sifting
 from services.scheduler.queries.listing import page_of
 from shared.errors import Rejected
@@ -22,11 +22,11 @@ REQUESTS = st.lists(
 """Tenant, experiment, slots."""
 
 
-def term_of(world: World) -> Term:
-    return Term(1, world.cluster, 1, 1000, 0)
+def term_of(world: World) -> LeaderTerm:
+    return LeaderTerm(1, world.cluster, 1, 1000, 0)
 
 
-def read(term: Term, tenant: int, limit: int) -> list[QueueEntry]:
+def read(term: LeaderTerm, tenant: int, limit: int) -> list[QueueEntry]:
     entries: list[QueueEntry] = []
     after = None
     while True:

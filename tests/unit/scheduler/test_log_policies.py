@@ -6,7 +6,7 @@ import pytest
 
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.state.facts import Closed
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
@@ -35,7 +35,7 @@ def test_a_log_policy_ends_nothing_that_gave_way(signal: Signal) -> None:
     world.want(1)
     world.cycle()
     world.cluster.take_unsaved()
-    world.exit(1, Exit(acknowledged=signal, policies=(("OOM", "cancel_retries"),)))
+    world.exit(1, RunExit(acknowledged=signal, policies=(("OOM", "cancel_retries"),)))
     assert told(world)[0] in ("preempted", "parked")
 
 

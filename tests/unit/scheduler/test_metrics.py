@@ -2,7 +2,7 @@
 
 from prometheus_client import REGISTRY
 
-from services.scheduler.metrics import pools_shown
+from services.scheduler.metrics import pool_metrics
 from tests.unit.scheduler.world import World
 
 
@@ -10,7 +10,7 @@ def test_queue_and_slots_of_pools_are_shown_as_they_are_now_while_a_leader_leads
     world = World()
     world.worker("a", slots=3)
     world.want(1, slots=2)
-    with pools_shown(world.cluster.pools):
+    with pool_metrics(world.cluster.pools):
         assert (_queue(), _slots("used"), _slots("free")) == (1, 0, 3)
         world.cycle()
         world.want(2, slots=2)

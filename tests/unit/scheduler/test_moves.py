@@ -6,14 +6,14 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.state.indexes.pauses import PRIOR_MS
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 PAUSE_MS = PRIOR_MS["restart"]
 
-SAVED = Exit(acknowledged=Signal.PREEMPT)
+SAVED = RunExit(acknowledged=Signal.PREEMPT)
 
 
 def split(**rules: object) -> World:

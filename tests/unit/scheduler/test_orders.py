@@ -7,9 +7,9 @@ from fractions import Fraction
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.explaining.refusals import explain
-from services.scheduler.core.state.indexes.decay import Decay, History
-from services.scheduler.core.state.indexes.holders import Node
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.indexes.decay import Decay, UsageHistory
+from services.scheduler.core.state.indexes.holders import ShareNode
+from services.scheduler.core.state.records.run import RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
@@ -95,8 +95,8 @@ def test_past_use_counts_and_fades() -> None:
 def test_the_shares_of_one_period_do_not_depend_on_how_often_they_were_looked_at() -> None:
     """Determined's sums were wrong here: an offer was reckoned from what the pass itself had changed."""
     decay = Decay(timedelta(minutes=10), 0)
-    often, once = History(decay), History(decay)
-    mine, other = Node(("t",), None), Node(("t",), None)
+    often, once = UsageHistory(decay), UsageHistory(decay)
+    mine, other = ShareNode(("t",), None), ShareNode(("t",), None)
     often.charge([mine], 3, 1_234)
     once.charge([other], 3, 1_234)
     for now_ms in range(2_000, 3_000_000, 7_777):
@@ -204,7 +204,7 @@ def test_priority_is_never_inverted(requests: list[tuple[int, int]], preemption:
         assert all(ranks[g] <= ranks[w] for g in granted for w in waiting)
         for n in list(world.running()):
             if world.run(n).preempted:
-                world.exit(n, Exit(acknowledged=Signal.PREEMPT))
+                world.exit(n, RunExit(acknowledged=Signal.PREEMPT))
         world.cycle()
         if preemption:
             waiting = set(ranks) - world.running()

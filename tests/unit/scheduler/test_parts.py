@@ -4,11 +4,11 @@ from collections import Counter
 from fractions import Fraction
 
 from services.scheduler.core.explaining.refusals import explain
-from services.scheduler.core.state.records.labels import Where
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.labels import PlacementConstraint
+from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.seeing import refresh
 from shared.ids import WorkerId
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import DesiredState, Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
@@ -82,7 +82,7 @@ def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave() -> None:
     world.worker("a", 1)
     world.want(1, part=HALF)
     world.cycle()
-    world.want(1, part=HALF, wanted=Wanted.STOP, version=2)
+    world.want(1, part=HALF, wanted=DesiredState.STOP, version=2)
     world.want(2, part=250)
     world.want(3, part=HALF)
     world.cycle()
@@ -169,7 +169,7 @@ def test_for_a_part_no_more_are_asked_than_leave_it_room() -> None:
     asked = [number for number in (1, 2, 3) if world.run(number).preempted]
     assert len(asked) == 2, "100 thousandths are left: two of three make room for 600"
     for number in asked:
-        world.exit(number, Exit(acknowledged=Signal.PREEMPT))
+        world.exit(number, RunExit(acknowledged=Signal.PREEMPT))
     world.cycle()
     assert 4 in world.running()
 
@@ -189,8 +189,8 @@ def test_a_part_joins_only_where_its_labels_allow() -> None:
     world.want(1, part=HALF)
     world.cycle()
     assert on(world, 1)[0] == "a"
-    world.want(2, part=HALF, where=Where(required=(("gpu", "new"),)))
-    world.want(3, part=HALF, where=Where(excluded=(WorkerId("b"),)))
+    world.want(2, part=HALF, where=PlacementConstraint(required=(("gpu", "new"),)))
+    world.want(3, part=HALF, where=PlacementConstraint(excluded=(WorkerId("b"),)))
     world.cycle()
     assert (on(world, 2)[0], on(world, 3)) == ("b", on(world, 1))
 

@@ -10,7 +10,7 @@ from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.state.facts import Granted
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.seeing import refresh
 from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, Signal
@@ -23,7 +23,7 @@ EVENTS = st.lists(
     st.one_of(
         st.tuples(st.just("want"), st.integers(1, 14), st.integers(0, 3), PARTS, st.booleans()),
         st.tuples(st.just("want"), st.integers(1, 14), st.just(1), PARTS, st.booleans()),
-        st.tuples(st.just("exit"), st.integers(1, 14), st.sampled_from([Exit(), Exit(acknowledged=Signal.PREEMPT)])),
+        st.tuples(st.just("exit"), st.integers(1, 14), st.sampled_from([RunExit(), RunExit(acknowledged=Signal.PREEMPT)])),
         st.tuples(st.just("silence"), st.sampled_from(list(WORKERS))),
         st.tuples(st.just("heard"), st.sampled_from(list(WORKERS)), st.booleans()),
         st.tuples(st.just("drain"), st.sampled_from(list(WORKERS)), st.booleans()),

@@ -2,13 +2,13 @@
 
 import pytest
 
-from services.scheduler.core.planning.elastic.arrange import Member, arrange
+from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
 from services.scheduler.core.reducers.grants import on_preempted
-from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.reducers.workers import on_heartbeat
 from services.scheduler.core.state.indexes.pauses import PRIOR_MS, Kind
-from services.scheduler.core.state.observed import Heard, Observed
-from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.observed import Observed, ObservedState
+from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.seeing import refresh
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
@@ -18,7 +18,7 @@ from tests.unit.scheduler.elastic.test_arrange import learnt, machines, slots_of
 from tests.unit.scheduler.elastic.test_forming import Live
 from tests.unit.scheduler.world import POOL, World, experiment_id
 
-SAVED = Exit(acknowledged=Signal.PREEMPT)
+SAVED = RunExit(acknowledged=Signal.PREEMPT)
 
 
 def told(world: World, kind: Kind, experiment: int = 0) -> int:
@@ -32,13 +32,13 @@ def step(world: World, number: int, reached: int = 1) -> None:
         one = Observed(run.allocation, run.id, run.token, step=reached)
         others = tuple(other for other in world.observed(share.worker) if other.run != run.id)
         slots = world.cluster.workers[share.worker].slot_ids
-        said = Heard(WorkerId(share.worker), POOL, "cpu", slots, allocations=(*others, one))
-        world.cluster.apply(on_heard(world.cluster, said, world.now))
+        said = ObservedState(WorkerId(share.worker), POOL, "cpu", slots, allocations=(*others, one))
+        world.cluster.apply(on_heartbeat(world.cluster, said, world.now))
 
 
 def restart(world: World, number: int, leave_s: float, start_s: float, queued_s: float = 60) -> None:
     """A trial's run is asked and goes, and after a wait its next one begins to train."""
-    world.cluster.apply(on_preempted(world.cluster, world.run(number).id, Asked("drain")))
+    world.cluster.apply(on_preempted(world.cluster, world.run(number).id, PreemptionNotice("drain")))
     world.wait(leave_s)
     world.exit(number, SAVED)
     world.wait(queued_s)
@@ -119,5 +119,7 @@ def test_a_resize_while_it_trains_is_what_forming_the_gang_took() -> None:
 @pytest.mark.parametrize(("pause_ms", "grows"), [(30_000, False), (2_000, True)])
 def test_a_short_pause_makes_a_small_gain_worth_it(pause_ms: int, grows: bool) -> None:
     held = ((WorkerId("m00"), 2),)
-    member = Member(trial(1), 2, 4, held, learnt(4, is_scalable=False), age_ms=40_000, pause_ms=pause_ms)
+    member = ElasticMember(
+        trial(1), 2, 4, held, learnt(4, is_scalable=False), age_ms=40_000, pause_ms=pause_ms
+    )
     assert slots_of(arrange([member], machines(4))[trial(1)]) == (4 if grows else 2)

@@ -7,10 +7,10 @@ from random import Random
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity
+from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex, PlacementRequest
 from services.scheduler.core.state.indexes.placement.ground import Topology
-from services.scheduler.core.state.indexes.placement.spot import Spot
-from services.scheduler.core.state.records.labels import Labels, Where, labels_of
+from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity
+from services.scheduler.core.state.records.labels import Labels, PlacementConstraint, labels_of
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import Event, tenant_id
 
@@ -18,10 +18,12 @@ NAMES = tuple(WorkerId(name) for name in "abcdefg")
 OWNERS = (*[None] * 6, tenant_id(0), tenant_id(1))
 
 
-def draw_spot(random: Random) -> Spot:
+def draw_spot(random: Random) -> WorkerCapacity:
     total, owner = random.randint(2, 3), random.choice(OWNERS)
     free = total - random.choice([0, 0, 0, 1, total])
-    return Spot(random.choice(["cpu", "cpu", "cpu", "cuda"]), total, free, 10, owner, int(owner is not None))
+    return WorkerCapacity(
+        random.choice(["cpu", "cpu", "cpu", "cuda"]), total, free, 10, owner, int(owner is not None)
+    )
 
 
 def draw_labels(random: Random) -> Labels:
@@ -46,17 +48,19 @@ SPOTS = SEEDS.map(lambda seed: draw_spot(Random(seed)))
 LABELS = SEEDS.map(lambda seed: draw_labels(Random(seed)))
 WANTED = st.sampled_from([(), (), (), (), (("gpu", "a100"),), (("gpu", "a100"), ("zone", "east"))])
 SPOTS = st.builds(
-    lambda kind, total, used, owner: Spot(kind, total, max(0, total - used), 10, owner, 1 if owner else 0),
+    lambda kind, total, used, owner: WorkerCapacity(
+        kind, total, max(0, total - used), 10, owner, 1 if owner else 0
+    ),
     st.sampled_from(["cpu", "cpu", "cpu", "cuda"]),
     st.integers(2, 3),
     st.sampled_from([0, 0, 0, 1, 3]),
     st.sampled_from(OWNERS),
 )
 WHERES = st.none() | st.builds(
-    Where, WANTED, WANTED, st.lists(st.sampled_from(NAMES), max_size=2, unique=True).map(tuple)
+    PlacementConstraint, WANTED, WANTED, st.lists(st.sampled_from(NAMES), max_size=2, unique=True).map(tuple)
 )
 ASKS = st.builds(
-    Ask,
+    PlacementRequest,
     st.just(tenant_id(0)),
     st.sampled_from([None, None, None, "cpu"]),
     st.sampled_from([False, False, False, True]),
@@ -79,7 +83,7 @@ EVENTS = st.lists(
 @dataclass(frozen=True)
 class Machine:
     worker: WorkerId
-    spot: Spot
+    spot: WorkerCapacity
     labels: Labels
     liked: int
 
@@ -87,14 +91,16 @@ class Machine:
 class Reference:
     """The machines as plain lists; every set of machines is tried."""
 
-    def __init__(self, capacity: Capacity, exclusive: bool, topology: tuple[str, ...], spread: bool) -> None:
+    def __init__(
+        self, capacity: CapacityIndex, exclusive: bool, topology: tuple[str, ...], spread: bool
+    ) -> None:
         self.capacity, self.exclusive, self.spread = capacity, exclusive, spread
         self.topology = Topology(topology)
 
-    def machines(self, ask: Ask, labels: dict[WorkerId, Labels]) -> list[Machine]:
+    def machines(self, ask: PlacementRequest, labels: dict[WorkerId, Labels]) -> list[Machine]:
         found = []
         for worker, spot in self.capacity.spots():
-            own, where = labels.get(worker, ()), ask.where or Where()
+            own, where = labels.get(worker, ()), ask.where or PlacementConstraint()
             is_mine = spot.owner in (ask.tenant, None) if self.exclusive else spot.owner is None
             is_meant = worker not in where.excluded and set(where.required) <= set(own)
             if is_mine and is_meant and ask.kind in (None, spot.kind):
@@ -144,7 +150,7 @@ class Reference:
         return [one for count, free, sets in found if (count, free) == best for one in sets]
 
 
-def happen(capacity: Capacity, labels: dict[WorkerId, Labels], event: Event) -> None:
+def happen(capacity: CapacityIndex, labels: dict[WorkerId, Labels], event: Event) -> None:
     match event:
         case ("set", worker, spot):
             capacity.set(worker, spot)
@@ -168,13 +174,13 @@ def happen(capacity: Capacity, labels: dict[WorkerId, Labels], event: Event) -> 
 def test_placement_is_what_trying_everything_finds(
     machines: list[Event],
     events: list[Event],
-    ask: Ask,
+    ask: PlacementRequest,
     slots: int,
     topology: tuple[str, ...],
     exclusive: bool,
     spread: bool,
 ) -> None:
-    capacity = Capacity(exclusive, topology, spread)
+    capacity = CapacityIndex(exclusive, topology, spread)
     labels: dict[WorkerId, Labels] = {}
     for event in (*machines, *events):
         happen(capacity, labels, event)
@@ -204,17 +210,17 @@ def test_placement_is_what_trying_everything_finds(
 def test_an_index_with_a_past_places_as_one_made_anew(
     machines: list[Event],
     events: list[Event],
-    ask: Ask,
+    ask: PlacementRequest,
     slots: int,
     topology: tuple[str, ...],
     exclusive: bool,
     spread: bool,
 ) -> None:
-    old = Capacity(exclusive, topology, spread)
+    old = CapacityIndex(exclusive, topology, spread)
     labels: dict[WorkerId, Labels] = {}
     for event in (*machines, *events):
         happen(old, labels, event)
-    new = Capacity(exclusive, topology, spread)
+    new = CapacityIndex(exclusive, topology, spread)
     for worker, own in labels.items():
         new.see(worker, own, None)
     for worker, spot in old.spots():

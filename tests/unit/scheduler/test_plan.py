@@ -6,7 +6,7 @@ import pytest
 
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.reducers import draining
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.support.policies import plain
@@ -161,7 +161,7 @@ def test_a_more_important_request_takes_the_newest_of_the_least_important() -> N
     world.cycle()
     assert world.plan().signals == ()
     assert world.running() == {1, 2, 3}, "slots are granted when they are free, not when they are asked for"
-    world.exit(3, Exit(acknowledged=Signal.PREEMPT))
+    world.exit(3, RunExit(acknowledged=Signal.PREEMPT))
     world.cycle()
     assert world.running() == {1, 2, 4}
     assert world.trial(3).state == "queued"

@@ -9,11 +9,11 @@ from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import draining, wishes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import DesiredState, Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, Event, World, trial_id
 
@@ -22,15 +22,15 @@ RACKS = {"a": "r1", "b": "r1", "c": "r2", "d": "r2"}
 WHERES = (
     None,
     None,
-    Where(required=(("rack", "r1"),)),
-    Where(preferred=(("rack", "r2"),), excluded=(WorkerId("d"),)),
+    PlacementConstraint(required=(("rack", "r1"),)),
+    PlacementConstraint(preferred=(("rack", "r2"),), excluded=(WorkerId("d"),)),
 )
 EVENTS = st.lists(
     st.one_of(
         st.tuples(
             st.just("want"), st.integers(1, 12), st.integers(0, 5), st.booleans(), st.sampled_from(WHERES)
         ),
-        st.tuples(st.just("wanted"), st.integers(1, 12), st.sampled_from(list(Wanted))),
+        st.tuples(st.just("wanted"), st.integers(1, 12), st.sampled_from(list(DesiredState))),
         st.tuples(
             st.just("exit"), st.integers(1, 12), st.sampled_from(["ok", "fail", "preempt", "checkpoint"])
         ),
@@ -52,10 +52,10 @@ EVENTS = st.lists(
     max_size=60,
 )
 EXITS = {
-    "ok": Exit(),
-    "fail": Exit(exit_code=1),
-    "preempt": Exit(acknowledged=Signal.PREEMPT),
-    "checkpoint": Exit(exit_code=1, checkpoints=1),
+    "ok": RunExit(),
+    "fail": RunExit(exit_code=1),
+    "preempt": RunExit(acknowledged=Signal.PREEMPT),
+    "checkpoint": RunExit(exit_code=1, checkpoints=1),
 }
 POLICIES = st.builds(
     PoolPolicy,
@@ -94,7 +94,7 @@ def happen(world: World, event: Event) -> None:
             world.exit(number, EXITS[how])
         case ("member", number, well) if number in world.running():
             share = world.run(number).shares[-1]
-            world.exit(number, Exit(exit_code=0 if well else 1), workers=(share.worker,))
+            world.exit(number, RunExit(exit_code=0 if well else 1), workers=(share.worker,))
         case ("silence", name) if WorkerId(name) in world.cluster.workers:
             world.silence(name)
         case ("heard", name, keeps):

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings, strategies as st
 from services.scheduler.core.explaining.refusals import explain
 from services.scheduler.core.planning.plan import Grant
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from shared.ids import TenantId
 from shared.messages.specs import Signal
 from tests.support.policies import plain
@@ -22,7 +22,7 @@ def give_back(world: World) -> set[int]:
     """All that were asked give their slots back; their numbers."""
     asked = {number for number in world.running() if world.run(number).preempted}
     for number in asked:
-        world.exit(number, Exit(acknowledged=Signal.PREEMPT))
+        world.exit(number, RunExit(acknowledged=Signal.PREEMPT))
     return asked
 
 

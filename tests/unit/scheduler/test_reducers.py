@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from services.scheduler.core.reducers import draining, ends, wishes
-from services.scheduler.core.reducers.workers import on_heard, on_removed, on_worker_lost
+from services.scheduler.core.reducers.workers import on_heartbeat, on_removed, on_worker_lost
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.facts import Ended, WorkerDown
-from services.scheduler.core.state.observed import Heard
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.observed import ObservedState
+from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import WorkerId
@@ -38,9 +38,11 @@ EVENTS: dict[str, Reducer] = {
     "worker lost": lambda world: on_worker_lost(world.cluster, A, "silent", world.now),
     "removed": lambda world: on_removed(world.cluster, A, world.now),
     "drain": lambda world: draining.on_drain(world.cluster, A, reclaim=True, undo=False),
-    "exit": lambda world: ends.on_exit(world.cluster, world.run(1), A, Exit(exit_code=1), world.now),
+    "exit": lambda world: ends.on_exit(world.cluster, world.run(1), A, RunExit(exit_code=1), world.now),
     "settled": lambda world: wishes.on_settled(world.cluster, world.run(1).id, world.now),
-    "unnamed": lambda world: on_heard(world.cluster, Heard(A, world.policy.name, "cpu", (0,)), world.now),
+    "unnamed": lambda world: on_heartbeat(
+        world.cluster, ObservedState(A, world.policy.name, "cpu", (0,)), world.now
+    ),
 }
 
 
@@ -78,5 +80,5 @@ def test_a_lost_worker_ends_its_run_and_sends_its_request_back_to_the_queue() ->
 def test_a_draining_worker_that_no_longer_knows_its_last_run_is_drained_by_the_same_heartbeat() -> None:
     world = running()
     world.cluster.apply(draining.on_drain(world.cluster, A, reclaim=False, undo=False))
-    changes = on_heard(world.cluster, Heard(A, world.policy.name, "cpu", (0,)), world.now)
+    changes = on_heartbeat(world.cluster, ObservedState(A, world.policy.name, "cpu", (0,)), world.now)
     assert changes.workers[A].drain == "drained"

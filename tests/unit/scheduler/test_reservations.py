@@ -5,7 +5,7 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers import wishes
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id
@@ -27,7 +27,7 @@ def step(world: World, seconds: float = 10) -> None:
     world.wait(seconds)
     for run in list(world.cluster.runs.values()):
         if run.preempted and not run.is_ended:
-            world.exit(run.trial.int - 1000, Exit(acknowledged=Signal.PREEMPT))
+            world.exit(run.trial.int - 1000, RunExit(acknowledged=Signal.PREEMPT))
     world.cycle()
 
 

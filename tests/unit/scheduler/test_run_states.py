@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.run import Exit, state_of
+from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.run import RunExit, state_of
 from services.scheduler.core.state.records.run_states import (
     GANG,
     RUN,
@@ -18,8 +18,8 @@ from services.scheduler.core.state.records.run_states import (
 from shared.errors import Broken
 from shared.ids import WorkerId
 
-WELL, ILL = (WorkerId("a"), Exit()), (WorkerId("b"), Exit(exit_code=1))
-ASKED = Asked("drain")
+WELL, ILL = (WorkerId("a"), RunExit()), (WorkerId("b"), RunExit(exit_code=1))
+ASKED = PreemptionNotice("drain")
 ORDER = list(RunState)
 
 
@@ -76,8 +76,8 @@ class Stored:
 
     state: RunState
     is_ended: bool = False
-    exits: tuple[tuple[WorkerId, Exit], ...] = ()
-    asked: Asked | None = None
+    exits: tuple[tuple[WorkerId, RunExit], ...] = ()
+    asked: PreemptionNotice | None = None
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from services.scheduler.core.explaining.refusals import explain
-from services.scheduler.core.state.records.labels import Where, labels_of
+from services.scheduler.core.state.records.labels import PlacementConstraint, labels_of
 from shared.ids import WorkerId
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World
@@ -77,15 +77,15 @@ def test_where_a_gang_goes(
 @pytest.mark.parametrize(
     ("where", "slots", "expected"),
     [
-        (Where(required=(("rack", "r2"),)), 1, {"b": 1}),
-        (Where(preferred=(("rack", "r3"),)), 1, {"d": 1}),
-        (Where(preferred=(("rack", "r2"), ("zone", "b"))), 1, {"b": 1}),
-        (Where(preferred=(("rack", "r3"),)), 4, {"b": 2, "c": 2}),
-        (Where(excluded=(WorkerId("a"), WorkerId("b"))), 1, {"c": 1}),
-        (Where(required=(("zone", "a"),), excluded=(WorkerId("b"),)), 4, {"a": 2, "c": 2}),
+        (PlacementConstraint(required=(("rack", "r2"),)), 1, {"b": 1}),
+        (PlacementConstraint(preferred=(("rack", "r3"),)), 1, {"d": 1}),
+        (PlacementConstraint(preferred=(("rack", "r2"), ("zone", "b"))), 1, {"b": 1}),
+        (PlacementConstraint(preferred=(("rack", "r3"),)), 4, {"b": 2, "c": 2}),
+        (PlacementConstraint(excluded=(WorkerId("a"), WorkerId("b"))), 1, {"c": 1}),
+        (PlacementConstraint(required=(("zone", "a"),), excluded=(WorkerId("b"),)), 4, {"a": 2, "c": 2}),
     ],
 )
-def test_where_labels_lead(where: Where, slots: int, expected: dict[str, int]) -> None:
+def test_where_labels_lead(where: PlacementConstraint, slots: int, expected: dict[str, int]) -> None:
     found = world(FOUR, topology=("rack", "zone"))
     found.want(1, slots, where=where)
     found.cycle()
@@ -94,10 +94,10 @@ def test_where_labels_lead(where: Where, slots: int, expected: dict[str, int]) -
 
 def test_who_waits_for_labels_holds_nobody_up_and_is_told_what_is_missing() -> None:
     found = world(FOUR)
-    found.want(1, 2, where=Where(required=(("rack", "r3"),)))
+    found.want(1, 2, where=PlacementConstraint(required=(("rack", "r3"),)))
     found.cycle()
     found.silence("d")
-    for number, where in ((2, Where(required=(("rack", "r3"),))), (3, None)):
+    for number, where in ((2, PlacementConstraint(required=(("rack", "r3"),))), (3, None)):
         found.want(number, 2, where=where)
     found.cycle()
     assert found.running() == {3}
@@ -121,13 +121,13 @@ def test_machines_with_the_labels_are_asked_for_and_reserved() -> None:
     found.cycle()
     on = {next(iter(found.placement(number))): number for number in (1, 2, 3, 4)}
     found.part(9, priority=10)
-    found.want(9, 2, experiment=9, where=Where(required=(("rack", "r1"),)))
+    found.want(9, 2, experiment=9, where=PlacementConstraint(required=(("rack", "r1"),)))
     found.cycle()
     assert [number for number in (1, 2, 3, 4) if found.run(number).preempted] == [on["a"]]
     plain = world(FOUR)
-    plain.want(1, 2, where=Where(required=(("rack", "r3"),)))
+    plain.want(1, 2, where=PlacementConstraint(required=(("rack", "r3"),)))
     plain.cycle()
-    plain.want(2, 2, where=Where(required=(("rack", "r3"),)))
+    plain.want(2, 2, where=PlacementConstraint(required=(("rack", "r3"),)))
     plain.cycle()
     reserved = plain.cluster.pools[POOL].reserved
     assert reserved is not None and reserved.workers == (WorkerId("d"),)
@@ -145,7 +145,7 @@ def test_no_machine_is_asked_for_that_would_not_have_the_labels(
 ) -> None:
     found = world(FOUR, max_slots=100, max_slots_per_worker=2, provided_labels=labels_of(provided))
     for number in (1, 2):
-        found.want(number, 2, where=Where(required=(("rack", "r1"),)))
+        found.want(number, 2, where=PlacementConstraint(required=(("rack", "r1"),)))
     assert found.plan().demand[POOL].waiting == waiting
     found.cycle()
     assert len(found.running()) == 1

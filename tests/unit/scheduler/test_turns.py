@@ -7,17 +7,17 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.planning.plan import Plan, plan
-from services.scheduler.core.reducers.judging import TURN_OVER
+from services.scheduler.core.planning.plan import SchedulingPlan, plan
+from services.scheduler.core.reducers.judging import TIME_SLICE_OVER
 from services.scheduler.core.state.facts import Ended
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.run import Run, RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 STEP_S = 10
-YIELDED = Exit(acknowledged=Signal.PREEMPT, checkpoints=0)
+YIELDED = RunExit(acknowledged=Signal.PREEMPT, checkpoints=0)
 
 
 def sliced(quantum_s: float = 60, **more: object) -> PoolPolicy:
@@ -32,7 +32,7 @@ class Slicing:
     unsaved: frozenset[int] = frozenset()
     asked: list[tuple[Run, float]] = field(default_factory=list)
 
-    def steps(self, count: int) -> Iterator[Plan]:
+    def steps(self, count: int) -> Iterator[SchedulingPlan]:
         for _ in range(count):
             self.world.wait(STEP_S)
             for run in [run for run in self.world.cluster.runs.values() if run.preempted]:
@@ -133,7 +133,7 @@ def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over() -
     world = slicing.world
     world.exit(1, YIELDED)
     (ended,) = world.cluster.unsaved.facts
-    assert isinstance(ended, Ended) and ended.ending.reason == TURN_OVER
+    assert isinstance(ended, Ended) and ended.ending.reason == TIME_SLICE_OVER
     assert world.trial(1).turned_at == world.now
 
 
@@ -272,7 +272,7 @@ def test_a_trial_that_had_to_be_killed_when_its_turn_was_over_is_not_asked_again
     world = slicing.world
     list(slicing.steps(6))
     assert world.run(1).yields
-    world.exit(1, Exit(forced=True))
+    world.exit(1, RunExit(forced=True))
     world.cycle()
     assert world.running() == {2}
     list(slicing.steps(8))
@@ -289,5 +289,5 @@ def test_a_trial_that_was_killed_for_another_reason_goes_on_taking_turns() -> No
     world.part(2, priority=10)
     world.cycle()
     assert world.run(1).preempted
-    world.exit(1, Exit(forced=True))
+    world.exit(1, RunExit(forced=True))
     assert not world.trial(1).ignores_signals

@@ -5,23 +5,23 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from services.scheduler.core.planning.plan import Plan, plan
+from services.scheduler.core.planning.plan import SchedulingPlan, plan
 from services.scheduler.core.reducers import ends, stops, wishes
-from services.scheduler.core.reducers.workers import on_heard, on_worker_lost
+from services.scheduler.core.reducers.workers import on_heartbeat, on_worker_lost
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.saving import keep, record_of
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.elastic.saving import from_json, to_json
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.loading import loading
-from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
-from services.scheduler.core.state.records.run import Exit, Run
-from services.scheduler.core.state.records.trial import Needs, Trial, Wish
+from services.scheduler.core.state.records.run import Run, RunExit
+from services.scheduler.core.state.records.trial import SlotNeeds, Trial, TrialRequest
 from services.scheduler.core.state.seeing import refresh
 from services.scheduler.core.state.unsaved import Unsaved
-from services.scheduler.core.turn import take_turn
+from services.scheduler.core.turn import run_cycle
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, WorkerId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.support.policies import plain
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -59,8 +59,10 @@ class World:
         self.cluster.put_pool(self.policy)
 
     def worker(self, name: str, slots: int = 1, **changes: object) -> None:
-        said = Heard(WorkerId(name), POOL, "cpu", tuple(range(slots)), allocations=self.observed(name))
-        self.cluster.apply(on_heard(self.cluster, replace(said, **changes), self.now))  # type: ignore[arg-type]
+        said = ObservedState(
+            WorkerId(name), POOL, "cpu", tuple(range(slots)), allocations=self.observed(name)
+        )
+        self.cluster.apply(on_heartbeat(self.cluster, replace(said, **changes), self.now))  # type: ignore[arg-type]
         refresh(self.cluster)
 
     def observed(self, name: str) -> tuple[Observed, ...]:
@@ -70,12 +72,17 @@ class World:
         return tuple(Observed(run.allocation, run.id, run.token) for run in runs)
 
     def want(
-        self, number: int, slots: int = 1, wanted: Wanted = Wanted.RUN, version: int = 1, **more: object
+        self,
+        number: int,
+        slots: int = 1,
+        wanted: DesiredState = DesiredState.RUN,
+        version: int = 1,
+        **more: object,
     ) -> None:
         tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
         single, part = bool(more.pop("single_node", False)), int(str(more.pop("part", 0)))
         where = more.pop("where", None)
-        wish = Wish(
+        wish = TrialRequest(
             trial=trial_id(number),
             tenant=tenant_id(int(str(tenant))),
             experiment=experiment_id(int(str(experiment))),
@@ -83,17 +90,19 @@ class World:
             request=1,
             wanted=wanted,
             decide_at=None,
-            needs=Needs(slots, slots, single_node=single, part=part, where=where),  # type: ignore[arg-type]
+            needs=SlotNeeds(slots, slots, single_node=single, part=part, where=where),  # type: ignore[arg-type]
             pool=POOL,
             max_restarts=2,
         )
         self.places += 1
-        self.cluster.apply(wishes.on_wish(self.cluster, replace(wish, **more), self.places, self.now))  # type: ignore[arg-type]
+        self.cluster.apply(wishes.on_request(self.cluster, replace(wish, **more), self.places, self.now))  # type: ignore[arg-type]
 
     def part(self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any) -> None:
         self.cluster.apply(
-            wishes.on_part(
-                self.cluster, experiment_id(experiment), Part(priority, max_slots=max_slots, **more)
+            wishes.on_experiment_policy(
+                self.cluster,
+                experiment_id(experiment),
+                ExperimentPolicy(priority, max_slots=max_slots, **more),
             )
         )
 
@@ -136,7 +145,7 @@ class World:
             for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
                 new.put_trial(trial)
                 if trial.id in pool.elastic.of:
-                    new.pools[POOL].elastic.of[trial.id] = record_of(keep(pool.elastic.of[trial.id]))
+                    new.pools[POOL].elastic.of[trial.id] = from_json(to_json(pool.elastic.of[trial.id]))
             for run in sorted(old.runs.values(), key=lambda run: run.token):
                 new.put_run(run)
         for _, worker in sorted(old.workers.items()):
@@ -147,13 +156,13 @@ class World:
         new.pools[POOL].turned_step = pool.turned_step
         return new
 
-    def plan(self) -> Plan:
+    def plan(self) -> SchedulingPlan:
         return plan(self.cluster, list(self.cluster.pools))
 
     def cycle(self) -> list[Run]:
         """One turn, as the service takes it; the runs it made. `told` is what it changed."""
         before = self.tokens
-        turn = take_turn(self.cluster, (), self.next_token, self.now)
+        turn = run_cycle(self.cluster, (), self.next_token, self.now)
         self.told = turn.unsaved
         return [self.cluster.runs[run] for run in turn.unsaved.runs if self.cluster.runs[run].token > before]
 
@@ -161,12 +170,12 @@ class World:
         self.tokens += 1
         return self.tokens
 
-    def exit(self, number: int, how: Exit | None = None, workers: tuple[str, ...] | None = None) -> None:
+    def exit(self, number: int, how: RunExit | None = None, workers: tuple[str, ...] | None = None) -> None:
         run = self.run(number)
         for worker in workers or [share.worker for share in run.shares]:
             self.cluster.apply(
                 ends.on_exit(
-                    self.cluster, self.cluster.runs[run.id], WorkerId(worker), how or Exit(), self.now
+                    self.cluster, self.cluster.runs[run.id], WorkerId(worker), how or RunExit(), self.now
                 )
             )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.archive import ArchivedFile, Limits, extract, inspect, list_files, pack, read_file
+from muster.archive import ArchivedFile, ArchiveLimits, extract, inspect, list_files, pack, read_file
 from muster.errors import NotFound, Rejected
 
 
@@ -298,7 +298,7 @@ EVIL: dict[str, tuple[Callable[[], bytes], str]] = {
     "nothing": (lambda: b"", "archive_broken"),
     "cut off": (lambda: _tar(("a", {}), content=os.urandom(5000))[:3000], "archive_broken"),
 }
-SMALL = Limits(
+SMALL = ArchiveLimits(
     packed_bytes=100_000, unpacked_bytes=64_000, entries=20, depth=8, ratio=50, ratio_free_bytes=45_000
 )
 

@@ -9,7 +9,7 @@ import pytest
 
 from muster.client.files import download as module
 from muster.client.files.download import fetch_into
-from muster.client.files.patterns import fits
+from muster.client.files.patterns import matches
 from muster.client.models import Download, FileDownload
 from muster.errors import Broken, Rejected
 
@@ -160,4 +160,4 @@ def test_what_broke_off_goes_on_with_the_same_part_only(store: Store, tmp_path: 
 )
 def test_patterns_mean_what_people_expect(pattern: str, meant: list[str]) -> None:
     paths = ["a.pt", "model/b.pt", "model/deep/c.pt", "x[1].txt"]
-    assert [path for path in paths if fits(path, pattern)] == meant
+    assert [path for path in paths if matches(path, pattern)] == meant

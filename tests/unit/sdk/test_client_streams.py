@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from muster.client.http.failures import Patience
+from muster.client.http.failures import RetryDeadline
 from muster.client.http.paging import follow
 from muster.client.http.transport import Transport
 from muster.client.models import LogLine
@@ -84,7 +84,7 @@ def test_a_problem_in_the_stream_is_raised() -> None:
 def test_patience_ends_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
     monkeypatch.setattr(
-        "muster.client.http.paging.Patience", lambda: Patience(waited.append, lambda: sum(waited))
+        "muster.client.http.paging.RetryDeadline", lambda: RetryDeadline(waited.append, lambda: sum(waited))
     )
     sender, seen = transport(*[httpx.Response(200, headers=SSE, stream=Broken_()) for _ in range(200)])
     with pytest.raises(Transient):

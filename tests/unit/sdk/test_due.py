@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 import muster
 from muster import wire
 from muster._trial import Trial
-from muster._trial.due import Due
-from muster._trial.pulse import Heart
-from muster._trial.settings import load_surroundings
+from muster._trial.due import CheckpointSchedule
+from muster._trial.pulse import HeartbeatWriter
+from muster._trial.settings import load_process_environment
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from muster._trial.settings import load_surroundings
     [("best", [1, 3, 6]), ("all", [1, 2, 3, 4, 5, 6]), ("none", [])],
 )
 def test_validations_make_one_due_by_the_policy(policy: str, expected: list[int]) -> None:
-    due = Due(policy, None, "loss", smaller_is_better=True)
+    due = CheckpointSchedule(policy, None, "loss", smaller_is_better=True)
     asked = []
     for step, loss in enumerate([5.0, 6.0, 4.0, 4.0, math.nan, 3.0], start=1):
         due.on_validation({"loss": loss})
@@ -31,7 +31,7 @@ def test_validations_make_one_due_by_the_policy(policy: str, expected: list[int]
 
 
 def test_what_was_best_stays_due_until_it_is_saved() -> None:
-    due = Due("best", None, "accuracy", smaller_is_better=False)
+    due = CheckpointSchedule("best", None, "accuracy", smaller_is_better=False)
     due.on_validation({"accuracy": 0.5})
     due.on_validation({"accuracy": 0.4})
     assert due.is_due(2, 2, is_ending=False)
@@ -41,7 +41,7 @@ def test_what_was_best_stays_due_until_it_is_saved() -> None:
 
 
 def test_the_best_is_the_trials_and_not_this_runs() -> None:
-    due = Due("best", None, "accuracy", smaller_is_better=False, best=0.8)
+    due = CheckpointSchedule("best", None, "accuracy", smaller_is_better=False, best=0.8)
     due.on_validation({"accuracy": 0.7})
     assert not due.is_due(5, 5, is_ending=False)
     due.on_validation({"accuracy": 0.81})
@@ -61,7 +61,7 @@ def _open(tmp_path: Path, period: int, unit: str) -> Trial:
         checkpoint_period=period,
         checkpoint_period_unit=unit,
     )
-    return Trial(description, load_surroundings(), None, None, Heart("", 0))
+    return Trial(description, load_process_environment(), None, None, HeartbeatWriter("", 0))
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_before_the_end_what_is_not_saved_is(trial: Trial) -> None:
 @given(st.integers(20, 200), st.lists(st.floats(0.5, 1.0), min_size=100, max_size=100), st.floats(0.1, 9.0))
 def test_a_period_counts_from_store_to_store(period: int, parts: list[float], longest: float) -> None:
     """A failure may come at any step; what it costs is all since the newest checkpoint that had arrived."""
-    due, step_s, stored = Due("none", period, "loss", smaller_is_better=True), 0.1, [0]
+    due, step_s, stored = CheckpointSchedule("none", period, "loss", smaller_is_better=True), 0.1, [0]
     on_way: list[tuple[float, int, int, float]] = []
     due.begin(0)
     for step in range(1, 6 * period):
@@ -134,7 +134,7 @@ def test_a_period_counts_from_store_to_store(period: int, parts: list[float], lo
 
 
 def test_a_slow_store_is_asked_twice_in_a_period_at_most() -> None:
-    due = Due("none", 100, "loss", smaller_is_better=True)
+    due = CheckpointSchedule("none", 100, "loss", smaller_is_better=True)
     due.on_written(1, 100, 100, 10.0)
     due.on_settled(1, 50.0, 700, 70.0)
     assert not due.is_due(149, 149, is_ending=False)

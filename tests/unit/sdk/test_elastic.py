@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, strategies as st
 
 from muster import Trial
-from muster.elastic import Elastic, Limits, NoiseScale, choose_per_rank
+from muster.elastic import BatchLimits, Elastic, NoiseScale, choose_per_rank
 from muster.elastic.training import MEASURE_EVERY
 from muster.errors import Rejected
 
@@ -67,7 +67,7 @@ def test_a_gain_is_between_one_and_the_growth_of_the_batch(
     assert 1 - 1e-6 <= gain <= times * (1 + 1e-6)
 
 
-LIMITS = Limits(first=64, last=4096, least_per_rank=8, most_per_rank=1024)
+LIMITS = BatchLimits(first=64, last=4096, least_per_rank=8, most_per_rank=1024)
 
 
 def test_much_noise_asks_for_large_batches_and_little_for_small_ones() -> None:

@@ -11,8 +11,8 @@ from muster.errors import (
     NotFound,
     Rejected,
     Transient,
+    describe_fault,
     from_problem,
-    plain_fault,
     to_problem,
 )
 
@@ -63,4 +63,4 @@ def test_text_for_people() -> None:
     ],
 )
 def test_a_schema_s_fault_is_told_in_our_words(kind: str, context: dict[str, object], said: str) -> None:
-    assert plain_fault(kind, "as pydantic says", context) == said
+    assert describe_fault(kind, "as pydantic says", context) == said

@@ -10,8 +10,8 @@ import pytest
 
 import muster
 from muster import wire
-from muster.runtime.family import Family
-from muster.wire import Process
+from muster.runtime.family import ProcessTable
+from muster.wire import ProcessFrame
 
 
 def test_the_cause_of_an_error_is_found() -> None:
@@ -87,15 +87,15 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 
 
 def test_a_process_is_kept_when_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    family = Family(tmp_path)
+    family = ProcessTable(tmp_path)
     with monkeypatch.context() as patched:
 
         def full(*_: object, **__: object) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         patched.setattr(Path, "write_text", full)
-        family.add(Process("run.1.0", "run", 2**22, exit_code=0))
+        family.add(ProcessFrame("run.1.0", "run", 2**22, exit_code=0))
     assert [process.exit_code for process in family] == [0]
-    assert list(Family(tmp_path)) == []
+    assert list(ProcessTable(tmp_path)) == []
     family.save_rest()
-    assert [process.exit_code for process in Family(tmp_path)] == [0]
+    assert [process.exit_code for process in ProcessTable(tmp_path)] == [0]

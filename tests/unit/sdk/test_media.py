@@ -15,7 +15,7 @@ from PIL import Image
 
 from muster import wire
 from muster._media import Content, histogram_of, image_of, table_of, text_of
-from muster._trial.media import Media
+from muster._trial.media import MediaSpoolWriter
 from muster.errors import Rejected
 
 
@@ -181,7 +181,7 @@ def spooled(folder: Path) -> list[tuple[wire.MediaHead, bytes]]:
 
 
 def test_what_was_logged_is_in_the_spool_when_the_call_returns(tmp_path: Path) -> None:
-    media = Media(description(str(tmp_path)))
+    media = MediaSpoolWriter(description(str(tmp_path)))
     media.add("text", 3, "notes", "training", text_of("first ö"))
     media.add("text", 4, "notes", "evaluation", text_of(""))
     [file] = tmp_path.iterdir()
@@ -226,7 +226,7 @@ def test_a_spool_that_is_full_drops_with_a_warning_and_goes_on_when_there_is_roo
     monkeypatch.setattr(wire, "SPOOL_FILE_BYTES", 500)
     monkeypatch.setattr(wire, "SPOOL_BYTES", 1500)
     monkeypatch.setattr("muster._trial.media.FULL_AGAIN_S", 0.0)
-    media = Media(description(str(tmp_path)))
+    media = MediaSpoolWriter(description(str(tmp_path)))
     for step in range(10):
         media.add("text", step, "long", "training", text_of("x" * 400))
     kept = len(spooled(tmp_path))
@@ -244,7 +244,7 @@ def test_a_spool_file_that_cannot_be_opened_writes_into_no_other(
     monkeypatch.setattr(wire, "SPOOL_FILE_BYTES", 500)
     monkeypatch.setattr("muster._trial.media.FULL_AGAIN_S", 0.0)
     (tmp_path / "spool").mkdir()
-    media = Media(description(str(tmp_path / "spool")))
+    media = MediaSpoolWriter(description(str(tmp_path / "spool")))
     media.add("text", 1, "long", "training", text_of("x" * 300))
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", _no_more_files)
@@ -261,13 +261,13 @@ def _no_more_files(*asked: object) -> int:
 
 def test_a_file_that_the_worker_deletes_meanwhile_drops_nothing(tmp_path: Path) -> None:
     (tmp_path / "gone").symlink_to(tmp_path / "deleted")
-    media = Media(description(str(tmp_path)))
+    media = MediaSpoolWriter(description(str(tmp_path)))
     media.add("text", 1, "notes", "training", text_of("a"))
     assert [path.suffix for path in tmp_path.iterdir() if not path.is_symlink()] == [wire.SPOOL_SUFFIX]
 
 
 def test_names_that_cannot_be_shown_are_refused(tmp_path: Path) -> None:
-    media = Media(description(str(tmp_path)))
+    media = MediaSpoolWriter(description(str(tmp_path)))
     for name in ("", " ", "a\nb", "x" * 257, 7):
         with pytest.raises(Rejected) as refused:
             media.add("text", 1, name, "training", text_of("a"))  # type: ignore[arg-type]
@@ -276,5 +276,5 @@ def test_names_that_cannot_be_shown_are_refused(tmp_path: Path) -> None:
 
 def test_without_a_platform_media_are_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Media(description("")).add("image", 3, "some/../name", "training", image_of(RGB))
+    MediaSpoolWriter(description("")).add("image", 3, "some/../name", "training", image_of(RGB))
     assert [path.name for path in (tmp_path / "media/training").iterdir()] == ["some_.._name-3.png"]

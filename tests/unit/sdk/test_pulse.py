@@ -12,50 +12,57 @@ import pytest
 
 from muster import wire
 from muster._trial import Trial
-from muster._trial.pulse import RHYTHM_BEATS, Heart
-from muster._trial.settings import load_surroundings
-from muster.wire.pulse import PULSES, RECORD_BYTES, STACKS_SIGNAL, Phase, Pulse, read_pulses
+from muster._trial.pulse import RHYTHM_BEATS, HeartbeatWriter
+from muster._trial.settings import load_process_environment
+from muster.wire.pulse import (
+    HEARTBEATS_FILE,
+    RECORD_BYTES,
+    STACKS_SIGNAL,
+    Heartbeat,
+    RankPhase,
+    read_heartbeats,
+)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    (tmp_path / PULSES).write_bytes(bytes(2 * RECORD_BYTES))
+    (tmp_path / HEARTBEATS_FILE).write_bytes(bytes(2 * RECORD_BYTES))
     yield tmp_path
     faulthandler.unregister(STACKS_SIGNAL)
 
 
-def _second(folder: Path) -> Pulse:
-    return read_pulses((folder / PULSES).read_bytes())[1]
+def _second(folder: Path) -> Heartbeat:
+    return read_heartbeats((folder / HEARTBEATS_FILE).read_bytes())[1]
 
 
 def test_a_rank_starts_then_steps(folder: Path) -> None:
-    heart = Heart(str(folder), 1)
-    assert (_second(folder).phase, _second(folder).pid) == (Phase.STARTING, os.getpid())
+    heart = HeartbeatWriter(str(folder), 1)
+    assert (_second(folder).phase, _second(folder).pid) == (RankPhase.STARTING, os.getpid())
     for _ in range(RHYTHM_BEATS):
-        assert _second(folder).phase is Phase.STARTING
+        assert _second(folder).phase is RankPhase.STARTING
         heart.beat()
-    assert _second(folder).phase is Phase.STEPPING
-    assert read_pulses((folder / PULSES).read_bytes())[0].phase is Phase.ABSENT
+    assert _second(folder).phase is RankPhase.STEPPING
+    assert read_heartbeats((folder / HEARTBEATS_FILE).read_bytes())[0].phase is RankPhase.ABSENT
 
 
 def test_work_without_steps_is_told_and_counts_for_no_step(folder: Path) -> None:
-    heart = Heart(str(folder), 1)
+    heart = HeartbeatWriter(str(folder), 1)
     for _ in range(RHYTHM_BEATS):
         heart.beat()
     longest_ns = _second(folder).longest_ns
     with heart.busy(), heart.busy():
         heart.beat()
-        assert _second(folder).phase is Phase.BUSY
+        assert _second(folder).phase is RankPhase.BUSY
     after = _second(folder)
-    assert (after.phase, after.longest_ns) == (Phase.STEPPING, longest_ns)
+    assert (after.phase, after.longest_ns) == (RankPhase.STEPPING, longest_ns)
     heart.close()
-    assert _second(folder).phase is Phase.BUSY
+    assert _second(folder).phase is RankPhase.BUSY
     heart.end()
-    assert _second(folder).phase is Phase.ENDED
+    assert _second(folder).phase is RankPhase.ENDED
 
 
 def test_where_ranks_meet_for_a_checkpoint_they_are_expected_to_step(folder: Path, tmp_path: Path) -> None:
-    met: list[Phase] = []
+    met: list[RankPhase] = []
 
     def meet(name: str, number: int) -> int:
         met.append(_second(folder).phase)
@@ -67,24 +74,26 @@ def test_where_ranks_meet_for_a_checkpoint_they_are_expected_to_step(folder: Pat
     description = wire.TrialFile(
         socket="", size=2, hparams={}, seed=0, checkpoints=str(tmp_path / "kept"), metric="loss"
     )
-    heart = Heart(str(folder), 1)
+    heart = HeartbeatWriter(str(folder), 1)
     for _ in range(RHYTHM_BEATS):
         heart.beat()
-    with Trial(description, load_surroundings(), None, gang, heart).checkpoint(1) as directory:
+    with Trial(description, load_process_environment(), None, gang, heart).checkpoint(1) as directory:
         (directory / "step").write_text("1")
-        assert _second(folder).phase is Phase.BUSY
-    assert met == [Phase.STEPPING], "a rank that waits there for one that hangs would count as busy for ever"
+        assert _second(folder).phase is RankPhase.BUSY
+    assert met == [RankPhase.STEPPING], (
+        "a rank that waits there for one that hangs would count as busy for ever"
+    )
 
 
 def test_it_shows_its_stack_when_asked(folder: Path) -> None:
-    heart = Heart(str(folder), 1)
+    heart = HeartbeatWriter(str(folder), 1)
     os.kill(os.getpid(), STACKS_SIGNAL)
     assert "test_it_shows_its_stack_when_asked" in (folder / "1.stacks").read_text()
     heart.close()
 
 
 def test_without_a_worker_nothing_is_written_and_nothing_fails(tmp_path: Path) -> None:
-    heart = Heart("", 0)
+    heart = HeartbeatWriter("", 0)
     heart.beat()
     with heart.busy():
         heart.beat()
@@ -93,7 +102,7 @@ def test_without_a_worker_nothing_is_written_and_nothing_fails(tmp_path: Path) -
 
 
 def test_a_trial_that_a_thread_begins_is_seen_too(folder: Path) -> None:
-    beginner = threading.Thread(target=Heart, args=(str(folder), 1))
+    beginner = threading.Thread(target=HeartbeatWriter, args=(str(folder), 1))
     beginner.start()
     beginner.join()
-    assert _second(folder).phase is Phase.STARTING
+    assert _second(folder).phase is RankPhase.STARTING

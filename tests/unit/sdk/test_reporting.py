@@ -6,8 +6,8 @@ import pytest
 
 from muster import wire
 from muster._trial import Trial
-from muster._trial.pulse import Heart
-from muster._trial.settings import load_surroundings
+from muster._trial.pulse import HeartbeatWriter
+from muster._trial.settings import load_process_environment
 from muster.errors import Rejected
 
 
@@ -16,7 +16,7 @@ def trial(tmp_path: Path) -> Trial:
     description = wire.TrialFile(
         socket="", size=1, hparams={}, seed=0, checkpoints=str(tmp_path), metric="loss"
     )
-    return Trial(description, load_surroundings(), None, None, Heart("", 0))
+    return Trial(description, load_process_environment(), None, None, HeartbeatWriter("", 0))
 
 
 def test_metrics_stand_in_the_group_that_the_script_names(

@@ -9,7 +9,7 @@ import torch
 from horovod.common.exceptions import HorovodInternalError
 
 from muster import Trial
-from muster._trial.pulse import Heart
+from muster._trial.pulse import HeartbeatWriter
 from muster.elastic import resizing
 from muster.elastic.state import copied
 
@@ -67,14 +67,14 @@ def test_a_gang_that_breaks_at_one_place_again_and_again_though_nobody_is_lost_i
     trial, line = _trial(monkeypatch), Line()
     living = resizing.Resizing(cast(Trial, trial), line)
     for place in (1, 2):
-        for _ in range(resizing.IN_VAIN):
+        for _ in range(resizing.MAX_FAILURES_WITHOUT_PROGRESS):
             assert living.may_go_on()
             with living.step():
                 line.train()
                 _meet_a_broken_gang()
         assert living.may_go_on()
         line.number = place
-    for _ in range(resizing.IN_VAIN):
+    for _ in range(resizing.MAX_FAILURES_WITHOUT_PROGRESS):
         with living.step():
             _meet_a_broken_gang()
     with pytest.raises(HorovodInternalError), living.step():
@@ -94,7 +94,7 @@ def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_h
         return False
 
     seat = SimpleNamespace(is_due=True, join=lambda: SimpleNamespace(rank=1, size=2))
-    monkeypatch.setattr(resizing, "take_seat", lambda surroundings: seat)
+    monkeypatch.setattr(resizing, "open_reforming", lambda surroundings: seat)
     monkeypatch.setattr(resizing, "from_first", lambda gang, state: copied(given.state_dict()))
     trial = SimpleNamespace(
         rank=1,
@@ -102,7 +102,7 @@ def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_h
         should_stop=should_stop,
         _gang=None,
         _resizing=None,
-        _heart=Heart("", 0),
+        _heart=HeartbeatWriter("", 0),
         _surroundings=None,
         _take_gang=lambda gang: None,
     )
@@ -123,8 +123,8 @@ def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A trial of four ranks; `next_size`: how many the gang has when it has formed anew."""
     left = SimpleNamespace(rank=0, size=1)
     seat = SimpleNamespace(is_due=False, join=lambda: left, on_broken=lambda: None)
-    monkeypatch.setattr(resizing, "take_seat", lambda surroundings: seat)
-    monkeypatch.setattr(resizing, "COMMIT_PART", 1e-9)  # one copy, before the first step
+    monkeypatch.setattr(resizing, "open_reforming", lambda surroundings: seat)
+    monkeypatch.setattr(resizing, "COMMIT_TIME_SHARE", 1e-9)  # one copy, before the first step
     trial = SimpleNamespace(
         rank=0,
         size=4,
@@ -132,7 +132,7 @@ def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         should_stop=lambda: False,
         _gang=None,
         _resizing=None,
-        _heart=Heart("", 0),
+        _heart=HeartbeatWriter("", 0),
         _surroundings=None,
     )
     trial._take_gang = lambda gang: setattr(trial, "size", trial.next_size)

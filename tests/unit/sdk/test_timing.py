@@ -12,9 +12,9 @@ from torch.utils.data import DataLoader, TensorDataset, dataloader
 
 from muster._trial import waits
 from muster._trial.profiling import start_timings
-from muster._trial.pulse import Heart
-from muster._trial.timing import Part, Timings
-from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing, read_timings
+from muster._trial.pulse import HeartbeatWriter
+from muster._trial.timing import Activity, Timings
+from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing, read_timings
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def own_loaders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DataLoader, "__iter__", DataLoader.__iter__)
 
 
-def _started(folder: Path, told: Profiled = Profiled()) -> Timings:  # noqa: B008 - frozen
+def _started(folder: Path, told: ProfilingRange = ProfilingRange()) -> Timings:  # noqa: B008 - frozen
     return Timings(str(folder), 0, told, lambda timings: None)
 
 
@@ -43,9 +43,9 @@ def test_each_part_is_counted_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     clock = count(1)
     monkeypatch.setattr("muster._trial.timing.time", SimpleNamespace(monotonic_ns=lambda: next(clock)))
     timings = _started(folder)
-    with timings.within(Part.BUSY), timings.within(Part.DATA):
+    with timings.within(Activity.BUSY), timings.within(Activity.DATA):
         next(clock)
-    with pytest.raises(StopIteration), timings.within(Part.DATA):
+    with pytest.raises(StopIteration), timings.within(Activity.DATA):
         raise StopIteration
     timings.on_step(1)
     written = _written(folder)
@@ -53,7 +53,7 @@ def test_each_part_is_counted_once(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_came_after_the_last_writing_is_written_at_the_end(folder: Path) -> None:
-    heart = Heart(str(folder), 0, timings := _started(folder))
+    heart = HeartbeatWriter(str(folder), 0, timings := _started(folder))
     for step in (1, 2, 3):
         timings.count(8)
         timings.on_step(step)
@@ -65,7 +65,7 @@ def test_what_came_after_the_last_writing_is_written_at_the_end(folder: Path) ->
 
 def test_a_thread_that_stands_in_for_the_training_counts(folder: Path) -> None:
     timings = _started(folder)
-    exchange = timings.timed(Part.COMMUNICATION, lambda: time.sleep(0.001))
+    exchange = timings.timed(Activity.COMMUNICATION, lambda: time.sleep(0.001))
 
     def run_graph() -> None:
         with timings.standing_in():
@@ -83,7 +83,7 @@ def test_a_thread_that_stands_in_for_the_training_counts(folder: Path) -> None:
 
 
 def test_only_the_asked_steps_are_counted(folder: Path) -> None:
-    timings = _started(folder, Profiled(begin_on_batch=3, end_after_batch=4))
+    timings = _started(folder, ProfilingRange(begin_on_batch=3, end_after_batch=4))
     found = []
     for step in range(1, 7):
         timings.count(8)
@@ -93,7 +93,7 @@ def test_only_the_asked_steps_are_counted(folder: Path) -> None:
 
 
 def test_batches_are_counted_as_they_are_loaded(folder: Path, own_loaders: None) -> None:
-    timings = Timings(str(folder), 0, Profiled(), waits.watch_waits)
+    timings = Timings(str(folder), 0, ProfilingRange(), waits.watch_waits)
     data = TensorDataset(torch.zeros(10, 3), torch.zeros(10))
     trained = [len(batch[0]) for batch in DataLoader(data, batch_size=4)]
     with torch.no_grad():
@@ -120,7 +120,7 @@ def test_a_batch_holds_as_many_samples_as_its_first_tensor(batch: object, sample
 
 def test_a_run_that_is_not_profiled_has_nothing_of_it(folder: Path) -> None:
     assert start_timings(str(folder), 0, {}) is None
-    heart = Heart("", 0)
+    heart = HeartbeatWriter("", 0)
     heart.on_step(1)
     with heart.busy():
         heart.beat()

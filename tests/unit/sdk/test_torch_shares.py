@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDataset, WeightedRandomSampler
 
 from muster.errors import Rejected
-from muster.torch.shares import Part, Shares
+from muster.torch.shares import BatchShard, BatchSharder
 
 
 class Numbers(Dataset[float]):
@@ -33,11 +33,11 @@ class Place:
     seed: int = 7
 
 
-def epoch_of(loader: DataLoader[float], place: Place, passes: int = 1) -> list[list[Part]]:
-    return [list(parts) for parts in Shares(loader, place, passes)]
+def epoch_of(loader: DataLoader[float], place: Place, passes: int = 1) -> list[list[BatchShard]]:
+    return [list(parts) for parts in BatchSharder(loader, place, passes)]
 
 
-def samples_of(parts: list[Part]) -> list[float]:
+def samples_of(parts: list[BatchShard]) -> list[float]:
     return [sample for part in parts for sample in part.content.tolist()]
 
 
@@ -71,14 +71,14 @@ def test_epochs_differ_and_can_be_had_again_whatever_the_random_numbers(
     gpus = torch.Generator().manual_seed(3)
     monkeypatch.setattr(torch.cuda, "manual_seed_all", gpus.manual_seed)
     loader = DataLoader(Numbers(20), 5, shuffle=True)
-    shares = Shares(loader, Place())
+    shares = BatchSharder(loader, Place())
     first, second = ([samples_of(list(parts)) for parts in shares] for _ in range(2))
     assert first != second
     assert gpus.initial_seed() == 3, "a GPU's random numbers, which are the script's, were moved"
     torch.manual_seed(99)
     drawn = torch.rand(1)
     torch.manual_seed(99)
-    again = Shares(loader, Place())
+    again = BatchSharder(loader, Place())
     again.load_state_dict({"epoch": 1, "batch": 0})
     assert [samples_of(list(parts)) for parts in again] == second
     assert torch.rand(1) == drawn, "the script's random numbers were moved"
@@ -91,12 +91,12 @@ def test_it_goes_on_in_the_middle_of_an_epoch_with_another_number_of_ranks(weigh
     own = torch.Generator()
     sampler = WeightedRandomSampler([1.0] * 24, 24, generator=own) if weighted else None
     loader = DataLoader(Numbers(24), 6, shuffle=not weighted, sampler=sampler, generator=own)
-    whole = [samples_of(list(parts)) for parts in Shares(loader, Place())]
-    shares = Shares(loader, Place(0, 2))
-    begun: Iterator[Iterator[Part]] = iter(shares)
+    whole = [samples_of(list(parts)) for parts in BatchSharder(loader, Place())]
+    shares = BatchSharder(loader, Place(0, 2))
+    begun: Iterator[Iterator[BatchShard]] = iter(shares)
     list(next(begun))
     state = shares.state_dict()
-    ranks = [Shares(loader, Place(rank, 3)) for rank in range(3)]
+    ranks = [BatchSharder(loader, Place(rank, 3)) for rank in range(3)]
     for one in ranks:
         one.load_state_dict(state)
     resumed = [[sorted(samples_of(list(parts))) for parts in one] for one in ranks]
@@ -108,9 +108,9 @@ def test_it_goes_on_in_the_middle_of_an_epoch_with_another_number_of_ranks(weigh
 
 def test_a_last_batch_that_is_too_small_for_more_ranks_than_there_were_is_left_out() -> None:
     loader = DataLoader(Numbers(8), 6, shuffle=True)
-    following = Shares(loader, Place())
+    following = BatchSharder(loader, Place())
     following.load_state_dict({"epoch": 1, "batch": 0})
-    ranks = [Shares(loader, Place(rank, 3)) for rank in range(3)]
+    ranks = [BatchSharder(loader, Place(rank, 3)) for rank in range(3)]
     for one in ranks:
         one.load_state_dict({"epoch": 0, "batch": 1})
     taken = [sample for one in ranks for sample in samples_of(list(next(iter(one))))]
@@ -125,7 +125,9 @@ def test_what_the_loader_was_given_is_kept() -> None:
 def test_a_validation_takes_every_sample_even_where_ranks_get_none() -> None:
     loader = DataLoader(Numbers(7), 3)
     taken = [
-        sample for rank in range(3) for sample in samples_of(list(Shares(loader, Place(rank, 3)).once()))
+        sample
+        for rank in range(3)
+        for sample in samples_of(list(BatchSharder(loader, Place(rank, 3)).once()))
     ]
     assert sorted(taken) == [0, 1, 2, 3, 4, 5, 6]
 
@@ -152,4 +154,4 @@ def test_a_loader_that_cannot_be_shared_is_refused_with_what_to_do(
     loader: DataLoader[float], says: str
 ) -> None:
     with pytest.raises(Rejected, match=says):
-        Shares(loader, Place(0, 2))
+        BatchSharder(loader, Place(0, 2))

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from muster import wire
-from muster._trial.agreement import Cadence
+from muster._trial.agreement import StopPollCadence
 from muster._trial.alone import load_hparams
 from muster._trial.values import Hyperparameters, check_metrics, check_step
 from muster.errors import Rejected
 
 
 def test_the_gang_asks_every_quarter_of_a_second() -> None:
-    cadence, now, asked = Cadence(), 0.0, []
+    cadence, now, asked = StopPollCadence(), 0.0, []
     left = 0
     for _ in range(3000):
         now += 0.002
@@ -31,7 +31,7 @@ def test_the_gang_asks_every_quarter_of_a_second() -> None:
 
 @pytest.mark.parametrize("calls_per_validation", [1, 3, 50])
 def test_a_decision_is_asked_for_in_the_call_that_follows_it(calls_per_validation: int) -> None:
-    cadence, now, left, late = Cadence(), 0.0, 0, []
+    cadence, now, left, late = StopPollCadence(), 0.0, 0, []
     decide_at, validated = 6.0, 0
     for call in range(1, calls_per_validation * 40):
         if call % calls_per_validation == 0:
@@ -52,7 +52,7 @@ def test_a_decision_is_asked_for_in_the_call_that_follows_it(calls_per_validatio
 
 
 def test_slow_calls_ask_each_time() -> None:
-    cadence = Cadence()
+    cadence = StopPollCadence()
     for now in (0.0, 1.0, 2.0, 3.0):
         cadence.on_call()
         assert cadence.plan_calls(now, None) == 1
@@ -97,8 +97,8 @@ def test_a_missing_hyperparameter_says_how_to_give_it() -> None:
 def test_frames_survive_any_cut() -> None:
     frames: list[wire.Frame] = [
         wire.Hello("t", 0, 1),
-        wire.Point(1, 2, 3, {"loss": float("inf")}, validation=1),
-        wire.Checkpoint(1, 2, "/x", 1, {"a": [1, None]}),
+        wire.ReportFrame(1, 2, 3, {"loss": float("inf")}, validation=1),
+        wire.CheckpointFrame(1, 2, "/x", 1, {"a": [1, None]}),
         wire.Acknowledge("stop"),
     ]
     stream = b"".join(wire.encode(frame) for frame in frames)
@@ -112,7 +112,7 @@ def test_frames_survive_any_cut() -> None:
 
 def test_a_report_that_is_too_large_to_be_sent_says_what_helps() -> None:
     with pytest.raises(Rejected, match="report fewer metrics at a time"):
-        wire.encode(wire.Point(1, 2, 3, {f"layer.{number}": 0.5 for number in range(300_000)}))
+        wire.encode(wire.ReportFrame(1, 2, 3, {f"layer.{number}": 0.5 for number in range(300_000)}))
 
 
 @pytest.mark.parametrize(

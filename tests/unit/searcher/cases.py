@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster.config import ExperimentConfig
 from services.searcher.core.experiment.entities import Outcome
-from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.methods.custom import Operation, OperationKind
 from tests.unit.searcher.world import World, adaptive, asha, config, hyperband, median, pbt, run_search
 
 MAX_STEP = 20
@@ -61,7 +61,10 @@ class Case:
         return World(self.config(), self.program)
 
 
-TOLD = (*(Operation(Verb.CREATE, f"t{n}", until=5.0) for n in range(16)), Operation(Verb.SHUTDOWN))
+TOLD = (
+    *(Operation(OperationKind.CREATE, f"t{n}", until=5.0) for n in range(16)),
+    Operation(OperationKind.SHUTDOWN),
+)
 WARM: dict[str, object] = {
     "points": [
         {"lr": 0.01, "optimizer": "sgd", "momentum": 0.3, "net": {"width": 16}},

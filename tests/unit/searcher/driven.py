@@ -2,8 +2,8 @@
 
 from services.searcher.core.experiment.states import TrialState
 from services.searcher.core.journal.driver_events import DriverEvent, events_of
-from services.searcher.core.methods.custom import Operation, Verb
-from shared.messages.specs import Wanted
+from services.searcher.core.methods.custom import Operation, OperationKind
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.world import World, config
 
 SPACE: dict[str, object] = {
@@ -22,7 +22,7 @@ def world(**more: object) -> World:
 
 
 def create(key: str, **more: object) -> Operation:
-    return Operation(Verb.CREATE, key, **{"point": POINT, "until": 2.0} | more)  # type: ignore[arg-type]
+    return Operation(OperationKind.CREATE, key, **{"point": POINT, "until": 2.0} | more)  # type: ignore[arg-type]
 
 
 def tell(made: World, *operations: Operation) -> None:
@@ -37,7 +37,7 @@ def kinds(made: World) -> list[tuple[str, str]]:
     return [(event.kind, event.key) for event in events(made)]
 
 
-def wanted(made: World, number: int) -> Wanted:
+def wanted(made: World, number: int) -> DesiredState:
     return made.trials[number].wanted
 
 

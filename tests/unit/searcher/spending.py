@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from services.searcher.core.budget.ledger import HOUR_MS, NOTHING, Holding, Used
+from services.searcher.core.budget.ledger import HOUR_MS, NOTHING, BudgetUsage, SlotUsage
 from services.searcher.core.budget.limits import millis
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
@@ -29,9 +29,9 @@ class Spending(World):
         self.now += timedelta(minutes=minutes)
         return self
 
-    def held(self, number: int, is_over: bool = False) -> Holding:
+    def held(self, number: int, is_over: bool = False) -> SlotUsage:
         until_ms = millis(self.now) if is_over else None
-        return Holding(1, millis(self.now), until_ms, self.price, POOL)
+        return SlotUsage(1, millis(self.now), until_ms, self.price, POOL)
 
     def grant_all(self, *numbers: int) -> None:
         for number in numbers:
@@ -41,7 +41,7 @@ class Spending(World):
         """What the searcher does by the clock."""
         self.turn(lambda changes: keep_budget(changes, {POOL: self.price}))
 
-    def used_by_ended(self) -> Used:
+    def used_by_ended(self) -> BudgetUsage:
         """What trials have used that are over, as the database sums it up."""
         total = NOTHING
         for trial in self.trials.values():

@@ -7,8 +7,8 @@ from pydantic import JsonValue
 
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
-from services.searcher.core.methods.port import Ending
-from services.searcher.core.search.moves import Moves
+from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.search.moves import SearchActions
 from services.searcher.core.search.search import Search
 from tests.unit.searcher.world import SEED, adaptive, config
 
@@ -29,7 +29,7 @@ def test_no_place_stands_idle_while_trials_are_left(stop_once: bool, seed: int) 
     search, due = Search(chosen, SEED), dict[int, float]()
     begun: list[float] = []
 
-    def take(moves: Moves) -> None:
+    def take(moves: SearchActions) -> None:
         due.update({made.number: made.decide_at or 0.0 for made in moves.created})
         due.update({step.trial: step.decide_at or 0.0 for step in moves.going_on})
         begun.extend(made.decide_at or 0.0 for made in moves.created)
@@ -43,7 +43,7 @@ def test_no_place_stands_idle_while_trials_are_left(stop_once: bool, seed: int) 
             due[trial] = ruling.decide_at
             continue
         del due[trial]
-        take(search.on_parked(trial) if ruling.pause else search.on_ended(trial, Ending.FINISHED))
+        take(search.on_parked(trial) if ruling.pause else search.on_ended(trial, TrialEnding.FINISHED))
     assert search.is_exhausted
     assert begun == sorted(begun) and set(begun) == set(FIRST_RUNGS)
 
@@ -53,7 +53,7 @@ def test_a_journal_from_before_goes_on_with_brackets_apart() -> None:
     search = Search(chosen, SEED)
     started = search.start(rules=0)
     assert {made.decide_at for made in started.created} == set(FIRST_RUNGS)
-    ended = search.on_ended(1, Ending.FINISHED)
+    ended = search.on_ended(1, TrialEnding.FINISHED)
     journal = [
         Entry(1, "started", {"created": _written(started)}),
         Entry(2, "ended", {"trial": 1, "ending": "finished", "created": _written(ended)}),
@@ -61,7 +61,7 @@ def test_a_journal_from_before_goes_on_with_brackets_apart() -> None:
     assert replay(chosen, SEED, journal) is None
 
 
-def _written(moves: Moves) -> list[JsonValue]:
+def _written(moves: SearchActions) -> list[JsonValue]:
     return [
         {"trial": each.number, "hyperparameters": each.point, "seed": each.seed, "decide_at": each.decide_at}
         for each in moves.created

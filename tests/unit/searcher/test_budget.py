@@ -6,14 +6,14 @@ import pytest
 
 from muster.config import AdaptiveAsha
 from services.searcher.core.budget.fitting import fit
-from services.searcher.core.budget.ledger import HOUR_MS, Holding, Ledger
+from services.searcher.core.budget.ledger import HOUR_MS, Ledger, SlotUsage
 from services.searcher.core.budget.limits import limits_of, millis
-from services.searcher.core.editing import Edit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.reducers.commands import edit_search
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.search.search import Search
 from shared.errors import Rejected
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.spending import RANDOM, Spending, of_kind, spending
 from tests.unit.searcher.world import NOW, SEED, adaptive, asha, config
 
@@ -57,14 +57,14 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     )
     world.after(60).look()
     world.validate(1, 1, 0.5)
-    assert {trial.wanted for trial in world.trials.values()} == {Wanted.RUN}
+    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.RUN}
     world.after(59).look()
     assert world.experiment.state == "stopping"
-    assert {trial.wanted for trial in world.trials.values()} == {Wanted.STOP}
+    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.STOP}
     world.close(1, "stopped")
     assert world.due_in_minutes == pytest.approx(2 - 5 / 60, abs=0.001)
     world.after(1.99).look()
-    assert world.trials[2].wanted is Wanted.KILL
+    assert world.trials[2].wanted is DesiredState.KILL
     world.close(2, "killed")
     assert world.experiment.state == "completed"
     assert (
@@ -99,10 +99,10 @@ def test_a_short_budget_keeps_the_seconds_back_that_stopping_takes(
     world.grant_all(1)
     assert world.due_in_minutes * 60 == pytest.approx(seconds - stop_s, abs=0.001)
     world.after((seconds - stop_s) / 60 + 0.001).look()
-    assert {trial.wanted for trial in world.trials.values()} == {Wanted.STOP}
+    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.STOP}
     assert world.due_in_minutes * 60 == pytest.approx(stop_s - end_s, abs=0.1)
     world.after((stop_s - end_s) / 60).look()
-    assert {trial.wanted for trial in world.trials.values()} == {Wanted.KILL}
+    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.KILL}
     world.close(1, "killed")
     world.check_replay()
 
@@ -166,7 +166,7 @@ def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     world.grant_all(1)
     world.validate(1, 1, 0.5)
     world.after(49).look()
-    assert [world.trials[n].wanted for n in (1, 2)] == [Wanted.STOP, Wanted.CANCEL]
+    assert [world.trials[n].wanted for n in (1, 2)] == [DesiredState.STOP, DesiredState.CANCEL]
     assert world.trials[2].state == "cancelled"
     for number in list(world.trials):
         world.close(number, "stopped" if number == 1 else "cancelled")
@@ -184,7 +184,11 @@ def test_a_deadline_gives_idle_slots_to_paused_trials_rather_than_to_new_ones() 
     world.close(2, "parked")
     assert of_kind(world, "parked")[-1].facts["closed"] == "deadline"
     assert len(world.trials) == 3
-    assert [world.trials[n].wanted for n in (1, 2, 3)] == [Wanted.RUN, Wanted.PARK, Wanted.RUN]
+    assert [world.trials[n].wanted for n in (1, 2, 3)] == [
+        DesiredState.RUN,
+        DesiredState.PARK,
+        DesiredState.RUN,
+    ]
     assert world.search.planned() == 3
     world.check_replay()
 
@@ -225,11 +229,11 @@ def test_more_budget_lets_a_search_go_further() -> None:
     world.after(20).validate(1, 1, 0.5)
     world.close(1, "completed")
     assert len(world.trials) == 2
-    world.turn(lambda changes: edit_search(changes, Edit(slot_hours=10.0), OPERATION))
+    world.turn(lambda changes: edit_search(changes, SearchEdit(slot_hours=10.0), OPERATION))
     assert len(world.trials) == 3
     assert world.experiment.terms.slot_hours == 10
     lifted = world.turn(
-        lambda changes: edit_search(changes, Edit(lifted=("slot_hours",)), OPERATION)
+        lambda changes: edit_search(changes, SearchEdit(lifted=("slot_hours",)), OPERATION)
     ).experiment
     assert (lifted.terms.slot_hours, lifted.due_at) == (None, None)
     world.check_replay()
@@ -238,11 +242,11 @@ def test_more_budget_lets_a_search_go_further() -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (Edit(slot_hours=0.1), "used already"),
-        (Edit(deadline_ms=millis(NOW)), "passed already"),
+        (SearchEdit(slot_hours=0.1), "used already"),
+        (SearchEdit(deadline_ms=millis(NOW)), "passed already"),
     ],
 )
-def test_a_limit_that_is_passed_already_is_refused(edit: Edit, said: str) -> None:
+def test_a_limit_that_is_passed_already_is_refused(edit: SearchEdit, said: str) -> None:
     world = spending(RANDOM, slot_hours=2, deadline="5h")
     world.grant_all(1)
     world.after(20)
@@ -265,15 +269,15 @@ def test_where_nothing_was_reported_by_the_limit_the_search_is_cancelled_with_th
 
 def test_a_run_is_counted_once_in_whatever_order_it_is_told() -> None:
     ledger = Ledger()
-    first, over = Holding(2, 0), Holding(2, 0, HOUR_MS)
+    first, over = SlotUsage(2, 0), SlotUsage(2, 0, HOUR_MS)
     for told in (over, first, over):
         if ledger.is_news(1, 1, told):
             ledger.take(1, 1, told)
     assert ledger.used(9 * HOUR_MS).slot_ms == 2 * HOUR_MS
-    ledger.take(1, 2, Holding(4, 2 * HOUR_MS, price=3.0))
-    assert ledger.is_news(1, 2, Holding(1, 3 * HOUR_MS))
-    ledger.take(1, 2, Holding(1, 3 * HOUR_MS, price=9.0))
-    ledger.take(1, 2, Holding(1, 0, 5 * HOUR_MS, price=9.0))
+    ledger.take(1, 2, SlotUsage(4, 2 * HOUR_MS, price=3.0))
+    assert ledger.is_news(1, 2, SlotUsage(1, 3 * HOUR_MS))
+    ledger.take(1, 2, SlotUsage(1, 3 * HOUR_MS, price=9.0))
+    ledger.take(1, 2, SlotUsage(1, 0, 5 * HOUR_MS, price=9.0))
     used = ledger.of(1, 9 * HOUR_MS)
     assert (used.slot_ms, used.wall_ms) == (8 * HOUR_MS, 4 * HOUR_MS)
     assert used.cost == pytest.approx(3.0 * 4 + 3.0 * 2)

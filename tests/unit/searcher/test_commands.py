@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.experiment.entities import ClosedRequest, RunEndReport
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.commands import archive, cancel, pause, resume
@@ -13,7 +13,7 @@ from services.searcher.core.reducers.events import RequestEnd, RunEnd
 from services.searcher.core.reducers.runs import on_closed, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from shared.errors import Conflict
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.lives import RANDOM, begun
 from tests.unit.searcher.world import NOW, asha
 
@@ -23,7 +23,7 @@ def test_pause_parks_all_and_resume_runs_them_again_before_new_ones() -> None:
     world.grant(1)
     decision = world.turn(pause)
     assert (world.experiment.state, decision.wanted) == ("paused", (1, 2))
-    assert {trial.wanted for trial in world.trials.values()} == {Wanted.PARK}
+    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.PARK}
     world.close(1, "completed")  # it ended by itself just then
     assert len(world.trials) == 2
     world.obey(2)
@@ -32,7 +32,7 @@ def test_pause_parks_all_and_resume_runs_them_again_before_new_ones() -> None:
     assert decision.wanted == (2, 3)
     assert (world.trials[2].request, world.trials[2].wanted, world.trials[2].state) == (
         2,
-        Wanted.RUN,
+        DesiredState.RUN,
         "queued",
     )
 
@@ -42,7 +42,7 @@ def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close() 
     world.grant(1)
     world.turn(pause)
     world.turn(resume)
-    assert (world.trials[1].wanted, world.trials[1].request) == (Wanted.RUN, 1)
+    assert (world.trials[1].wanted, world.trials[1].request) == (DesiredState.RUN, 1)
     closed = world.close(1, "parked")
     assert closed.wanted == (1,)
     assert (world.trials[1].request, world.trials[1].state) == (2, "queued")
@@ -54,7 +54,7 @@ def test_a_decision_during_a_pause_says_pause() -> None:
     world.turn(pause)
     judged = world.validate(1, 1, 0.5)
     assert [(j.verdict, j.decide_at) for j in judged.judged] == [("pause", 3.0)]
-    assert world.trials[1].wanted is Wanted.PARK
+    assert world.trials[1].wanted is DesiredState.PARK
 
 
 def test_a_parked_trial_that_a_late_result_stops_ends_there() -> None:
@@ -62,8 +62,8 @@ def test_a_parked_trial_that_a_late_result_stops_ends_there() -> None:
     world.grant(1), world.grant(2)
     world.validate(1, 1, 0.5)
     world.turn(pause)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(2, Ended(1, 1, 0), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(2, 1, Closed("parked", 1, None, NOW))))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(2, RunEndReport(1, 1, 0), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(2, 1, ClosedRequest("parked", 1, None, NOW))))
     world.turn(lambda changes: on_validation(changes, Result(2, 1, 1, 1, {"loss": 0.9})))
     assert world.trials[2].state == "stopped"
 
@@ -73,10 +73,10 @@ def test_cancel_ends_open_and_parked_trials() -> None:
     world.grant(1)
     world.turn(pause)
     world.obey(2)
-    decision = world.turn(lambda changes: cancel(changes, Wanted.CANCEL))
+    decision = world.turn(lambda changes: cancel(changes, DesiredState.CANCEL))
     assert decision.wanted == (1,)
     assert (world.experiment.state, world.trials[2].state) == ("stopping", "cancelled")
-    killed = world.turn(lambda changes: cancel(changes, Wanted.KILL))
+    killed = world.turn(lambda changes: cancel(changes, DesiredState.KILL))
     assert killed.wanted == (1,)
     world.obey(1)
     assert (world.experiment.state, world.trials[1].state) == ("cancelled", "cancelled")
@@ -97,15 +97,15 @@ def test_an_impossible_placement_rejects_the_experiment() -> None:
     world = begun(RANDOM)
     world.turn(
         lambda changes: on_closed(
-            changes, RequestEnd(1, 1, Closed("rejected", 0, "pool x does not exist", NOW))
+            changes, RequestEnd(1, 1, ClosedRequest("rejected", 0, "pool x does not exist", NOW))
         )
     )
-    assert (world.trials[2].state, world.trials[2].wanted) == ("cancelled", Wanted.KILL)
+    assert (world.trials[2].state, world.trials[2].wanted) == ("cancelled", DesiredState.KILL)
     assert (world.experiment.state, world.experiment.reason) == ("rejected", "pool x does not exist")
     assert len(world.trials) == 2
 
 
-@pytest.mark.parametrize("act", [pause, resume, lambda changes: cancel(changes, Wanted.KILL)])
+@pytest.mark.parametrize("act", [pause, resume, lambda changes: cancel(changes, DesiredState.KILL)])
 def test_commands_after_the_end_are_conflicts(act: Callable[[Changes], object]) -> None:
     world = begun({"name": "single"})
     world.grant(1)

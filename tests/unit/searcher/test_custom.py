@@ -4,15 +4,15 @@ from uuid import UUID
 
 import pytest
 
-from services.searcher.core.experiment.entities import Checkpoint
+from services.searcher.core.experiment.entities import TrialCheckpoint
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.replay import replay
-from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.methods.custom import Operation, OperationKind
 from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointNews
 from shared.errors import Conflict, MusterError, Rejected
 from shared.ids import CheckpointId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.driven import (
     POINT,
     create,
@@ -51,29 +51,29 @@ def test_a_trial_that_came_as_far_as_it_was_told_gives_up_its_place_until_it_is_
     assert sorted(made.trials) == [1, 2], "no more than may be open"
     train(made, 1, 1)
     train(made, 1, 2, 0.5)
-    assert wanted(made, 1) is Wanted.PARK
+    assert wanted(made, 1) is DesiredState.PARK
     made.obey(1)
     assert state(made, 1) is TrialState.PARKED and sorted(made.trials) == [1, 2, 3]
     assert kinds(made)[2:] == [("validation", "a"), ("created", "c")]
     assert events(made)[2].time == 2 and events(made)[2].value == 0.5
-    tell(made, Operation(Verb.GO_ON, "a", until=5))
+    tell(made, Operation(OperationKind.GO_ON, "a", until=5))
     assert state(made, 1) is TrialState.PARKED, "both places are taken"
-    tell(made, Operation(Verb.STOP, "b"))
+    tell(made, Operation(OperationKind.STOP, "b"))
     made.obey(2)
     assert state(made, 2) is TrialState.STOPPED
-    assert wanted(made, 1) is Wanted.RUN and made.trials[1].decide_at == 5
+    assert wanted(made, 1) is DesiredState.RUN and made.trials[1].decide_at == 5
 
 
 def test_a_trial_that_is_decided_while_it_saves_goes_on() -> None:
     made = world()
     tell(made, create("a"))
     train(made, 1, 2)
-    tell(made, Operation(Verb.GO_ON, "a", until=4))
-    assert (wanted(made, 1), made.trials[1].decide_at) == (Wanted.RUN, 4)
+    tell(made, Operation(OperationKind.GO_ON, "a", until=4))
+    assert (wanted(made, 1), made.trials[1].decide_at) == (DesiredState.RUN, 4)
     made.close(1, "parked")  # it had obeyed the earlier wish
-    assert wanted(made, 1) is Wanted.RUN and made.trials[1].is_open
+    assert wanted(made, 1) is DesiredState.RUN and made.trials[1].is_open
     train(made, 1, 4)
-    assert wanted(made, 1) is Wanted.PARK
+    assert wanted(made, 1) is DesiredState.PARK
 
 
 def test_a_trial_trains_on_while_undecided_where_the_config_says_so() -> None:
@@ -81,11 +81,11 @@ def test_a_trial_trains_on_while_undecided_where_the_config_says_so() -> None:
     tell(made, create("a"))
     train(made, 1, 2)
     train(made, 1, 3)
-    assert wanted(made, 1) is Wanted.RUN
+    assert wanted(made, 1) is DesiredState.RUN
     assert kinds(made) == [("created", "a"), ("validation", "a")]
-    tell(made, Operation(Verb.GO_ON, "a", until=4))
+    tell(made, Operation(OperationKind.GO_ON, "a", until=4))
     train(made, 1, 4)
-    tell(made, Operation(Verb.STOP, "a"))
+    tell(made, Operation(OperationKind.STOP, "a"))
     made.obey(1)
     assert [event.time for event in events(made) if event.kind == "validation"] == [2, 4]
     assert state(made, 1) is TrialState.STOPPED
@@ -93,13 +93,13 @@ def test_a_trial_trains_on_while_undecided_where_the_config_says_so() -> None:
 
 def test_a_time_told_ahead_spares_the_pause() -> None:
     made = world()
-    tell(made, create("a"), Operation(Verb.GO_ON, "a", until=3))
-    tell(made, Operation(Verb.GO_ON, "a", until=6))
+    tell(made, create("a"), Operation(OperationKind.GO_ON, "a", until=3))
+    tell(made, Operation(OperationKind.GO_ON, "a", until=6))
     train(made, 1, 3)
     assert decide_at(made, 1) == 6 and [kind for kind, _ in kinds(made)] == ["created"]
-    tell(made, Operation(Verb.GO_ON, "a", until=None))
+    tell(made, Operation(OperationKind.GO_ON, "a", until=None))
     train(made, 1, 9)
-    assert decide_at(made, 1) is None and wanted(made, 1) is Wanted.RUN
+    assert decide_at(made, 1) is None and wanted(made, 1) is DesiredState.RUN
     made.close(1, "completed")
     ended = events(made)[-1]
     assert (ended.kind, ended.state, ended.value) == ("ended", "completed", 1.0)
@@ -110,13 +110,13 @@ def test_what_waits_for_a_place_can_be_stopped_and_told_a_later_time() -> None:
     tell(made, create("a"), create("b"), create("c"))
     train(made, 1, 2)
     made.obey(1)
-    tell(made, Operation(Verb.GO_ON, "a", until=4))
-    tell(made, Operation(Verb.GO_ON, "a", until=8))
-    tell(made, Operation(Verb.STOP, "c"))
+    tell(made, Operation(OperationKind.GO_ON, "a", until=4))
+    tell(made, Operation(OperationKind.GO_ON, "a", until=8))
+    tell(made, Operation(OperationKind.STOP, "c"))
     assert kinds(made)[-1] == ("ended", "c") and sorted(made.trials) == [1, 2]
-    tell(made, Operation(Verb.STOP, "b"))
+    tell(made, Operation(OperationKind.STOP, "b"))
     made.obey(2)
-    assert (wanted(made, 1), decide_at(made, 1)) == (Wanted.RUN, 8)
+    assert (wanted(made, 1), decide_at(made, 1)) == (DesiredState.RUN, 8)
     made.grant(1)
     made.close(1, "completed")
     assert made.open() == [] and sorted(made.trials) == [1, 2], "c never begins"
@@ -128,13 +128,16 @@ def test_what_is_told_twice_happens_once() -> None:
         create("a"),
         create("b"),
         create("c"),
-        Operation(Verb.STOP, "c"),
-        Operation(Verb.GO_ON, "a", until=4),
+        Operation(OperationKind.STOP, "c"),
+        Operation(OperationKind.GO_ON, "a", until=4),
     )
     tell(made, *told)
     before = dict(made.trials)
     tell(made, *told)
-    assert {number: trial.wanted for number, trial in before.items()} == {1: Wanted.RUN, 2: Wanted.RUN}
+    assert {number: trial.wanted for number, trial in before.items()} == {
+        1: DesiredState.RUN,
+        2: DesiredState.RUN,
+    }
     assert made.trials == before
     assert kinds(made) == [("ended", "c"), ("created", "a"), ("created", "b")], "c never began"
 
@@ -143,9 +146,9 @@ def test_a_trial_starts_from_the_newest_checkpoint_of_another_though_that_one_ha
     made = world()
     tell(made, create("a"))
     train(made, 1, 2)
-    saved = Checkpoint(CheckpointId(UUID(int=5)), run=1, step=2, is_good=True)
+    saved = TrialCheckpoint(CheckpointId(UUID(int=5)), run=1, step=2, is_good=True)
     made.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, saved)), 1)
-    tell(made, Operation(Verb.STOP, "a"))
+    tell(made, Operation(OperationKind.STOP, "a"))
     made.obey(1)
     assert state(made, 1) is TrialState.STOPPED
     tell(made, create("b", source="a"))
@@ -159,7 +162,7 @@ def test_further_metrics_are_told_beside_the_first() -> None:
     made.grant(1)
     made.validate(1, 2, 0.5, size=3.0)
     assert events(made)[-1].others == {"size": 3.0}
-    tell(made, Operation(Verb.STOP, "a"))
+    tell(made, Operation(OperationKind.STOP, "a"))
     made.obey(1)
     assert (events(made)[-1].kind, events(made)[-1].others) == ("ended", {"size": 3.0})
 
@@ -188,10 +191,12 @@ def test_a_shutdown_lets_end_what_was_told_and_ends_what_is_undecided() -> None:
     tell(made, create("a"), create("b"))
     train(made, 1, 2)
     made.obey(1)
-    tell(made, Operation(Verb.PROGRESS, share=0.5), Operation(Verb.SHUTDOWN, reason="enough"))
+    tell(
+        made, Operation(OperationKind.PROGRESS, share=0.5), Operation(OperationKind.SHUTDOWN, reason="enough")
+    )
     assert state(made, 1) is TrialState.STOPPED and made.experiment.progress == 0.5
     train(made, 2, 2)
-    assert wanted(made, 2) is Wanted.STOP
+    assert wanted(made, 2) is DesiredState.STOP
     made.obey(2)
     assert state(made, 2) is TrialState.COMPLETED, "it had all the time that it was to have"
     assert made.experiment.state is ExperimentState.COMPLETED
@@ -202,15 +207,15 @@ def test_a_shutdown_lets_end_what_was_told_and_ends_what_is_undecided() -> None:
 
 def test_a_program_may_give_its_search_up() -> None:
     made = world()
-    tell(made, create("a"), Operation(Verb.FAIL, reason="the model is wrong"))
-    assert wanted(made, 1) is Wanted.KILL
+    tell(made, create("a"), Operation(OperationKind.FAIL, reason="the model is wrong"))
+    assert wanted(made, 1) is DesiredState.KILL
     made.obey(1)
     assert made.experiment.state is ExperimentState.ERROR and made.experiment.reason == "the model is wrong"
 
 
 def test_a_search_without_a_trial_can_be_shut_down() -> None:
     made = world()
-    tell(made, Operation(Verb.SHUTDOWN))
+    tell(made, Operation(OperationKind.SHUTDOWN))
     assert made.experiment.is_final
 
 
@@ -222,7 +227,7 @@ def test_a_search_without_a_trial_can_be_shut_down() -> None:
         (create("b", point=POINT | {"momentum": 0.1}), "takes_no_part", "operations[1].hyperparameters.momentum"),
         (create("b", point=POINT | {"width": 9}), "out_of_range", "operations[1].hyperparameters.width"),
         (create("a", until=3.0), "key_taken", "operations[1].key"),
-        (Operation(Verb.STOP, "z"), "unknown_key", "operations[1].key"),
+        (Operation(OperationKind.STOP, "z"), "unknown_key", "operations[1].key"),
         (create("b", source="z"), "unknown_key", "operations[1].source"),
     ],
 )  # fmt: skip

@@ -8,10 +8,10 @@ from hypothesis import given, settings, strategies as st
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.driver_events import DriverEvent
 from services.searcher.core.journal.replay import fold, recompute, replay
-from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.methods.custom import Operation, OperationKind
 from services.searcher.core.reducers.commands import pause, resume
 from services.searcher.core.search.search import Search
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.driven import (
     create,
     events,
@@ -35,13 +35,13 @@ class Program:
     def answer(self, event: DriverEvent) -> list[Operation]:
         match event.kind:
             case "validation" if (event.time or 0) >= 8:
-                return [Operation(Verb.STOP, event.key)]
+                return [Operation(OperationKind.STOP, event.key)]
             case "validation":
                 is_good = event.value is not None and event.value < 0.7
                 return [
-                    Operation(Verb.GO_ON, event.key, until=2 * (event.time or 0))
+                    Operation(OperationKind.GO_ON, event.key, until=2 * (event.time or 0))
                     if is_good
-                    else Operation(Verb.STOP, event.key)
+                    else Operation(OperationKind.STOP, event.key)
                 ]
             case "ended":
                 index = int(event.key[1:]) + 2
@@ -64,7 +64,7 @@ def drive(made: World, chaos: random.Random, total: int, *, between: Callable[[]
                 operations = program.answer(event)
                 ended |= {event.key} if event.kind == "ended" else set()
                 if len(ended) == total:
-                    operations.append(Operation(Verb.SHUTDOWN))
+                    operations.append(Operation(OperationKind.SHUTDOWN))
                 if operations:
                     tell(made, *operations)
                 if chaos.random() < 0.2:  # It dies before it notes that: the event comes again.
@@ -74,7 +74,7 @@ def drive(made: World, chaos: random.Random, total: int, *, between: Callable[[]
         trials = made.open()
         if trials:
             trial = chaos.choice(trials)
-            if trial.wanted is not Wanted.RUN:
+            if trial.wanted is not DesiredState.RUN:
                 made.obey(trial.number)
             elif trial.state is TrialState.RUNNING and chaos.random() < 0.05:
                 made.close(trial.number, "failed")

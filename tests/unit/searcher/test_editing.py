@@ -9,15 +9,15 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.searcher.core.editing import Edit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.journal.replay import replay
-from services.searcher.core.methods.halving import share_anew
+from services.searcher.core.methods.halving import reshare_trials
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.commands import edit_search, finish, pause
 from services.searcher.core.reducers.limits import widen
 from services.searcher.core.search.widening import Idle
 from shared.errors import Conflict, Rejected
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search
 
 OPERATION = UUID(int=1)
@@ -37,7 +37,7 @@ every_searcher = pytest.mark.parametrize("name", SEARCHERS)
 
 
 def edited(world: World, max_trials: int | None = None, max_concurrent_trials: int | None = None) -> None:
-    edit = Edit(max_trials, max_concurrent_trials)
+    edit = SearchEdit(max_trials, max_concurrent_trials)
     world.turn(lambda changes: edit_search(changes, edit, OPERATION))
 
 
@@ -92,7 +92,7 @@ def test_fewer_at_once_end_nobody_and_are_kept_when_slots_idle_no_more() -> None
     world = World(config(RANDOM | {"max_concurrent_trials": 4, "widen_to": 6}))
     world.begin()
     edited(world, max_concurrent_trials=1)
-    assert {trial.wanted for trial in world.trials.values()} == {Wanted.RUN}
+    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.RUN}
     for number in (1, 2, 3):
         assert world.close(number, "completed").wanted == ()
     world.turn(lambda changes: widen(changes, Idle(1, 0)))
@@ -109,7 +109,7 @@ def test_the_last_trial_is_the_last_when_no_more_are_wanted() -> None:
     world.grant(2), world.validate(2, 1, 0.4)
     world.turn(pause)
     world.obey(2)
-    world.turn(lambda changes: edit_search(changes, Edit(max_trials=2), OPERATION))
+    world.turn(lambda changes: edit_search(changes, SearchEdit(max_trials=2), OPERATION))
     assert world.experiment.state == "completed"
     assert {trial.state for trial in world.trials.values()} == {"stopped"}
 
@@ -117,15 +117,15 @@ def test_the_last_trial_is_the_last_when_no_more_are_wanted() -> None:
 @pytest.mark.parametrize(
     ("searcher", "edit", "said"),
     [
-        (RANDOM | {"max_concurrent_trials": 4}, Edit(max_trials=3), "4 trials are made already"),
-        (RANDOM, Edit(max_concurrent_trials=0), "from 1 to"),
-        (RANDOM, Edit(max_trials=100_001), "from 1 to"),
-        ({"name": "single"}, Edit(max_trials=2), "one trial"),
-        ({"name": "single"}, Edit(max_concurrent_trials=2), "one trial"),
+        (RANDOM | {"max_concurrent_trials": 4}, SearchEdit(max_trials=3), "4 trials are made already"),
+        (RANDOM, SearchEdit(max_concurrent_trials=0), "from 1 to"),
+        (RANDOM, SearchEdit(max_trials=100_001), "from 1 to"),
+        ({"name": "single"}, SearchEdit(max_trials=2), "one trial"),
+        ({"name": "single"}, SearchEdit(max_concurrent_trials=2), "one trial"),
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(
-    searcher: dict[str, object], edit: Edit, said: str
+    searcher: dict[str, object], edit: SearchEdit, said: str
 ) -> None:
     world = World(config(searcher))
     world.begin()
@@ -148,7 +148,9 @@ def test_a_grid_takes_more_at_once_and_no_other_number_of_trials() -> None:
         edited(world, max_trials=2)
 
 
-@pytest.mark.parametrize("act", [finish, lambda changes: edit_search(changes, Edit(max_trials=9), OPERATION)])
+@pytest.mark.parametrize(
+    "act", [finish, lambda changes: edit_search(changes, SearchEdit(max_trials=9), OPERATION)]
+)
 def test_a_search_that_is_over_is_not_changed(act: Callable[[Changes], object]) -> None:
     world = World(config(RANDOM))
     run_search(world, loss, chaos=random.Random(1), max_step=3)
@@ -162,7 +164,11 @@ def test_finishing_stops_what_has_run_cancels_what_has_not_and_keeps_the_best() 
     world.grant(1), world.validate(1, 1, 0.3)
     world.grant(2)
     world.turn(finish)
-    assert [world.trials[n].wanted for n in (1, 2, 3)] == [Wanted.STOP, Wanted.STOP, Wanted.CANCEL]
+    assert [world.trials[n].wanted for n in (1, 2, 3)] == [
+        DesiredState.STOP,
+        DesiredState.STOP,
+        DesiredState.CANCEL,
+    ]
     for number in (1, 2, 3):
         world.obey(number)
     assert (world.experiment.state, world.experiment.reason) == ("completed", "finished early by a person")
@@ -197,7 +203,7 @@ def test_brackets_share_exactly_and_keep_what_they_have(data: st.DataObject) -> 
     planned = data.draw(st.lists(st.integers(1, 50), min_size=1, max_size=5))
     made = [data.draw(st.integers(0, most)) for most in planned]
     total = data.draw(st.integers(max(1, sum(made)), 400))
-    shares = share_anew(total, planned, made)
+    shares = reshare_trials(total, planned, made)
     assert sum(shares) == total
     assert all(share >= least for share, least in zip(shares, made, strict=True))
 
@@ -205,6 +211,6 @@ def test_brackets_share_exactly_and_keep_what_they_have(data: st.DataObject) -> 
 def test_a_change_is_told_at_once_with_its_operation() -> None:
     world = World(config(RANDOM))
     world.begin()
-    decision = world.turn(lambda changes: edit_search(changes, Edit(max_trials=8), OPERATION))
+    decision = world.turn(lambda changes: edit_search(changes, SearchEdit(max_trials=8), OPERATION))
     assert decision.is_announced
     assert decision.experiment.terms._replace(operation=None) == type(decision.experiment.terms)()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.experiment.entities import ClosedRequest, RunEndReport
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
 from services.searcher.core.reducers.commands import cancel
@@ -13,7 +13,7 @@ from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, R
 from services.searcher.core.reducers.runs import on_closed, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from shared.messages.queue import RequestOutcome
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
 from tests.unit.searcher.world import NOW, asha
 
@@ -22,9 +22,9 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     world = begun(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 2, 1), is_requeued=False)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 2, 1), is_requeued=False)))
     closed = world.turn(
-        lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW)))
+        lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW)))
     )
     assert closed.wanted == (3,)
     assert (world.trials[1].state, world.experiment.counts.finishing) == ("finishing", 1)
@@ -47,11 +47,11 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
 def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
     world = begun(RANDOM)
     world.grant(1)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 1), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
-    world.turn(lambda changes: cancel(changes, Wanted.CANCEL))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 1), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW))))
+    world.turn(lambda changes: cancel(changes, DesiredState.CANCEL))
     assert world.trials[1].state == "finishing"
-    world.turn(lambda changes: cancel(changes, Wanted.KILL))
+    world.turn(lambda changes: cancel(changes, DesiredState.KILL))
     assert world.trials[1].state == "completed"
     assert world.trials[1].reason == "not everything that its last run announced was stored"
 
@@ -59,9 +59,9 @@ def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
 def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
     world = begun(RANDOM)
     world.grant(1)
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW))))
     assert world.trials[1].state == "finishing"
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 0), is_requeued=False)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 0), is_requeued=False)))
     assert world.trials[1].state == "completed"
 
 
@@ -78,9 +78,13 @@ def test_a_lost_run_is_not_waited_for() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, None, None), is_requeued=False)))
     world.turn(
-        lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("failed", 1, "lost ten times", NOW)))
+        lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, None, None), is_requeued=False))
+    )
+    world.turn(
+        lambda changes: on_closed(
+            changes, RequestEnd(1, 1, ClosedRequest("failed", 1, "lost ten times", NOW))
+        )
     )
     assert (world.trials[1].state, world.trials[1].reason) == ("error", "lost ten times")
 
@@ -88,8 +92,8 @@ def test_a_lost_run_is_not_waited_for() -> None:
 def test_what_never_comes_is_given_up_with_a_reason() -> None:
     world = begun(RANDOM)
     world.grant(1)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 5, 0), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("completed", 1, None, NOW))))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 5, 0), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW))))
     world.turn(lambda changes: on_overdue(changes, 1))
     assert world.trials[1].state == "completed"
     assert "not everything" in (world.trials[1].reason or "")
@@ -147,7 +151,7 @@ def test_a_missing_metric_ends_the_experiment_with_the_reason(
     decision = world.turn(lambda changes: on_validation(changes, Result(1, 1, 1, 1, values)))
     assert [j.verdict for j in decision.judged] == ["stop"]
     assert world.experiment.state == "stopping"
-    assert {trial.wanted for trial in world.trials.values()} == {Wanted.KILL}
+    assert {trial.wanted for trial in world.trials.values()} == {DesiredState.KILL}
     for number in list(world.trials):
         world.obey(number)
     assert world.experiment.state == "error"

@@ -14,7 +14,7 @@ from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.commands import pause, resume
-from services.searcher.core.search.saved import state_of, take_up
+from services.searcher.core.search.saved import restore_state, save_state
 from services.searcher.core.search.search import Search
 from tests.support.thorough import examples
 from tests.unit.searcher.cases import (
@@ -96,7 +96,7 @@ def test_a_search_that_is_lost_at_any_event_has_the_same_future(
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_a_search_that_learns_is_rebuilt_from_its_journal_and_saves_no_state(name: str) -> None:
-    assert state_of(METHODS[name].world().search) is None
+    assert save_state(METHODS[name].world().search) is None
 
 
 @every_method
@@ -147,9 +147,9 @@ def tell_again(world: World) -> None:
 
 
 def take_up_state(world: World) -> None:
-    state = state_of(world.search)
+    state = save_state(world.search)
     world.search = Search(world.config, SEED)
-    take_up(world.search, json.loads(json.dumps(state)))
+    restore_state(world.search, json.loads(json.dumps(state)))
 
 
 def is_in_space(point: Point) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from services.searcher.core.experiment.entities import Ended
+from services.searcher.core.experiment.entities import RunEndReport
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.experiment.states import EXPERIMENT, TRIAL
 from services.searcher.core.reducers.changes import Changes
@@ -16,8 +16,8 @@ from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointNews, Rollback, RunEnd, RunSlots
 from services.searcher.core.reducers.runs import on_granted, on_run_ended
 from services.searcher.core.reducers.validations import on_rollback, on_validation
-from shared.machine import Machine
-from shared.messages.specs import Wanted
+from shared.machine import StateMachine
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
 from tests.unit.searcher.world import World, asha, config, run_search
 
@@ -28,7 +28,7 @@ def test_the_first_trials_are_wanted_with_their_first_decision() -> None:
     assert decision.wanted == decision.changed == (1, 2, 3, 4)
     assert decision.is_announced
     assert {(t.wanted, t.wish, t.request, t.decide_at) for t in world.trials.values()} == {
-        (Wanted.RUN, 1, 1, 1.0)
+        (DesiredState.RUN, 1, 1, 1.0)
     }
     assert len({trial.id for trial in world.trials.values()}) == 4
 
@@ -48,12 +48,16 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     judged = world.validate(1, 1, 0.5)
     assert [(j.run, j.validation, j.verdict, j.decide_at) for j in judged.judged] == [(1, 1, "go_on", 3.0)]
     assert judged.wanted == (1,)
-    assert (world.trials[1].wish, world.trials[1].decide_at, world.trials[1].wanted) == (2, 3.0, Wanted.RUN)
+    assert (world.trials[1].wish, world.trials[1].decide_at, world.trials[1].wanted) == (
+        2,
+        3.0,
+        DesiredState.RUN,
+    )
     assert world.validate(1, 2, 0.1).judged == ()
     world.grant(2)
     stopped = world.validate(2, 1, 0.9)
     assert [(j.verdict, j.decide_at) for j in stopped.judged] == [("stop", None)]
-    assert (world.trials[2].wanted, world.trials[2].state) == (Wanted.STOP, "stopping")
+    assert (world.trials[2].wanted, world.trials[2].state) == (DesiredState.STOP, "stopping")
     assert world.validate(2, 3, 0.0).judged == ()
 
 
@@ -106,7 +110,7 @@ def test_a_restarted_run_is_not_asked_twice_and_silences_the_older_one() -> None
     world = begun(asha())
     world.grant(1)
     world.validate(1, 1, 0.5)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=True)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=True)))
     assert world.trials[1].state == "queued"
     world.grant(1)
     assert world.trials[1].decide_at == 3.0
@@ -119,7 +123,7 @@ def test_a_restarted_run_is_not_asked_twice_and_silences_the_older_one() -> None
 def test_a_late_validation_of_the_older_run_counts_until_the_newer_one_reports() -> None:
     world = begun(asha())
     world.grant(1)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=True)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=True)))
     world.grant(1)
     late = world.turn(lambda changes: on_validation(changes, Result(1, 1, 1, 1, {"loss": 0.5})))
     assert [j.verdict for j in late.judged] == ["go_on"]
@@ -168,7 +172,7 @@ def test_versions_rise_with_what_is_told() -> None:
 
 
 @pytest.mark.parametrize("machine", [EXPERIMENT, TRIAL], ids=["experiment", "trial"])
-def test_every_state_can_be_reached_and_final_ones_stay(machine: Machine[Any, Any]) -> None:
+def test_every_state_can_be_reached_and_final_ones_stay(machine: StateMachine[Any, Any]) -> None:
     states = {state for edge in machine.table.items() for state in (edge[0][0], edge[1])}
     assert machine.reachable() == states
     triggers = {trigger for _, trigger in machine.table}
@@ -183,6 +187,6 @@ def test_a_final_trial_ignores_everything() -> None:
     before = world.trials[1]
     world.turn(lambda changes: on_granted(changes, RunSlots(1, 9)))
     world.turn(lambda changes: on_validation(changes, Result(1, 9, 1, 1, {"loss": 0.1})))
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(9, 0, 0), is_requeued=True)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(9, 0, 0), is_requeued=True)))
     world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, replace(CHECKPOINT, run=9))))
     assert world.trials[1]._replace(dirty=False) == before._replace(dirty=False)

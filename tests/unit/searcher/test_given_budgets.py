@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.budget.limits import millis
-from services.searcher.core.editing import Edit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.commands import edit_search, pause, resume
 from shared.errors import Rejected
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.cases import LEARNING, METHODS
 from tests.unit.searcher.spending import RANDOM, Spending, spending
 from tests.unit.searcher.world import SEED, asha, config, hyperband, pbt, run_search, stored
@@ -30,7 +30,7 @@ CLOSING: dict[str, dict[str, object]] = {
 }
 
 
-def edit(world: Spending, change: Edit) -> None:
+def edit(world: Spending, change: SearchEdit) -> None:
     """As the searcher does: what trials have used that are over is known to the database."""
     past = world.used_by_ended()
     world.turn(lambda changes: edit_search(changes, change, OPERATION, past, world.price))
@@ -47,14 +47,14 @@ def test_a_first_budget_counts_what_runs_have_used_before() -> None:
     world.close(1, "completed")
     world.grant_all(2)
     world.after(10)
-    edit(world, Edit(slot_hours=2.0, cost=30.0))
+    edit(world, SearchEdit(slot_hours=2.0, cost=30.0))
     terms = world.experiment.terms
     assert terms.used_slot_hours == pytest.approx(40 / 60)
     assert terms.used_cost == pytest.approx(4.0)
     assert world.due_in_minutes == pytest.approx(80 - 65 / 60)
     world.check_replay()
     world.after(79).look()
-    assert world.trials[2].wanted is Wanted.STOP
+    assert world.trials[2].wanted is DesiredState.STOP
     world.close(2, "stopped")
     assert (
         world.experiment.reason
@@ -67,7 +67,7 @@ def test_a_first_deadline_counts_from_when_it_was_given() -> None:
     world = spending(ONE_BY_ONE)
     world.grant_all(1)
     world.after(600)
-    edit(world, Edit(deadline_ms=millis(world.now) + 3_600_000))
+    edit(world, SearchEdit(deadline_ms=millis(world.now) + 3_600_000))
     assert world.due_in_minutes == pytest.approx(60 - 65 / 60)
     world.check_replay()
 
@@ -77,7 +77,7 @@ def test_a_first_budget_that_is_used_already_is_refused_and_nothing_is_counted()
     world.grant_all(1)
     world.after(90)
     with pytest.raises(Rejected, match=r"1\.5 slot-hours are used already"):
-        edit(world, Edit(slot_hours=1.0))
+        edit(world, SearchEdit(slot_hours=1.0))
     world.validate(1, 1, 0.5)
     world.close(1, "completed")
     assert world.experiment.terms.used_slot_hours is None
@@ -98,7 +98,7 @@ def test_a_search_of_any_method_keeps_a_first_budget_wherever_it_is_given(
         world.after(1)
         if next(events) == given_at and not world.experiment.is_final:
             used = world.hours_used()
-            edit(world, Edit(slot_hours=used + hours))
+            edit(world, SearchEdit(slot_hours=used + hours))
         elif world.experiment.due_at is not None and world.experiment.due_at <= world.now:
             world.look()
 
@@ -125,7 +125,7 @@ def test_a_search_that_was_closed_goes_on_when_its_budget_is_raised(
         world.after(0.5)
         if world.search.closed and not raised and not world.experiment.is_final:
             raised = True
-            edit(world, Edit(lifted=("slot_hours",)))
+            edit(world, SearchEdit(lifted=("slot_hours",)))
             assert world.search.closed is None
 
     run_search(
@@ -162,10 +162,10 @@ def test_what_a_closed_population_had_decided_upon_begins_when_there_is_more() -
     world.after(55)
     world.validate(1, 3, 0.1)
     world.validate(2, 3, 0.9)
-    assert world.trials[2].wanted is Wanted.STOP
+    assert world.trials[2].wanted is DesiredState.STOP
     world.close(2, "stopped")
     assert len(world.trials) == 2 and world.search.closed == "deadline"
-    world.turn(lambda changes: edit_search(changes, Edit(lifted=("deadline",)), OPERATION))
+    world.turn(lambda changes: edit_search(changes, SearchEdit(lifted=("deadline",)), OPERATION))
     assert world.trials[3].source == 1
     world.check_replay()
 
@@ -173,7 +173,7 @@ def test_what_a_closed_population_had_decided_upon_begins_when_there_is_more() -
 def test_a_person_who_pauses_a_search_may_give_it_a_budget() -> None:
     world = spending(RANDOM)
     world.turn(pause)
-    edit(world, Edit(slot_hours=1.0))
+    edit(world, SearchEdit(slot_hours=1.0))
     assert world.experiment.terms.slot_hours == 1.0
     world.turn(resume)
     world.check_replay()

@@ -6,8 +6,8 @@ from hypothesis import given, strategies as st
 
 from muster.config import AdaptiveAsha
 from services.searcher.core.methods.halving import (
-    bracket_concurrency,
     choose_rungs,
+    equal_concurrency,
     floor_log,
     initial_trials,
     notes_of_rungs,
@@ -50,7 +50,7 @@ STOPS = [
 def test_brackets_are_determineds(max_trials: int, max_time: int, mode: Mode, expected: object) -> None:
     chosen = searcher(max_trials, max_time, mode)
     brackets = plan_brackets(chosen)
-    concurrent = bracket_concurrency(chosen, tuple(bracket.max_trials for bracket in brackets))
+    concurrent = equal_concurrency(chosen, tuple(bracket.max_trials for bracket in brackets))
     found = [(b.rungs, b.max_trials, c) for b, c in zip(brackets, concurrent, strict=True)]
     assert found == expected
 

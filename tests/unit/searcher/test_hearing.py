@@ -6,9 +6,9 @@ import pytest
 
 from muster.config import ExperimentConfig, Point
 from services.searcher.core.experiment.objectives import Scores
-from services.searcher.core.methods.port import RULES, Ending
-from services.searcher.core.samplers import Observation, Sampler, Standing, make_sampler
-from services.searcher.core.search.moves import Moves
+from services.searcher.core.methods.port import RULES_VERSION, TrialEnding
+from services.searcher.core.samplers import Observation, RungResult, Sampler, make_sampler
+from services.searcher.core.search.moves import SearchActions
 from services.searcher.core.search.search import Search
 from tests.unit.searcher.world import SEED, adaptive, asha, config, hyperband
 
@@ -35,7 +35,7 @@ def test_who_goes_on_past_a_rung_teaches_before_it_ends() -> None:
     sampler = make_sampler(of("tpe"), 3)
     for trial in range(1, 13):
         loss = value(sampler.propose(trial).point)
-        sampler.reach(trial, Standing(1.0, loss, goes_on=loss < 2.5))
+        sampler.reach(trial, RungResult(1.0, loss, goes_on=loss < 2.5))
         if loss >= 2.5:
             sampler.observe(trial, Observation(loss, 1.0))
     assert right(sampler, 13, 24) >= 16
@@ -46,25 +46,25 @@ def test_the_highest_rung_that_enough_have_reached_is_gone_by() -> None:
     sampler = make_sampler(of("tpe"), 4)
     for trial in range(1, 33):
         loss = value(sampler.propose(trial).point)
-        sampler.reach(trial, Standing(1.0, -loss, goes_on=True))
+        sampler.reach(trial, RungResult(1.0, -loss, goes_on=True))
         if trial % 2:
-            sampler.reach(trial, Standing(3.0, loss, goes_on=False))
+            sampler.reach(trial, RungResult(3.0, loss, goes_on=False))
     assert right(sampler, 33, 24) >= 12
 
 
 def test_a_trial_that_pauses_and_goes_on_counts_at_both_rungs() -> None:
     sampler = make_sampler(of("tpe"), 4)
     for trial in range(1, 9):
-        sampler.reach(trial, Standing(1.0, value(sampler.propose(trial).point), goes_on=False))
+        sampler.reach(trial, RungResult(1.0, value(sampler.propose(trial).point), goes_on=False))
     for trial in range(1, 9):
-        sampler.reach(trial, Standing(3.0, 1.0, goes_on=False))
+        sampler.reach(trial, RungResult(3.0, 1.0, goes_on=False))
         sampler.observe(trial, Observation(1.0))
     sampler.propose(9)
 
 
 def test_a_search_begun_under_older_rules_goes_by_ends_alone() -> None:
     """Its points are those of a sampler that never hears of a rung; under the rules of now they come to be others."""
-    old, new = Driven(of("tpe"), rules=1), Driven(of("tpe"), rules=RULES)
+    old, new = Driven(of("tpe"), rules=1), Driven(of("tpe"), rules=RULES_VERSION)
     alone = make_sampler(of("tpe"), SEED)
     for driven in (old, new):
         driven.play()
@@ -85,7 +85,7 @@ def test_a_search_begun_under_older_rules_goes_by_ends_alone() -> None:
     ids=["adaptive_asha", "hyperband"],
 )
 def test_every_way_to_halve_tells_of_its_rungs(searcher: dict[str, Any]) -> None:
-    new, old = (Driven(config(searcher, SPACE), rules) for rules in (RULES, 1))
+    new, old = (Driven(config(searcher, SPACE), rules) for rules in (RULES_VERSION, 1))
     for driven in (old, new):
         driven.play()
     assert new.points != old.points
@@ -116,9 +116,9 @@ class Driven:
                 del self.running[trial]
                 self.search.observe(trial, Scores(loss))
                 self.told.append(("ended", trial, Observation(loss, None if ruling.at_top else float(step))))
-                self.take(self.search.on_ended(trial, Ending.FINISHED))
+                self.take(self.search.on_ended(trial, TrialEnding.FINISHED))
 
-    def take(self, moves: Moves) -> None:
+    def take(self, moves: SearchActions) -> None:
         now = min(self.running.values(), default=0)
         for made in moves.created:
             self.points[made.number] = made.point

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from services.searcher.core.experiment.entities import Outcome
 from services.searcher.core.experiment.states import TrialState
-from services.searcher.core.search.invalid import MOST_INVALID, InvalidTrials
+from services.searcher.core.search.invalid import MAX_INVALID_IN_A_ROW, InvalidTrials
 from tests.unit.searcher.cases import GRID
 from tests.unit.searcher.world import World, asha, config, median, run_search
 
@@ -46,7 +46,7 @@ def test_a_space_in_which_nothing_is_valid_ends_as_an_error_that_says_so() -> No
     world = World(config({"name": "random", "max_trials": 16, "max_concurrent_trials": 4}))
     run_search(world, loss, chaos=random.Random(2), fates=INVALID)
     assert world.experiment.state == "error"
-    most = 16 + MOST_INVALID
+    most = 16 + MAX_INVALID_IN_A_ROW
     assert most <= len(world.trials) <= 2 * most
     assert "trials in a row were called invalid by their scripts" in (world.experiment.reason or "")
 

@@ -4,14 +4,14 @@ from typing import Literal
 
 import pytest
 
-from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.experiment.entities import ClosedRequest, RunEndReport
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.commands import cancel, kill_trial, pause, resume
 from services.searcher.core.reducers.events import RequestEnd, RunEnd
 from services.searcher.core.reducers.runs import on_closed, on_run_ended
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.lives import RANDOM, begun
 from tests.unit.searcher.spending import Spending
 from tests.unit.searcher.world import (
@@ -39,7 +39,7 @@ def test_a_killed_queued_trial_is_final_before_the_scheduler_answers_and_another
     decision = world.turn(lambda changes: kill_trial(changes, 1), 1)
     assert (world.trials[1].state, world.trials[1].reason) == ("cancelled", "killed by a user")
     assert 1 in decision.changed
-    assert (decision.wanted, world.trials[1].wanted) == ((1, 3), Wanted.KILL)
+    assert (decision.wanted, world.trials[1].wanted) == ((1, 3), DesiredState.KILL)
     assert (world.experiment.state, world.experiment.planned) == ("active", 4)
     assert not world.close(1, "killed").is_change, "the scheduler confirms what is known already"
 
@@ -50,7 +50,7 @@ def test_a_killed_running_trial_is_final_when_its_request_has_closed() -> None:
     decision = world.turn(lambda changes: kill_trial(changes, 1), 1)
     assert (world.trials[1].state, world.trials[1].wanted, decision.changed) == (
         "stopping",
-        Wanted.KILL,
+        DesiredState.KILL,
         (1,),
     )
     assert len(world.trials) == 2, "its place is taken until its slots are free"
@@ -76,7 +76,7 @@ def test_a_trial_whose_run_has_reported_but_is_not_known_as_granted_is_not_calle
     world = begun(SINGLE)
     world.validate(1, 1, 0.5)
     kill(world, 1)
-    assert (world.trials[1].state, world.trials[1].wanted) == ("stopping", Wanted.KILL)
+    assert (world.trials[1].state, world.trials[1].wanted) == ("stopping", DesiredState.KILL)
 
 
 @pytest.mark.parametrize("is_granted", [False, True])
@@ -95,11 +95,11 @@ def test_a_killed_trial_is_not_judged_any_more_and_not_run_again() -> None:
     kill(world, 1)
     decision = world.validate(1, 1, 0.5)
     assert [judged.verdict for judged in decision.judged] == ["stop"]
-    assert world.trials[1].wanted is Wanted.KILL
+    assert world.trials[1].wanted is DesiredState.KILL
     world.requeue(1)
     world.turn(pause)
     world.turn(resume)
-    assert (world.trials[1].wanted, world.trials[1].state) == (Wanted.KILL, "stopping")
+    assert (world.trials[1].wanted, world.trials[1].state) == (DesiredState.KILL, "stopping")
 
 
 def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_killed() -> None:
@@ -110,8 +110,10 @@ def test_a_trial_that_is_killed_while_it_is_parked_or_on_the_way_there_stays_kil
     kill(world, 1)
     kill(world, 2)
     assert (world.trials[1].state, world.trials[2].state) == ("stopping", "cancelled")
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 0, 0), is_requeued=False)))
-    closed = world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("parked", 1, None, NOW))))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 0, 0), is_requeued=False)))
+    closed = world.turn(
+        lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("parked", 1, None, NOW)))
+    )
     assert (closed.wanted, world.trials[1].state, world.experiment.state) == ((), "cancelled", "paused")
     assert world.turn(resume).wanted == (3, 4)
 
@@ -131,22 +133,22 @@ def test_killing_an_experiment_ends_the_wait_too_and_cancelling_it_does_not() ->
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.close(1, "failed", checkpoints=1)
-    world.turn(lambda changes: cancel(changes, Wanted.CANCEL))
+    world.turn(lambda changes: cancel(changes, DesiredState.CANCEL))
     assert (world.trials[1].state, world.experiment.state) == ("finishing", "stopping")
-    world.turn(lambda changes: cancel(changes, Wanted.KILL))
+    world.turn(lambda changes: cancel(changes, DesiredState.KILL))
     assert (world.trials[1].state, world.experiment.state) == ("error", "cancelled")
 
 
 @pytest.mark.parametrize(
     ("wanted", "states"),
-    [(Wanted.CANCEL, ("finishing", "stopping")), (Wanted.KILL, ("cancelled", "cancelled"))],
+    [(DesiredState.CANCEL, ("finishing", "stopping")), (DesiredState.KILL, ("cancelled", "cancelled"))],
 )
 def test_a_queued_trial_whose_last_run_is_not_stored_yet_waits_when_cancelled_and_not_when_killed(
-    wanted: Literal[Wanted.CANCEL, Wanted.KILL], states: tuple[str, str]
+    wanted: Literal[DesiredState.CANCEL, DesiredState.KILL], states: tuple[str, str]
 ) -> None:
     world = begun(SINGLE)
     world.grant(1)
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=True)))
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=True)))
     assert world.trials[1].state == "queued"
     world.turn(lambda changes: cancel(changes, wanted))
     assert (world.trials[1].state, world.experiment.state) == states
@@ -157,9 +159,9 @@ def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
     world.turn(lambda changes: on_submission(changes, Submitted(at=NOW)))
     world.grant_all(1)
     world.after(59).look()
-    assert world.trials[1].wanted is Wanted.STOP
-    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, Ended(1, 1, 0), is_requeued=False)))
-    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, Closed("stopped", 1, None, NOW))))
+    assert world.trials[1].wanted is DesiredState.STOP
+    world.turn(lambda changes: on_run_ended(changes, RunEnd(1, RunEndReport(1, 1, 0), is_requeued=False)))
+    world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("stopped", 1, None, NOW))))
     world.after(2).look()
     assert world.trials[1].state == "finishing"
     world.validate(1, 1, 0.5)
@@ -174,10 +176,10 @@ def test_a_trial_that_is_over_cannot_be_killed() -> None:
     assert refused.value.code == "trial_is_cancelled"
 
 
-@pytest.mark.parametrize("wanted", [Wanted.CANCEL, Wanted.KILL])
+@pytest.mark.parametrize("wanted", [DesiredState.CANCEL, DesiredState.KILL])
 @pytest.mark.parametrize("is_paused", [False, True])
 def test_an_experiment_without_runs_ends_before_the_scheduler_answers(
-    wanted: Literal[Wanted.CANCEL, Wanted.KILL], is_paused: bool
+    wanted: Literal[DesiredState.CANCEL, DesiredState.KILL], is_paused: bool
 ) -> None:
     world = begun(RANDOM)
     if is_paused:

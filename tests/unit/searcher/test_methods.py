@@ -5,8 +5,8 @@ import random
 
 from hypothesis import given, settings, strategies as st
 
-from services.searcher.core.methods.asha import Bracket
-from services.searcher.core.methods.port import Ending, Start
+from services.searcher.core.methods.asha import StoppingBracket
+from services.searcher.core.methods.port import StartTrial, TrialEnding
 from tests.unit.searcher.world import World, asha, config, run_search
 
 GRID: dict[str, object] = {
@@ -37,8 +37,8 @@ def test_a_grid_is_walked_from_its_end() -> None:
 
 def bracket(
     max_trials: int = 16, initial: int = 4, targets: tuple[int, ...] = (1, 3, 9), divisor: float = 3
-) -> Bracket:
-    made = Bracket(targets, max_trials, initial, divisor)
+) -> StoppingBracket:
+    made = StoppingBracket(targets, max_trials, initial, divisor)
     for trial in range(1, max_trials + 1):
         made.on_created(trial, 0)
     return made
@@ -81,17 +81,17 @@ def test_asha_gives_a_failed_trial_the_worst_place_of_its_rung_and_refills() -> 
     made = bracket()
     made.plan_start()
     made.on_result(1, 0.5, 1)
-    assert made.on_ended(1, Ending.FAILED) == [Start()]
+    assert made.on_ended(1, TrialEnding.FAILED) == [StartTrial()]
     assert made.rungs() == [[0.5], [math.inf], []]
-    assert made.on_ended(2, Ending.CANCELLED) == [Start()]
+    assert made.on_ended(2, TrialEnding.CANCELLED) == [StartTrial()]
     assert made.rungs() == [[0.5, math.inf], [math.inf], []]
 
 
 def test_asha_replaces_a_trial_that_leaves_early_without_error() -> None:
     made = bracket(max_trials=5, initial=4)
     made.plan_start()
-    assert made.on_ended(1, Ending.FINISHED) == [Start()]
-    assert made.on_ended(2, Ending.FINISHED) == []
+    assert made.on_ended(1, TrialEnding.FINISHED) == [StartTrial()]
+    assert made.on_ended(2, TrialEnding.FINISHED) == []
     assert made.rungs() == [[], [], []]
 
 
@@ -101,7 +101,7 @@ def test_asha_replaces_a_trial_that_leaves_early_without_error() -> None:
     divisor=st.sampled_from([2, 3, 4, 2.5]),
 )
 def test_asha_never_stops_one_of_the_best_and_never_keeps_others(values: list[float], divisor: float) -> None:
-    made = Bracket((1, 4), len(values), len(values), divisor)
+    made = StoppingBracket((1, 4), len(values), len(values), divisor)
     seen: list[float] = []
     for trial, value in enumerate(values, 1):
         made.on_created(trial, 0)
@@ -112,7 +112,7 @@ def test_asha_never_stops_one_of_the_best_and_never_keeps_others(values: list[fl
 
 
 def test_a_hundred_thousand_trials_fit() -> None:
-    made = Bracket((1, 4, 16), 100_000, 16, 4)
+    made = StoppingBracket((1, 4, 16), 100_000, 16, 4)
     stops = 0
     for trial in range(1, 100_001):
         made.on_created(trial, 0)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muster.config import load_config
-from services.searcher.core.experiment.entities import Mark
-from services.searcher.core.experiment.front import choose_front, pareto_front
+from services.searcher.core.experiment.entities import ScoredValidation
+from services.searcher.core.experiment.front import pareto_front, pareto_front_of
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.states import ExperimentState
 from services.searcher.core.journal.entries import Entry
@@ -62,12 +62,12 @@ def test_the_front_is_what_nothing_dominates(losses: list[tuple[float, ...]]) ->
 def test_a_front_goes_by_directions_and_comes_best_first() -> None:
     objectives = Objectives.of(aimed({"name": "random", "max_trials": 3, "metrics": TWO}))
     bests = {
-        1: Mark(5, 0.3, {"accuracy": 0.9}),
-        2: Mark(5, 0.1, {"accuracy": 0.5}),
-        3: Mark(5, 0.3, {"accuracy": 0.8}),
-        4: Mark(7, 0.3, {"accuracy": 0.9}),
+        1: ScoredValidation(5, 0.3, {"accuracy": 0.9}),
+        2: ScoredValidation(5, 0.1, {"accuracy": 0.5}),
+        3: ScoredValidation(5, 0.3, {"accuracy": 0.8}),
+        4: ScoredValidation(7, 0.3, {"accuracy": 0.9}),
     }
-    assert list(choose_front(objectives, bests)) == [(0.1, 2), (0.3, 1), (0.3, 4)]
+    assert list(pareto_front_of(objectives, bests)) == [(0.1, 2), (0.3, 1), (0.3, 4)]
 
 
 def test_the_best_is_the_best_within_the_limits() -> None:
@@ -79,7 +79,7 @@ def test_the_best_is_the_best_within_the_limits() -> None:
     assert best(world) == (3, 1)
     world.validate(1, 2, 0.3, latency=1, memory=1)
     assert best(world) == (1, 2)
-    assert world.trials[1].best == Mark(2, 0.3, {"latency": 1, "memory": 1})
+    assert world.trials[1].best == ScoredValidation(2, 0.3, {"latency": 1, "memory": 1})
 
 
 def test_the_second_metric_decides_between_equals_of_the_first() -> None:

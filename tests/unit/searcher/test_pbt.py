@@ -10,14 +10,14 @@ from hypothesis import given, settings, strategies as st
 
 from muster.config import leaves
 from muster.errors import Rejected
-from services.searcher.core.experiment.entities import Checkpoint, Outcome, Trial
+from services.searcher.core.experiment.entities import Outcome, Trial, TrialCheckpoint
 from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointNews
-from services.searcher.core.search.saved import state_of, take_up
+from services.searcher.core.search.saved import restore_state, save_state
 from services.searcher.core.search.search import Search
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.world import SEED, World, config, pbt, run_search
 
 MIXED: dict[str, object] = {
@@ -112,9 +112,9 @@ def test_a_search_that_takes_up_its_state_has_the_same_future(
 ) -> None:
     def restart(world: World) -> None:
         if chance.random() < 0.1:
-            state = json.loads(json.dumps(state_of(world.search)))
+            state = json.loads(json.dumps(save_state(world.search)))
             world.search = Search(world.config, SEED)
-            take_up(world.search, state)
+            restore_state(world.search, state)
 
     chosen = config(pbt(concurrent=places), MIXED)
     whole, broken = World(chosen), World(chosen)
@@ -156,7 +156,9 @@ def test_a_trial_without_a_checkpoint_pauses_so_that_it_saves_one_and_only_once(
     advance(world, 1, (3,), 0.1)
     assert world.validate(1, 6, 0.1).judged[0].verdict == "pause"
     world.obey(1)
-    assert (world.trials[1].wanted, world.trials[1].request) == (Wanted.RUN, 2), "it has its place again"
+    assert (world.trials[1].wanted, world.trials[1].request) == (DesiredState.RUN, 2), (
+        "it has its place again"
+    )
     for step in (9, 12, 15):
         advance(world, 1, (step,), 0.1)
         assert world.decisions[-1].judged[0].verdict == "go_on", "asked once in vain"
@@ -217,7 +219,7 @@ def test_a_checkpoint_that_turns_out_to_be_no_good_is_copied_no_more() -> None:
     world.save(1, 3)
     newest = world.trials[1].checkpoint
     assert newest is not None and newest.step == 3
-    lost = Checkpoint(newest.id, newest.run, newest.step, is_good=False)
+    lost = TrialCheckpoint(newest.id, newest.run, newest.step, is_good=False)
     world.turn(lambda changes: on_checkpoint(changes, CheckpointNews(1, lost)), 1)
     assert world.trials[1].checkpoint is None
     assert world.trials[1].settled == (1, 2), "it is counted once"

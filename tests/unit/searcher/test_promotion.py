@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.experiment.states import ExperimentState, TrialState
-from services.searcher.core.methods.port import Ending, GoOn
+from services.searcher.core.methods.port import ResumeTrial, TrialEnding
 from services.searcher.core.methods.promotion import PromotionBracket
 from services.searcher.core.reducers.commands import cancel, pause, resume
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.world import World, asha, config, run_search
 
 TARGETS, DIVISOR = (1, 3, 9), 3
@@ -57,7 +57,7 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int, values: in
         ruling = made.on_result(trial, value, TARGETS[rung])
         if rung == 2:
             assert ruling.stop and ruling.at_top
-            steps = made.on_ended(trial, Ending.FINISHED)
+            steps = made.on_ended(trial, TrialEnding.FINISHED)
         else:
             plain.rungs[rung].append((value, trial))
             if not ruling.pause:
@@ -68,7 +68,7 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int, values: in
             steps = made.on_parked(trial)
         for step in steps:
             expected = plain.job(parked)
-            if isinstance(step, GoOn):
+            if isinstance(step, ResumeTrial):
                 assert expected == step.trial
                 parked.discard(step.trial)
                 running[step.trial] = TARGETS.index(int(step.decide_at or 0))
@@ -109,7 +109,7 @@ def test_a_persons_resumption_leaves_alone_what_the_search_has_had_pause() -> No
     for number in (1, 2):
         world.grant(number)
     world.validate(1, 1, 0.5)
-    assert world.trials[1].wanted is Wanted.PARK and world.decisions[-1].judged[0].verdict == "pause"
+    assert world.trials[1].wanted is DesiredState.PARK and world.decisions[-1].judged[0].verdict == "pause"
     world.turn(lambda changes: pause(changes))
     for number in (1, 2):
         world.obey(number)
@@ -126,7 +126,7 @@ def test_a_search_of_paused_trials_can_be_cancelled() -> None:
     world.grant(1)
     world.validate(1, 1, 0.5)
     world.obey(1)
-    world.turn(lambda changes: cancel(changes, Wanted.KILL))
+    world.turn(lambda changes: cancel(changes, DesiredState.KILL))
     world.obey(2)
     assert world.experiment.state is ExperimentState.CANCELLED
     assert {trial.state for trial in world.trials.values()} == {TrialState.CANCELLED}

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from services.searcher.core.editing import Edit
-from services.searcher.core.experiment.entities import Closed, Ended
+from services.searcher.core.editing import SearchEdit
+from services.searcher.core.experiment.entities import ClosedRequest, RunEndReport
 from services.searcher.core.experiment.results import Result
-from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.methods.custom import Operation, OperationKind
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.checkpoints import on_checkpoint, on_delayed
 from services.searcher.core.reducers.commands import (
@@ -25,11 +25,11 @@ from services.searcher.core.reducers.commands import (
 )
 from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots, UploadDelay
 from services.searcher.core.reducers.limits import widen
-from services.searcher.core.reducers.programs import tell
+from services.searcher.core.reducers.programs import apply_operations
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.search.widening import Idle
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from tests.unit.searcher.lives import CHECKPOINT, RANDOM, begun
 from tests.unit.searcher.world import NOW, Fields, World, asha
 
@@ -46,11 +46,11 @@ def validated(step: int, loss: float | None, trial: int = 1) -> Act:
 
 
 def ended(validations: int = 0, checkpoints: int = 0, is_requeued: bool = False) -> Act:
-    return partial(on_run_ended, end=RunEnd(1, Ended(1, validations, checkpoints), is_requeued))
+    return partial(on_run_ended, end=RunEnd(1, RunEndReport(1, validations, checkpoints), is_requeued))
 
 
 def closed(outcome: str, trial: int = 1, runs: int = 1) -> Act:
-    return partial(on_closed, end=RequestEnd(trial, 1, Closed(outcome, runs, None, NOW)))  # type: ignore[arg-type]
+    return partial(on_closed, end=RequestEnd(trial, 1, ClosedRequest(outcome, runs, None, NOW)))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -63,21 +63,21 @@ class Row:
     trial: str
     experiment: str = "active"
     entries: tuple[str, ...] = ()
-    wanted: dict[int, Wanted] = field(default_factory=dict)
+    wanted: dict[int, DesiredState] = field(default_factory=dict)
     verdicts: tuple[str, ...] = ()
     searcher: Fields = field(default_factory=lambda: RANDOM)
     is_kept: bool = True
 
 
-RUN, PARK, STOP, KILL = Wanted.RUN, Wanted.PARK, Wanted.STOP, Wanted.KILL
-CANCEL: Literal[Wanted.CANCEL] = Wanted.CANCEL
+RUN, PARK, STOP, KILL = DesiredState.RUN, DesiredState.PARK, DesiredState.STOP, DesiredState.KILL
+CANCEL: Literal[DesiredState.CANCEL] = DesiredState.CANCEL
 ASHA = asha(concurrent=2)
 CUSTOM: Fields = {"name": "custom", "max_concurrent_trials": 2}
-CREATE = Operation(Verb.CREATE, "a", point={"lr": 0.01}, until=2.0)
-END = partial(tell, operations=[Operation(Verb.STOP, "a")])
+CREATE = Operation(OperationKind.CREATE, "a", point={"lr": 0.01}, until=2.0)
+END = partial(apply_operations, operations=[Operation(OperationKind.STOP, "a")])
 NEWS = partial(on_checkpoint, news=CheckpointNews(1, CHECKPOINT))
 DELAY = partial(on_delayed, delay=UploadDelay(1, 1, "the store is away"))
-EDIT = partial(edit_search, change=Edit(max_concurrent_trials=3), operation=UUID(int=1))
+EDIT = partial(edit_search, change=SearchEdit(max_concurrent_trials=3), operation=UUID(int=1))
 AHEAD = [granted(), validated(1, 0.5)]
 PAUSED = [granted(), pause]
 ROWS = {
@@ -125,10 +125,10 @@ ROWS = {
     "slots stand idle": Row([], partial(widen, idle=Idle(9, 0)), "queued", entries=("widened",), wanted={3: RUN, 4: RUN},
                             searcher={**RANDOM, "widen_to": 8}, is_kept=False),
     "a program creates": Row(
-        [], partial(tell, operations=[CREATE]), "queued", entries=("told",), wanted={1: RUN}, searcher=CUSTOM
+        [], partial(apply_operations, operations=[CREATE]), "queued", entries=("told",), wanted={1: RUN}, searcher=CUSTOM
     ),
     "a program ends a trial": Row(
-        [partial(tell, operations=[CREATE]), granted()], END, "stopping", entries=("told",), wanted={1: STOP}, searcher=CUSTOM
+        [partial(apply_operations, operations=[CREATE]), granted()], END, "stopping", entries=("told",), wanted={1: STOP}, searcher=CUSTOM
     ),
 }  # fmt: skip
 

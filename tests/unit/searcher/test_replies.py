@@ -1,14 +1,14 @@
 """What a plan is told of a warm start fits into one reply, however much each trial has to say."""
 
-from services.searcher.core.search.warm import Known, Warmth
+from services.searcher.core.search.warm import PriorObservations, PriorTrial
 from services.searcher.queries import known_at_start
 from shared.bus.responder import MAX_REPLY_BYTES
 
 
 def test_trials_with_many_metrics_are_counted_whole() -> None:
     others = {f"{index}{'x' * 250}": 1.5 for index in range(8)}
-    trials = tuple(Known(12, number, {"lr": 0.1}, 0.5, None, others) for number in range(500))
-    told = known_at_start(Warmth(({"lr": 0.2},), trials), ("a note",))
+    trials = tuple(PriorTrial(12, number, {"lr": 0.1}, 0.5, None, others) for number in range(500))
+    told = known_at_start(PriorObservations(({"lr": 0.2},), trials), ("a note",))
     assert len(told.model_dump_json()) <= MAX_REPLY_BYTES
     assert told.points == ({"lr": 0.2},)
     assert 100 < len(told.known) < 500
@@ -17,6 +17,6 @@ def test_trials_with_many_metrics_are_counted_whole() -> None:
 
 
 def test_what_fits_is_told_whole() -> None:
-    trials = (Known(12, 1, {"lr": 0.1}, 0.5),)
-    told = known_at_start(Warmth((), trials), ())
+    trials = (PriorTrial(12, 1, {"lr": 0.1}, 0.5),)
+    told = known_at_start(PriorObservations((), trials), ())
     assert (len(told.known), told.notes) == (1, ())

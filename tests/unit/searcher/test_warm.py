@@ -9,10 +9,17 @@ import pytest
 from muster.config import ExperimentConfig
 from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.journal.replay import fold, replay
-from services.searcher.core.methods.port import Ending
+from services.searcher.core.methods.port import TrialEnding
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.search.search import Search
-from services.searcher.core.search.warm import COLD, MOST_KNOWN, Earlier, Known, Warmth, choose_warmth
+from services.searcher.core.search.warm import (
+    MAX_PRIOR_TRIALS,
+    NO_PRIOR_OBSERVATIONS,
+    PriorExperiment,
+    PriorObservations,
+    PriorTrial,
+    select_prior_observations,
+)
 from tests.unit.searcher.cases import MIXED
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search, stored
 
@@ -40,12 +47,14 @@ def point(index: int) -> dict[str, Any]:
     return {"lr": 10 ** -(1.5 + index % 20 / 10), "optimizer": "adam", "net": {"width": 8 + 8 * (index % 8)}}
 
 
-def known(count: int, experiment: int = 12, time: float | None = None) -> tuple[Known, ...]:
-    return tuple(Known(experiment, n, point(n), abs(n - count / 2), time) for n in range(1, count + 1))
+def known(count: int, experiment: int = 12, time: float | None = None) -> tuple[PriorTrial, ...]:
+    return tuple(PriorTrial(experiment, n, point(n), abs(n - count / 2), time) for n in range(1, count + 1))
 
 
-def earlier(trials: tuple[Known, ...], metric: str = "loss", time_metric: str | None = "step") -> Earlier:
-    return Earlier(12, metric, time_metric, trials)
+def earlier(
+    trials: tuple[PriorTrial, ...], metric: str = "loss", time_metric: str | None = "step"
+) -> PriorExperiment:
+    return PriorExperiment(12, metric, time_metric, trials)
 
 
 @pytest.mark.parametrize("name", SEARCHERS)
@@ -64,7 +73,7 @@ def test_a_warm_search_that_is_rebuilt_at_any_event_has_the_same_future(name: st
     """Of what is known there is more than one entry of the journal holds; for `gp`, which fits a model to all of it at each trial, less."""
     chosen = warm(SEARCHERS[name] | {"sampler": sampler}, points=[SGD], experiments=[12], best=1)
     entries, count, often = (1, 16, 0.1) if sampler == "gp" else (2, 120, 0.3)
-    warmth = Warmth((ADAM,), known(count) + known(4, time=3.0))
+    warmth = PriorObservations((ADAM,), known(count) + known(4, time=3.0))
     worlds = World(chosen), World(chosen)
     for world, restarts in zip(worlds, (0.0, often), strict=True):
         chance = random.Random(5)
@@ -92,9 +101,11 @@ def test_a_sampler_goes_by_what_earlier_trials_came_to(sampler: str) -> None:
     points: list[Any] = [
         {"lr": 10 ** -(1 + 3 * n / 100), "net": {"width": 32}} for n in range(1, 100, 12 // trials)
     ]
-    told = Warmth(known=tuple(Known(12, n, point, far(point)) for n, point in enumerate(points, 1)))
+    told = PriorObservations(
+        known=tuple(PriorTrial(12, n, point, far(point)) for n, point in enumerate(points, 1))
+    )
     distances = []
-    for warmth in (told, COLD):
+    for warmth in (told, NO_PRIOR_OBSERVATIONS):
         search, found = Search(chosen, SEED), []
         search.warm(warmth)
         moves = search.start()
@@ -102,7 +113,7 @@ def test_a_sampler_goes_by_what_earlier_trials_came_to(sampler: str) -> None:
             (made,) = moves.created
             found.append(far(made.point))
             search.observe(made.number, Scores(found[-1]))
-            moves = search.on_ended(made.number, Ending.FINISHED)
+            moves = search.on_ended(made.number, TrialEnding.FINISHED)
         distances.append(sum(found))
     assert distances[0] < distances[1]
 
@@ -114,15 +125,15 @@ def far(point: Any) -> float:
 
 def test_trials_serve_where_their_points_fit() -> None:
     trials = (
-        Known(12, 1, SGD | {"seed_of_old": 3}, 0.5),
-        Known(12, 2, ADAM | {"lr": 5.0}, 0.1),
-        Known(12, 3, {"lr": 0.01, "optimizer": "adam"}, 0.1),
-        Known(12, 4, ADAM, math.nan),
-        Known(12, 5, ADAM, 0.4),
-        Known(12, 6, ADAM, 0.3),
+        PriorTrial(12, 1, SGD | {"seed_of_old": 3}, 0.5),
+        PriorTrial(12, 2, ADAM | {"lr": 5.0}, 0.1),
+        PriorTrial(12, 3, {"lr": 0.01, "optimizer": "adam"}, 0.1),
+        PriorTrial(12, 4, ADAM, math.nan),
+        PriorTrial(12, 5, ADAM, 0.4),
+        PriorTrial(12, 6, ADAM, 0.3),
     )
     chosen = warm(asha(sampler="tpe"), experiments=[12], best=2)
-    found, notes = choose_warmth(chosen, [earlier(trials)], learns=True)
+    found, notes = select_prior_observations(chosen, [earlier(trials)], learns=True)
     assert notes == ()
     assert [(each.trial, each.point) for each in found.known] == [(6, ADAM), (5, ADAM), (1, SGD)]
     assert found.points == (ADAM, SGD), "the best first, each point once"
@@ -137,10 +148,10 @@ def test_several_metrics_and_limits_are_learned_from_where_all_were_reported() -
     }
     chosen = warm(asha(sampler="nsga2") | aims, experiments=[12], best=1)
     trials = tuple(
-        Known(12, n, ADAM | {"lr": 0.001 * n}, 1.0 / n, None, others)
+        PriorTrial(12, n, ADAM | {"lr": 0.001 * n}, 1.0 / n, None, others)
         for n, others in enumerate(({"size": 1, "ms": 5, "old": 2}, {"size": 2}, {"size": 3, "ms": 12}), 1)
     )
-    found, _ = choose_warmth(chosen, [earlier(trials)], learns=True)
+    found, _ = select_prior_observations(chosen, [earlier(trials)], learns=True)
     assert [(each.trial, each.others) for each in found.known] == [
         (3, {"size": 3, "ms": 12}),
         (1, {"size": 1, "ms": 5}),
@@ -153,8 +164,10 @@ def test_several_metrics_and_limits_are_learned_from_where_all_were_reported() -
 
 def test_what_serves_for_nothing_is_said() -> None:
     chosen = warm(asha(), experiments=[12])
-    _, notes = choose_warmth(
-        chosen, [earlier(known(2), metric="accuracy"), earlier((Known(12, 1, {"lr": 1}, 0.5),))], learns=False
+    _, notes = select_prior_observations(
+        chosen,
+        [earlier(known(2), metric="accuracy"), earlier((PriorTrial(12, 1, {"lr": 1}, 0.5),))],
+        learns=False,
     )
     assert notes == (
         "experiment 12 was judged by 'accuracy' and not by 'loss': nothing of it is used",
@@ -166,14 +179,16 @@ def test_what_serves_for_nothing_is_said() -> None:
 def test_trials_that_were_stopped_serve_where_time_is_counted_alike_and_are_not_tried_first() -> None:
     stopped = earlier(known(3, time=4.0), time_metric="epochs")
     for searcher, serves in ((asha(sampler="tpe"), 0), (SEARCHERS["random"] | {"sampler": "tpe"}, 3)):
-        found, _ = choose_warmth(warm(searcher, experiments=[12], best=3), [stopped], learns=True)
+        found, _ = select_prior_observations(warm(searcher, experiments=[12], best=3), [stopped], learns=True)
         assert (len(found.known), found.points) == (serves, ())
 
 
 def test_no_more_are_told_than_a_sampler_bears_those_that_came_furthest_first() -> None:
-    trials = known(MOST_KNOWN, experiment=11, time=1.0) + known(40)
-    found, _ = choose_warmth(warm(asha(sampler="tpe"), experiments=[11, 12]), [earlier(trials)], learns=True)
-    assert len(found.known) == MOST_KNOWN
+    trials = known(MAX_PRIOR_TRIALS, experiment=11, time=1.0) + known(40)
+    found, _ = select_prior_observations(
+        warm(asha(sampler="tpe"), experiments=[11, 12]), [earlier(trials)], learns=True
+    )
+    assert len(found.known) == MAX_PRIOR_TRIALS
     assert all(each.time is None for each in found.known[:40])
 
 

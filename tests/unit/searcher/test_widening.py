@@ -3,9 +3,9 @@
 import pytest
 
 from services.searcher.core.journal.replay import replay
-from services.searcher.core.methods.port import Ending
+from services.searcher.core.methods.port import TrialEnding
 from services.searcher.core.reducers.limits import widen
-from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.moves import SearchActions
 from services.searcher.core.search.search import Search
 from services.searcher.core.search.widening import Idle, choose_limit
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median
@@ -52,14 +52,14 @@ def test_every_method_makes_more_at_once_and_no_more_in_all(searcher: dict[str, 
     assert len(made) == 2
     made += [proposal.number for proposal in search.widen(5).created]
     assert len(made) == search.open == 5
-    assert search.widen(2) == Moves()
+    assert search.widen(2) == SearchActions()
     for number in range(1, 4):
-        assert search.on_ended(number, Ending.FINISHED) == Moves(), "more are open than may be"
+        assert search.on_ended(number, TrialEnding.FINISHED) == SearchActions(), "more are open than may be"
     ended = 3
     made += [proposal.number for proposal in search.widen(100).created]
     while ended < len(made):
         ended += 1
-        made += [proposal.number for proposal in search.on_ended(ended, Ending.FINISHED).created]
+        made += [proposal.number for proposal in search.on_ended(ended, TrialEnding.FINISHED).created]
     assert made == list(range(1, search.planned() + 1))
     assert search.is_exhausted
 

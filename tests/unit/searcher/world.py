@@ -12,8 +12,15 @@ from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
-from services.searcher.core.budget.ledger import Holding
-from services.searcher.core.experiment.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
+from services.searcher.core.budget.ledger import SlotUsage
+from services.searcher.core.experiment.entities import (
+    ClosedRequest,
+    Experiment,
+    Outcome,
+    RunEndReport,
+    Trial,
+    TrialCheckpoint,
+)
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.results import Result
 from services.searcher.core.experiment.states import TrialState
@@ -24,15 +31,15 @@ from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.ending import choose_best, end_rest
 from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
-from services.searcher.core.reducers.programs import tell
+from services.searcher.core.reducers.programs import apply_operations
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
-from services.searcher.core.reducers.starting import go_on
+from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.search.search import Search
 from shared.ids import CheckpointId, ExperimentId
 from shared.messages.queue import RequestOutcome
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EXPERIMENT = ExperimentId(UUID(int=7))
@@ -113,7 +120,7 @@ class World:
         if number is not None:
             self.events.append((number, act))
         if changes.missing:
-            go_on(changes, [self.trials[each] for each in changes.missing])
+            resume_loaded(changes, [self.trials[each] for each in changes.missing])
         if changes.needs_bests:
             choose_best(changes, {n: trial.best for n, trial in before.items() if trial.best})
         if changes.needs_rest:
@@ -133,7 +140,9 @@ class World:
 
     def tell(self, operations: Sequence[Operation]) -> Decision:
         """Have the search's program say something, with none but the trials in hand that this names."""
-        return self.turn(lambda changes: tell(changes, operations), named=self.search.named_by(operations))
+        return self.turn(
+            lambda changes: apply_operations(changes, operations), named=self.search.named_by(operations)
+        )
 
     def restart(self) -> None:
         """Loses the search, and rebuilds it from its journal as the database gives it back."""
@@ -148,7 +157,7 @@ class World:
         held = self.held(number)
         return self.turn(lambda changes: on_granted(changes, RunSlots(number, run, held)), number)
 
-    def held(self, number: int, is_over: bool = False) -> Holding | None:
+    def held(self, number: int, is_over: bool = False) -> SlotUsage | None:
         """What a trial's run holds, or has held until now; None: nobody says."""
         return None
 
@@ -161,7 +170,7 @@ class World:
 
     def save(self, number: int, step: int) -> Decision:
         """A checkpoint of it is stored; that is counted once, which the inbox sees to."""
-        found = Checkpoint(CheckpointId(UUID(int=number << 32 | step)), self.trials[number].run, step)
+        found = TrialCheckpoint(CheckpointId(UUID(int=number << 32 | step)), self.trials[number].run, step)
         decision = self.turn(lambda changes: on_checkpoint(changes, CheckpointNews(number, found)), number)
         self.events.pop()
         return decision
@@ -173,7 +182,7 @@ class World:
 
     def requeue(self, number: int) -> Decision:
         """Its run fails, and it is to be started again."""
-        ended = Ended(self.trials[number].run, None, None)
+        ended = RunEndReport(self.trials[number].run, None, None)
         held = self.held(number, is_over=True)
         return self.turn(
             lambda changes: on_run_ended(changes, RunEnd(number, ended, is_requeued=True, holding=held)),
@@ -184,13 +193,15 @@ class World:
         trial = self.trials[number]
         run = trial.run
         announced = trial.reported[1] if trial.reported[0] == run else 0
-        held, closed = self.held(number, is_over=True), Closed(outcome, run, None, self.now)
+        held, closed = self.held(number, is_over=True), ClosedRequest(outcome, run, None, self.now)
 
         def act(changes: Changes) -> None:
             if run:
                 on_run_ended(
                     changes,
-                    RunEnd(number, Ended(run, announced, checkpoints), is_requeued=False, holding=held),
+                    RunEnd(
+                        number, RunEndReport(run, announced, checkpoints), is_requeued=False, holding=held
+                    ),
                 )
             on_closed(changes, RequestEnd(number, trial.request, closed))
 
@@ -198,11 +209,11 @@ class World:
 
     def obey(self, number: int) -> Decision | None:
         """Close the request of a trial that is told to end or park, as the scheduler would."""
-        answers: dict[Wanted, RequestOutcome] = {
-            Wanted.STOP: "stopped",
-            Wanted.PARK: "parked",
-            Wanted.CANCEL: "cancelled",
-            Wanted.KILL: "killed",
+        answers: dict[DesiredState, RequestOutcome] = {
+            DesiredState.STOP: "stopped",
+            DesiredState.PARK: "parked",
+            DesiredState.CANCEL: "cancelled",
+            DesiredState.KILL: "killed",
         }
         wanted = self.trials[number].wanted
         return self.close(number, answers[wanted]) if wanted in answers else None
@@ -252,8 +263,8 @@ def run_search(
         if not trials:
             return
         number = chaos.choice(trials).number
-        if world.trials[number].wanted is not Wanted.RUN:
-            if world.trials[number].wanted is Wanted.PARK and number in steps:
+        if world.trials[number].wanted is not DesiredState.RUN:
+            if world.trials[number].wanted is DesiredState.PARK and number in steps:
                 world.save(number, steps[number])
             world.obey(number)
             continue

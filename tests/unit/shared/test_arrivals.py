@@ -5,15 +5,15 @@ from typing import cast
 from nats.aio.msg import Msg
 
 from shared.bus import Delivery, Envelope
-from shared.bus.arrivals import Arrived, by_tenant
+from shared.bus.arrivals import ReceivedMessage, by_tenant
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 
 HOT, CALM = DEFAULT_TENANT, TenantId(derived_id(DEFAULT_TENANT, "calm"))
 
 
-def arrived(tenant: TenantId, number: int) -> Arrived:
+def arrived(tenant: TenantId, number: int) -> ReceivedMessage:
     envelope = Envelope(derived_id(tenant, number), "experiment.changed", 1, tenant)
-    return Arrived(cast(Msg, None), Delivery(None, envelope), 1)
+    return ReceivedMessage(cast(Msg, None), Delivery(None, envelope), 1)
 
 
 def test_who_has_little_to_do_does_not_wait_for_who_has_much() -> None:

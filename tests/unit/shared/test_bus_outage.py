@@ -10,7 +10,7 @@ from shared.bus.health import UNSENT_S, BusOutage
 from shared.bus.relay import Relay
 from shared.bus.units import OutboxRow
 from shared.ids import SITE, new_id
-from shared.runtime.health import Health
+from shared.runtime.health import HealthChecks
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ def row(clock: StoppedClock) -> OutboxRow:
 
 def outage(relay: Relay, clock: StoppedClock, failing_since: datetime | None = None) -> BusOutage:
     health = SimpleNamespace(failing_since=lambda _: failing_since)
-    return BusOutage(cast(Health, health), relay, clock)
+    return BusOutage(cast(HealthChecks, health), relay, clock)
 
 
 def test_nothing_waits_where_nothing_was_sent(relay: Relay, clock: StoppedClock) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from shared.runtime.cancelling import leave_if_cancelled, run_together
+from shared.runtime.cancelling import raise_if_cancelled, run_all
 
 
 async def test_the_first_failure_ends_the_others_and_whoever_waited_goes_on() -> None:
@@ -21,9 +21,9 @@ async def test_the_first_failure_ends_the_others_and_whoever_waited_goes_on() ->
             ended.append("work")
 
     with pytest.raises(ValueError, match="first"):
-        await run_together(fail(), work(), work())
+        await run_all(fail(), work(), work())
     assert ended == ["work", "work"]
-    leave_if_cancelled()
+    raise_if_cancelled()
 
 
 async def test_a_cancelled_wait_ends_all() -> None:
@@ -36,7 +36,7 @@ async def test_a_cancelled_wait_ends_all() -> None:
         finally:
             ended.append("work")
 
-    waiting = asyncio.create_task(run_together(work(), work()))
+    waiting = asyncio.create_task(run_all(work(), work()))
     await begun.wait()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

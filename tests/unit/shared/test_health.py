@@ -9,7 +9,7 @@ import pytest
 
 from shared.errors import Transient
 from shared.messages.health import CheckResult
-from shared.runtime.health import STALE_S, Health, Probe
+from shared.runtime.health import STALE_S, HealthChecks, Probe
 from shared.telemetry import metrics
 from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
@@ -53,14 +53,14 @@ def clock() -> StoppedClock:
 
 
 @pytest.fixture
-def health(clock: StoppedClock) -> Health:
-    made = Health("tester", clock, period_s=1.0, again_s=1.0, timeout_s=3.0)
+def health(clock: StoppedClock) -> HealthChecks:
+    made = HealthChecks("tester", clock, period_s=1.0, again_s=1.0, timeout_s=3.0)
     made.expect("bus")
     return made
 
 
 @asynccontextmanager
-async def kept(health: Health, probe: Probe) -> AsyncIterator[None]:
+async def kept(health: HealthChecks, probe: Probe) -> AsyncIterator[None]:
     task = asyncio.create_task(health.keep("bus", probe))
     try:
         yield
@@ -69,13 +69,13 @@ async def kept(health: Health, probe: Probe) -> AsyncIterator[None]:
         await asyncio.wait({task})
 
 
-def shown(health: Health) -> CheckResult:
+def shown(health: HealthChecks) -> CheckResult:
     (check,) = health.report().checks
     return check
 
 
 @in_virtual_time
-async def test_a_check_fails_until_it_has_run(health: Health) -> None:
+async def test_a_check_fails_until_it_has_run(health: HealthChecks) -> None:
     assert not health.report().ok and shown(health).reason == "the check has not run yet"
     assert health.failing_since("bus") is None
     async with kept(health, Dependency().probe):
@@ -92,7 +92,7 @@ async def test_a_check_fails_until_it_has_run(health: Health) -> None:
 )
 @in_virtual_time
 async def test_a_failure_is_shown_with_its_reason_and_its_begin(
-    health: Health, clock: StoppedClock, reason: str | Exception, told: str
+    health: HealthChecks, clock: StoppedClock, reason: str | Exception, told: str
 ) -> None:
     dependency = Dependency()
     async with kept(health, dependency.probe):
@@ -109,7 +109,7 @@ async def test_a_failure_is_shown_with_its_reason_and_its_begin(
 
 
 @in_virtual_time
-async def test_a_probe_that_hangs_fails_and_does_not_pile_up(health: Health) -> None:
+async def test_a_probe_that_hangs_fails_and_does_not_pile_up(health: HealthChecks) -> None:
     dependency = Dependency()
     dependency.hangs = True
     async with kept(health, dependency.probe):
@@ -117,7 +117,7 @@ async def test_a_probe_that_hangs_fails_and_does_not_pile_up(health: Health) -> 
 
 
 @in_virtual_time
-async def test_a_result_that_is_too_old_proves_nothing(health: Health, clock: StoppedClock) -> None:
+async def test_a_result_that_is_too_old_proves_nothing(health: HealthChecks, clock: StoppedClock) -> None:
     async with kept(health, Dependency().probe):
         await eventually(lambda: health.report().ok)
     clock.passed_s += STALE_S + 1
@@ -125,7 +125,7 @@ async def test_a_result_that_is_too_old_proves_nothing(health: Health, clock: St
 
 
 @in_virtual_time
-async def test_metrics_show_each_check(health: Health) -> None:
+async def test_metrics_show_each_check(health: HealthChecks) -> None:
     dependency = Dependency()
     async with kept(health, dependency.probe):
         await eventually(lambda: health.report().ok)

@@ -3,7 +3,7 @@ from enum import StrEnum
 import pytest
 
 from shared.errors import Broken
-from shared.machine import Machine
+from shared.machine import StateMachine
 
 
 class Light(StrEnum):
@@ -24,7 +24,7 @@ TABLE = {
     (Light.green, Push.step): Light.red,
     (Light.green, Push.smash): Light.broken,
 }
-MACHINE = Machine("light", Light.red, TABLE, ignored={(Light.red, Push.wave)}, final={Light.broken})
+MACHINE = StateMachine("light", Light.red, TABLE, ignored={(Light.red, Push.wave)}, final={Light.broken})
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_a_table_that_contradicts_itself_is_refused(
     ignored: set[tuple[Light, Push]], final: set[Light]
 ) -> None:
     with pytest.raises(Broken, match="have an edge"):
-        Machine("light", Light.red, TABLE, ignored=ignored, final=final)
+        StateMachine("light", Light.red, TABLE, ignored=ignored, final=final)

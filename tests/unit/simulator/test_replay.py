@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import PoolName
 from simulator.workloads.profiles import load_profile
 from simulator.workloads.published import MODELS, RESTART_MS, Job, read_jobs, workloads
-from simulator.workloads.replay import Outcome, Replay, Setting
+from simulator.workloads.replay import ReplayOutcome, Setting, WorkloadReplay
 from simulator.workloads.training import alone_ms, limits_of
 from tests.support.policies import plain
 
@@ -25,14 +25,14 @@ def job(application: str, arrives_s: int = 0, slots: int = 4, batch: int = 512) 
     )
 
 
-def replay(policy: PoolPolicy, *jobs: Job, machines: int = 1) -> list[Outcome]:
-    def needs(asking: Job) -> Needs:
+def replay(policy: PoolPolicy, *jobs: Job, machines: int = 1) -> list[ReplayOutcome]:
+    def needs(asking: Job) -> SlotNeeds:
         if policy.elastic:
-            return Needs(1, limits_of(asking.profile).most_slots)
-        return Needs(asking.slots, asking.slots)
+            return SlotNeeds(1, limits_of(asking.profile).most_slots)
+        return SlotNeeds(asking.slots, asking.slots)
 
     setting = Setting(policy, machines, 4, needs, priority=lambda asking: 40 + asking.slots)
-    return Replay(setting, jobs).run()
+    return WorkloadReplay(setting, jobs).run()
 
 
 def test_a_job_alone_takes_its_start_and_its_training() -> None:

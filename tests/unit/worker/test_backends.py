@@ -7,28 +7,28 @@ import pytest
 from muster.config.launching import Distributed, Optimizations
 from muster.errors import Rejected
 from shared.ids import WorkerId
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from tests.support.missing import missing
 from worker.core.gang.backends.port import Backend, Meeting, Place
 from worker.core.gang.members import BACKENDS, take_seat
 from worker.core.gang.seats import Seat
 
 MEMBERS = (
-    Member(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),
-    Member(worker=WorkerId("w1"), slots=1, address="10.0.0.2"),
-    Member(worker=WorkerId("w2"), slots=2, address="10.0.0.3"),
+    GangMember(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),
+    GangMember(worker=WorkerId("w1"), slots=1, address="10.0.0.2"),
+    GangMember(worker=WorkerId("w2"), slots=2, address="10.0.0.3"),
 )
-ALONE = (Member(worker=WorkerId("w0"), slots=1),)
+ALONE = (GangMember(worker=WorkerId("w0"), slots=1),)
 MEETING = Meeting("10.0.0.1", 4000)
 EVERY = pytest.mark.parametrize("distributed", sorted(BACKENDS))
 
 
-def seats_of(members: tuple[Member, ...], distributed: Distributed) -> list[Seat]:
+def seats_of(members: tuple[GangMember, ...], distributed: Distributed) -> list[Seat]:
     return [take_seat(members, member.worker, distributed) for member in members]
 
 
 def places_of(
-    members: tuple[Member, ...], distributed: Distributed, run: str = "7.1"
+    members: tuple[GangMember, ...], distributed: Distributed, run: str = "7.1"
 ) -> list[tuple[Place, dict[str, str]]]:
     backend: Backend = BACKENDS[distributed]
     found = []
@@ -52,7 +52,7 @@ def test_every_process_has_a_number_of_its_own(distributed: Distributed) -> None
 
 @EVERY
 def test_a_member_without_slots_runs_a_process(distributed: Distributed) -> None:
-    seat = take_seat((Member(worker=WorkerId("w0"), slots=0),), WorkerId("w0"), distributed)
+    seat = take_seat((GangMember(worker=WorkerId("w0"), slots=0),), WorkerId("w0"), distributed)
     assert (seat.ranks, seat.size, seat.is_gang) == (1, 1, False)
 
 
@@ -128,12 +128,12 @@ def test_horovod_is_told_how_to_fuse() -> None:
 
 
 def test_each_ranks_exchange_keeps_to_the_core_of_its_slot() -> None:
-    def told(members: tuple[Member, ...], cores: tuple[int, ...]) -> list[str | None]:
+    def told(members: tuple[GangMember, ...], cores: tuple[int, ...]) -> list[str | None]:
         places = [place for place, _ in places_of(members, "horovod") if place.local == 0]
         return [BACKENDS["horovod"].threads(place, cores).get("HOROVOD_THREAD_AFFINITY") for place in places]
 
-    def member(name: str, *slots: int, address: str = "10.0.0.1") -> Member:
-        return Member(worker=WorkerId(name), slots=len(slots), slot_ids=slots, address=address)
+    def member(name: str, *slots: int, address: str = "10.0.0.1") -> GangMember:
+        return GangMember(worker=WorkerId(name), slots=len(slots), slot_ids=slots, address=address)
 
     elsewhere = member("w1", 3, address="10.0.0.2")
     assert told((member("w0", 1, 2), elsewhere), cores=(4, 5, 6, 7)) == ["5,6", "7"]

@@ -7,7 +7,7 @@ import pytest
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import Member, Signal, SlotKind, TrialSpec
+from shared.messages.specs import GangMember, Signal, SlotKind, TrialSpec
 from worker.core.gang.seats import Gang, Seat
 from worker.core.run.records import LocalRun
 from worker.machine.cgroups import Bounds, Cgroups
@@ -43,7 +43,7 @@ def environment_on(kind: SlotKind, slot_ids: tuple[int, ...]) -> dict[str, str]:
         token=1,
         generation=1,
         wanted=Signal.RUN,
-        members=(Member(worker=ME, slots=len(slot_ids), slot_ids=slot_ids),),
+        members=(GangMember(worker=ME, slots=len(slot_ids), slot_ids=slot_ids),),
         spec=TrialSpec(
             experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss", pool=PoolName("p")
         ),

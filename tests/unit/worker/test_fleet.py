@@ -7,7 +7,7 @@ import pytest
 from muster.errors import Rejected
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
-from shared.messages.specs import Member, Signal, TrialSpec
+from shared.messages.specs import GangMember, Signal, TrialSpec
 from worker.core.fleet import Gate, Standing, apply_desired, is_abandoned, is_orphaned, pass_gate
 from worker.core.gang.members import parse_address
 from worker.core.run.desired import Desired
@@ -16,9 +16,9 @@ from worker.runs.messages import read_desired
 
 ME = WorkerId("w1")
 MEMBERS = (
-    Member(worker=WorkerId("w0"), slots=2),
-    Member(worker=ME, slots=1),
-    Member(worker=WorkerId("w2"), slots=2),
+    GangMember(worker=WorkerId("w0"), slots=2),
+    GangMember(worker=ME, slots=1),
+    GangMember(worker=WorkerId("w2"), slots=2),
 )
 SPEC = TrialSpec(
     experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss", pool=PoolName("p")

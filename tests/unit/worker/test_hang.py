@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from muster.wire.pulse import Phase, Pulse, read_pulses
+from muster.wire.pulse import Heartbeat, RankPhase, read_heartbeats
 from worker.core.hang import (
     LONGEST_END_S,
     Doubt,
@@ -28,11 +28,11 @@ Current thread 0x00007f0000000001 (most recent call first):
 """
 
 
-def _pulse(at_s: float, phase: Phase = Phase.STEPPING, longest_s: float = 2.0) -> Pulse:
-    return Pulse(round(at_s * 1e9), round(longest_s * 1e9), 1, 100, phase)
+def _pulse(at_s: float, phase: RankPhase = RankPhase.STEPPING, longest_s: float = 2.0) -> Heartbeat:
+    return Heartbeat(round(at_s * 1e9), round(longest_s * 1e9), 1, 100, phase)
 
 
-def _watched(pulses: list[Pulse], sights: list[Sight], moving: float = 0.2) -> float | None:
+def _watched(pulses: list[Heartbeat], sights: list[Sight], moving: float = 0.2) -> float | None:
     """When a gang that stays as it is was called hung, looked at each second; its last sight stays."""
     doubt = Doubt()
     for now in range(4000):
@@ -48,36 +48,38 @@ def _watched(pulses: list[Pulse], sights: list[Sight], moving: float = 0.2) -> f
 
 def test_a_gang_hangs_a_minute_after_the_expected_step() -> None:
     assert _watched([_pulse(100), _pulse(101)], [Sight("train.py:7", 3.0)]) == pytest.approx(163, abs=5)
-    never_steps = _pulse(10, Phase.STARTING, 0.0)
+    never_steps = _pulse(10, RankPhase.STARTING, 0.0)
     assert _watched([_pulse(100), never_steps], [Sight("train.py:7", 3.0)]) == pytest.approx(162, abs=5)
 
 
 def test_before_its_first_steps_it_has_the_time_to_start() -> None:
-    starting = [_pulse(100, Phase.STARTING), _pulse(10, Phase.STARTING, 0.0)]
+    starting = [_pulse(100, RankPhase.STARTING), _pulse(10, RankPhase.STARTING, 0.0)]
     assert _watched(starting, [Sight("train.py:7", 3.0)]) == pytest.approx(1902, abs=150)
 
 
-@pytest.mark.parametrize("pulses", [[_pulse(1, Phase.BUSY), _pulse(1)], [_pulse(0, Phase.ABSENT)], []])
-def test_nothing_is_expected_of_a_checkpoint_or_of_code_that_never_spoke(pulses: list[Pulse]) -> None:
+@pytest.mark.parametrize(
+    "pulses", [[_pulse(1, RankPhase.BUSY), _pulse(1)], [_pulse(0, RankPhase.ABSENT)], []]
+)
+def test_nothing_is_expected_of_a_checkpoint_or_of_code_that_never_spoke(pulses: list[Heartbeat]) -> None:
     assert silence_of(pulses, PATIENCE) is None
 
 
 def test_processes_whose_script_is_over_have_a_minute_once_all_are_at_it() -> None:
-    ended = [_pulse(100, Phase.ENDED), _pulse(130, Phase.ENDED)]
+    ended = [_pulse(100, RankPhase.ENDED), _pulse(130, RankPhase.ENDED)]
     assert _watched(ended, [Sight("shutdown.py:7", 3.0)]) == pytest.approx(190, abs=5)
-    assert silence_of([*ended, _pulse(1, Phase.BUSY)], PATIENCE) is None
+    assert silence_of([*ended, _pulse(1, RankPhase.BUSY)], PATIENCE) is None
     one_trains = [*ended, _pulse(140)]
     assert _watched(one_trains, [Sight("train.py:7", 3.0)]) == pytest.approx(202, abs=5)
 
 
 def test_however_much_moves_at_the_end_of_a_script_it_is_bounded() -> None:
     working = [Sight("upload.py:1", 10.0 * used) for used in range(3000)]
-    assert _watched([_pulse(100, Phase.ENDED)], working) == pytest.approx(1900, abs=5)
+    assert _watched([_pulse(100, RankPhase.ENDED)], working) == pytest.approx(1900, abs=5)
 
 
 def test_no_limit_is_no_limit() -> None:
     assert silence_of([_pulse(1)], Patience(None, None)) is None
-    assert (over := silence_of([_pulse(1, Phase.ENDED)], Patience(None, None))) is not None
+    assert (over := silence_of([_pulse(1, RankPhase.ENDED)], Patience(None, None))) is not None
     assert over.patience_s == LONGEST_END_S, "but of slots that nobody uses any more"
 
 
@@ -107,7 +109,7 @@ def test_the_stack_is_that_of_the_thread_that_trains() -> None:
 
 def test_records_are_read_whatever_user_code_wrote_there() -> None:
     pulse = _pulse(3)
-    assert read_pulses(pulse.pack() + b"\xff" * len(pulse.pack()) + b"short") == [
+    assert read_heartbeats(pulse.pack() + b"\xff" * len(pulse.pack()) + b"short") == [
         pulse,
-        Pulse(2**64 - 1, 2**64 - 1, 2**64 - 1, 2**32 - 1, Phase.ABSENT),
+        Heartbeat(2**64 - 1, 2**64 - 1, 2**64 - 1, 2**32 - 1, RankPhase.ABSENT),
     ]

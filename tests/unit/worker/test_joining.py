@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import Rejected
-from shared.bus import ADMISSION
+from shared.bus import AUTHENTICATION
 from shared.messages.workers import Credentials
 from shared.version import check_fits
 from worker.connection import starting
@@ -88,7 +88,7 @@ async def test_a_bus_that_only_the_platforms_machine_reaches_is_told(tmp_path: P
     [
         (f"print({READY!r}); print({LET_IN!r}); stay()", "it runs as process"),
         (f"print({READY!r}); stay()", "has not answered yet"),
-        (f"print({READY!r}); print({ADMISSION!r}); stay()", "its key was revoked"),
+        (f"print({READY!r}); print({AUTHENTICATION!r}); stay()", "its key was revoked"),
         ("print('no disk')", "the worker ended: no disk"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from muster import wire
 from worker.ranks.pace import Pace
 
-TOLD = wire.Measured(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
+TOLD = wire.StepMeasurements(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
 
 
 def step_s(pace: Pace) -> float | None:

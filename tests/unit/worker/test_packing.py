@@ -14,7 +14,7 @@ from muster import wire
 from shared.clock import SystemClock
 from shared.ids import RunId
 from shared.messages.files import FileLink
-from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
+from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
 from worker.transfer.media import events
 from worker.transfer.media.packing import Folders, Packed, Positions, pack
 from worker.transfer.media.sending import MediaNeeds, MediaSender
@@ -107,8 +107,8 @@ class Kept:
         assert source.stat().st_size == link.size_bytes, "a request that says more than comes would not end"
         self.bodies.append(source.read_bytes())
 
-    async def commit_media(self, request: CommitMedia) -> MediaKept:
-        return MediaKept()
+    async def commit_media(self, request: CommitMedia) -> MediaCommitted:
+        return MediaCommitted()
 
 
 async def test_a_pack_that_a_power_cut_has_emptied_is_made_anew(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from muster.wire import Process
+from muster.wire import ProcessFrame
 from muster.wire.processes import LOCK, is_served, read_ended
 
 
 def test_what_it_had_seen_end_has_its_exit_code_and_the_rest_died_with_it(tmp_path: Path) -> None:
-    for process in (Process("a.1.0", "a", 11, exit_code=3), Process("a.1.1", "a", 12)):
+    for process in (ProcessFrame("a.1.0", "a", 11, exit_code=3), ProcessFrame("a.1.1", "a", 12)):
         (tmp_path / f"{process.name}.json").write_text(json.dumps(asdict(process)))
     (tmp_path / "torn.json").write_text('{"name": "b')
     ended = {process.name: process for process in read_ended(tmp_path)}
@@ -34,6 +34,6 @@ def test_who_holds_the_lock_lives(tmp_path: Path) -> None:
 
 
 def test_records_of_a_newer_version_are_read_as_far_as_they_are_known(tmp_path: Path) -> None:
-    kept = asdict(Process("a.1.0", "a", 11, exit_code=3)) | {"of_a_later_day": True}
+    kept = asdict(ProcessFrame("a.1.0", "a", 11, exit_code=3)) | {"of_a_later_day": True}
     (tmp_path / "a.1.0.json").write_text(json.dumps(kept))
     assert [process.exit_code for process in read_ended(tmp_path)] == [3]

@@ -14,7 +14,7 @@ import pytest
 from shared import telemetry
 from shared.errors import MusterError, Rejected, Transient
 from shared.ids import RunId
-from shared.messages.phases import PhaseKind, PhasesKept, TellPhases
+from shared.messages.phases import PhaseKind, PhasesStored, ReportPhases
 from shared.settings import TelemetrySettings
 from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
@@ -72,11 +72,11 @@ class _Platform:
         self.failures = list(failures)
         self.told: list[tuple[PhaseKind, int, int, int | None]] = []
 
-    async def request(self, request: TellPhases) -> PhasesKept:
+    async def request(self, request: ReportPhases) -> PhasesStored:
         if self.failures:
             raise self.failures.pop(0)
         self.told += [(one.kind, one.began_ms, one.ended_ms, one.step) for one in request.phases]
-        return PhasesKept()
+        return PhasesStored()
 
 
 def test_each_phase_lasts_from_what_begins_it_to_what_ends_it(traces: Path) -> None:

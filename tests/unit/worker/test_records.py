@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import Member, PolicyMatch, Signal, TrialSpec
+from shared.messages.specs import GangMember, PolicyMatch, Signal, TrialSpec
 from worker.core.gang.seats import Formation, FormationStep, Gang, Seat
 from worker.core.run.records import Ending, Exits, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import RunState
@@ -27,7 +27,7 @@ ALLOCATED = DesiredAllocation(
     token=7,
     generation=1,
     wanted=Signal.RUN,
-    members=(Member(worker=WorkerId("w1"), slots=1), Member(worker=WorkerId("w2"), slots=1)),
+    members=(GangMember(worker=WorkerId("w1"), slots=1), GangMember(worker=WorkerId("w2"), slots=1)),
     spec=TrialSpec(experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss"),
 )
 OF_BEFORE: dict[str, Any] = {

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
-from shared.messages.specs import Member, Signal, TrialSpec
+from shared.messages.specs import GangMember, Signal, TrialSpec
 from worker.core.fleet import apply_desired
 from worker.core.run.actions import Action, OpenRendezvous, StartRanks, StartStandBys, Tell, TellSeats
 from worker.core.run.plan import plan
@@ -22,7 +22,7 @@ SPEC = TrialSpec(experiment_number=1, trial_number=1, entrypoint="x.py", seed=1,
 def _allocation(generation: int, *slots: int, meeting: str | None = None) -> DesiredAllocation:
     """The run on w1 with the first number of slots, on w2 with the second."""
     members = tuple(
-        Member(worker=name, slots=count) for name, count in zip((CHIEF, OTHER), slots, strict=False)
+        GangMember(worker=name, slots=count) for name, count in zip((CHIEF, OTHER), slots, strict=False)
     )
     return DesiredAllocation(
         allocation_id=AllocationId(UUID(int=1)),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from muster.config.launching import Distributed
 from muster.errors import Rejected
 from shared.ids import WorkerId
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from worker.core.gang.backends.horovod import Horovod
 from worker.core.gang.backends.none import NoBackend
 from worker.core.gang.backends.port import Backend
@@ -15,7 +15,7 @@ from worker.core.gang.seats import Seat
 BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}
 
 
-def take_seat(members: Sequence[Member], worker: WorkerId, distributed: Distributed) -> Seat:
+def take_seat(members: Sequence[GangMember], worker: WorkerId, distributed: Distributed) -> Seat:
     """Find this worker's part of the gang.
 
     Raises:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from muster.config.launching import Distributed
 from shared.ids import AllocationId, RunId
-from shared.messages.specs import Member, Signal
+from shared.messages.specs import GangMember, Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Desired:
     run_id: RunId
     token: int
     generation: int
-    members: tuple[Member, ...]
+    members: tuple[GangMember, ...]
     wanted: Signal = Signal.RUN
     decide_at: float | None = None
     rendezvous: str | None = None

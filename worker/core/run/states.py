@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from shared.machine import Machine
+from shared.machine import StateMachine
 
 
 class RunState(StrEnum):
@@ -55,7 +55,7 @@ LAUNCHED = TRAINING | {RunState.STARTING, RunState.KILLING}
 """Ranks of it were started, and have not all ended."""
 OVER = frozenset({RunState.EXITED, RunState.FORGOTTEN})
 
-MACHINE: Machine[RunState, Trigger] = Machine(
+MACHINE: StateMachine[RunState, Trigger] = StateMachine(
     "run on a worker",
     RunState.PREPARING,
     {

@@ -36,14 +36,14 @@ def rank_environment(
     }
     mine = allocation.members[seat.index]
     if mine.part or not mine.slots:
-        environment[wire.ENV_SLOT_PART] = f"{mine.part / WHOLE_SLOT:g}"
+        environment[wire.ENV_SLOT_SHARE] = f"{mine.part / WHOLE_SLOT:g}"
     environment |= _visible_gpus(mine.slot_ids if machine.kind != "cpu" else ())
     if machine.kind == "cpu":
         environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))
     if is_elastic(spec):
         environment[wire.ENV_GENERATION] = str(run.gang.generation)
     if run.gang.formation is not None:
-        return environment | {wire.ENV_STANDS_BY: str(seat.size)}
+        return environment | {wire.ENV_STANDBY: str(seat.size)}
     told = Optimizations.model_validate(spec.optimizations)
     backend = BACKENDS[spec.distributed]
     return backend.threads(place, machine.cores) | environment | backend.variables(place, _meeting(run), told)

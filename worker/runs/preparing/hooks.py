@@ -25,7 +25,7 @@ class Hook:
     error: str = ""
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def on_process(self, process: wire.Process) -> None:
+    def on_process(self, process: wire.ProcessFrame) -> None:
         """The warm parent told of it."""
         if process.exit_code is not None:
             self.exit_code, self.error = process.exit_code, process.error

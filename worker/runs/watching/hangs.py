@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from muster.wire.pulse import PULSES, RECORD_BYTES, Phase, Pulse, read_pulses, stacks_name
+from muster.wire.pulse import (
+    HEARTBEATS_FILE,
+    RECORD_BYTES,
+    Heartbeat,
+    RankPhase,
+    read_heartbeats,
+    stacks_name,
+)
 from shared.messages.specs import SlotKind, TrialSpec
 from worker.core.gang.seats import Seat
 from worker.core.hang import (
@@ -68,26 +75,28 @@ class Watch:
 
     def _moving_processor(self, silence: Silence, seat: Seat) -> float:
         if seat.size == 1:
-            return MOVING_ALONE if self._is_cpu or silence.phase is not Phase.STEPPING else NEVER
+            return MOVING_ALONE if self._is_cpu or silence.phase is not RankPhase.STEPPING else NEVER
         return MOVING_IN_GANG if self._is_cpu else NEVER
 
-    def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Pulse]:
+    def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
         """The records, absent where the process in it is none of this run's."""
         data = b""
-        with opened(self._folder / PULSES) as file:
+        with opened(self._folder / HEARTBEATS_FILE) as file:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
         pulses = {}
-        for rank, pulse in enumerate(read_pulses(data)):
-            is_ours = pulse.phase is not Phase.ABSENT and self._processes.session_of(pulse.pid) in sessions
-            pulses[rank] = pulse if is_ours else replace(pulse, phase=Phase.ABSENT)
+        for rank, pulse in enumerate(read_heartbeats(data)):
+            is_ours = (
+                pulse.phase is not RankPhase.ABSENT and self._processes.session_of(pulse.pid) in sessions
+            )
+            pulses[rank] = pulse if is_ours else replace(pulse, phase=RankPhase.ABSENT)
         return pulses
 
-    def _sights(self, pulses: Mapping[int, Pulse]) -> dict[int, Sight]:
+    def _sights(self, pulses: Mapping[int, Heartbeat]) -> dict[int, Sight]:
         """Look at each rank, and ask for its stacks: the next look finds them."""
         used_s = self._processes.used_s()
         sights = {}
         for rank, pulse in pulses.items():
-            if pulse.phase is Phase.ABSENT:
+            if pulse.phase is RankPhase.ABSENT:
                 continue
             stack = stack_of(self._read_dump(rank), pulse.thread)
             sights[rank] = Sight(stack, used_s.get(self._processes.session_of(pulse.pid), 0.0))
@@ -112,4 +121,4 @@ def open_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Process
 
 def make_pulses(folder: Path, ranks: int) -> None:
     """Make the file that ranks write their signs of life into, at its full size: a full disk then takes them too."""
-    (folder / PULSES).write_bytes(bytes(ranks * RECORD_BYTES))
+    (folder / HEARTBEATS_FILE).write_bytes(bytes(ranks * RECORD_BYTES))

@@ -14,7 +14,7 @@ from muster.errors import MusterError, Transient
 from shared import telemetry
 from shared.clock import Clock
 from shared.ids import RunId
-from shared.messages.phases import REASON_CHARACTERS, Phase, PhaseKind, TellPhases
+from shared.messages.phases import REASON_CHARACTERS, PhaseKind, PhaseRecord, ReportPhases
 from worker.connection.line import Line
 
 LONG = timedelta(seconds=1)
@@ -104,7 +104,7 @@ class PhaseSender:
 
     def __init__(self, run_id: RunId, line: Line) -> None:
         self._run_id, self._line = run_id, line
-        self._waiting: list[Phase] = []
+        self._waiting: list[PhaseRecord] = []
         self._filled = asyncio.Event()
         self._is_refused = False
 
@@ -113,7 +113,7 @@ class PhaseSender:
         """Whether the registry has been told all, or does not listen: nobody waits for one that is away, or of a version before."""
         return not self._waiting or self._is_refused
 
-    def take(self, phase: Phase) -> None:
+    def take(self, phase: PhaseRecord) -> None:
         """It goes with the next ones; of very many that wait for a platform that is away, the last are left out."""
         key = phase.kind, phase.number
         self._waiting = [one for one in self._waiting if (one.kind, one.number) != key]
@@ -130,9 +130,9 @@ class PhaseSender:
             while self._waiting:
                 await self._send(tuple(self._waiting))
 
-    async def _send(self, phases: tuple[Phase, ...]) -> None:
+    async def _send(self, phases: tuple[PhaseRecord, ...]) -> None:
         try:
-            await self._line.request(TellPhases(run_id=self._run_id, phases=phases))
+            await self._line.request(ReportPhases(run_id=self._run_id, phases=phases))
         except Transient as error:
             self._is_refused = True
             await asyncio.sleep(max(RETRY_S, error.retry_after_s))
@@ -145,6 +145,6 @@ class PhaseSender:
 
 def _phase(
     kind: PhaseKind, began: datetime, ended: datetime, number: int = 0, step: int | None = None
-) -> Phase:
+) -> PhaseRecord:
     began_ms, ended_ms = (max(0, int(at.timestamp() * 1000)) for at in (began, ended))
-    return Phase(kind=kind, number=number, step=step, began_ms=began_ms, ended_ms=ended_ms)
+    return PhaseRecord(kind=kind, number=number, step=step, began_ms=began_ms, ended_ms=ended_ms)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing, read_profiled, read_timings
+from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing, read_profiled, read_timings
 from shared.clock import Clock
 from shared.messages.reports import Report
 from worker.connection.line import Line
@@ -53,7 +53,9 @@ class Profile:
         source: The way of its journal to the registry.
     """
 
-    def __init__(self, told: Profiled, watch: Path, journal: Journal, source: Source, eyes: Eyes) -> None:
+    def __init__(
+        self, told: ProfilingRange, watch: Path, journal: Journal, source: Source, eyes: Eyes
+    ) -> None:
         self._told, self._watch = told, watch
         self._journal, self.source, self._eyes = journal, source, eyes
         self._began_at: float | None = None

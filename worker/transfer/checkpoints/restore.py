@@ -14,7 +14,7 @@ from muster.errors import Rejected, Transient
 from shared.ids import RunId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
-from shared.runtime.cancelling import run_together
+from shared.runtime.cancelling import run_all
 from worker.connection.line import Line
 from worker.transfer.cache import FileCache
 from worker.transfer.http import FILES_AT_ONCE, Transfer
@@ -115,7 +115,7 @@ class Restorer:
                 except (OSError, Transient) as error:
                     failures.append(error)
 
-        await run_together(*(bring() for _ in range(FILES_AT_ONCE)))
+        await run_all(*(bring() for _ in range(FILES_AT_ONCE)))
         if spoilt or failures:
             _empty(target)
         if failures:

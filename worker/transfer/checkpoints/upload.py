@@ -24,7 +24,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.files import FileEntry, FileLink, PartLink
 from shared.runtime import faults
-from shared.runtime.cancelling import run_together
+from shared.runtime.cancelling import run_all
 from worker.transfer.checkpoints.restore import check_path
 from worker.transfer.http import FILES_AT_ONCE, hash_file
 
@@ -203,7 +203,7 @@ class CheckpointUpload:
                 async with self._slots:
                     await self._put(link)
 
-        await run_together(*(send() for _ in range(min(FILES_AT_ONCE, len(links)))))
+        await run_all(*(send() for _ in range(min(FILES_AT_ONCE, len(links)))))
 
     async def _put(self, link: FileLink) -> None:
         check_path(link.path)

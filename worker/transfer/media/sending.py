@@ -14,7 +14,7 @@ from muster.errors import MusterError, Rejected, Transient
 from shared.clock import Clock
 from shared.ids import RunId, new_id
 from shared.messages.files import FileLink
-from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
+from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
 from shared.runtime import faults
 from shared.runtime.outages import Outages
 from worker.store.store import write_whole
@@ -45,7 +45,7 @@ class Registry(Protocol):
 
     async def send_media(self, request: SendMedia) -> MediaTarget: ...
 
-    async def commit_media(self, request: CommitMedia) -> MediaKept: ...
+    async def commit_media(self, request: CommitMedia) -> MediaCommitted: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +157,13 @@ class MediaSender:
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, MAX_RETRY_S)
 
-    async def _attempt(self, packed: Packed) -> MediaKept:
+    async def _attempt(self, packed: Packed) -> MediaCommitted:
         known = {"run_id": self._run_id, "pack_id": packed.pack_id}
         size, sha256 = packed.size_bytes, packed.sha256
         request = SendMedia(**known, size_bytes=size, sha256=sha256, takes_headers=True)
         target = await self._registry.send_media(request)
         if target.refused:
-            return MediaKept(refused=target.refused)
+            return MediaCommitted(refused=target.refused)
         if target.url:
             try:
                 told = {"path": self._target.name, "size_bytes": size, "sha256": sha256}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muster.client.client import Client
     from muster.client.models import CreatedSession
 
-PATIENCE_S = 600.0
+SIGN_IN_TIMEOUT_S = 600.0
 PATH = "/signed-in"
 
 
@@ -41,7 +41,7 @@ def sign_in_with(client: "Client", provider: str, port: int, *, opens: bool) -> 
             note("open this address in a browser of this machine:\n{}", begun.url)
         else:
             note("your browser is open: sign in there (or here: {})", begun.url)
-        came = server.wait(PATIENCE_S)
+        came = server.wait(SIGN_IN_TIMEOUT_S)
     if "code" not in came:
         why = came.get("error_description") or came.get("error") or "nobody came back in time"
         raise Rejected("not_signed_in", f"{provider}: {why}", hint="begin again with `muster login`")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     )
 
 
-def place_of(workspace: str | None, project: str | None) -> str:
+def scope_of(workspace: str | None, project: str | None) -> str:
     """Return where a role counts, in words."""
     if workspace is None:
         return "the tenant"
@@ -48,12 +48,12 @@ def permissions_message(role: "RoleDefinition") -> str:
 
 def grant_message(binding: "RoleBinding") -> str:
     """Return a sentence about a role that was granted."""
-    return f"{_who(binding)} is {binding.role} on {place_of(binding.workspace, binding.project)}"
+    return f"{_who(binding)} is {binding.role} on {scope_of(binding.workspace, binding.project)}"
 
 
 def revoke_message(binding: "RoleBinding") -> str:
     """Return a sentence about a role that was revoked."""
-    return f"{_who(binding)} is no longer {binding.role} on {place_of(binding.workspace, binding.project)}"
+    return f"{_who(binding)} is no longer {binding.role} on {scope_of(binding.workspace, binding.project)}"
 
 
 def _who(binding: "RoleBinding") -> str:

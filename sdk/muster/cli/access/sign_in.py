@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.access.render import place_of
+from muster.cli.access.render import scope_of
 from muster.cli.base.frame import verb
 from muster.cli.base.output import emit, facts, note
 from muster.cli.table import NOUNS
@@ -85,7 +85,7 @@ def whoami() -> None:
         ("found in", address.source),
         ("name", me.name),
         ("tenant", me.tenant_name),
-        *(("role", f"{one.role} on {place_of(one.workspace, one.project)}") for one in me.roles),
+        *(("role", f"{one.role} on {scope_of(one.workspace, one.project)}") for one in me.roles),
         ("token ends", me.expires_at),
     ]
     emit(me, lambda: facts(known))

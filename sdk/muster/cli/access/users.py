@@ -2,7 +2,7 @@
 
 import typer
 
-from muster.cli.access.render import kind_of, place_of, state_of
+from muster.cli.access.render import kind_of, scope_of, state_of
 from muster.cli.base.frame import verb
 from muster.cli.base.options import UserName
 from muster.cli.base.output import emit, facts, note
@@ -26,7 +26,7 @@ def show_user(user: UserName) -> None:
         ("state", state_of(found)),
         ("groups", ", ".join(found.groups) or None),
     ]
-    known += [("role", f"{one.role} on {place_of(one.workspace, one.project)}") for one in bindings]
+    known += [("role", f"{one.role} on {scope_of(one.workspace, one.project)}") for one in bindings]
     emit(found, lambda: facts(known))
 
 

@@ -12,7 +12,7 @@ from muster.errors import MusterError
 LISTS = frozenset({"list", "bindings", "deliveries", "tokens"})
 
 
-class Command(TyperCommand):
+class BaseCommand(TyperCommand):
     """A command with the options that every command has, unless it brings its own of that name."""
 
     def __init__(self, name: str | None, **attributes: object) -> None:
@@ -47,7 +47,7 @@ def verb(
     app: typer.Typer, name: str, *, takes_number: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds a command with the common options to `app`; `takes_number`: -1 is an argument, and no option."""
-    return app.command(name, cls=Command, context_settings={"ignore_unknown_options": takes_number})
+    return app.command(name, cls=BaseCommand, context_settings={"ignore_unknown_options": takes_number})
 
 
 def _add_common(command: TyperCommand | TyperGroup) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 
-def word_of(enum: str, *more: str) -> Callable[[str], str]:
+def argument_of(enum: str, *more: str) -> Callable[[str], str]:
     """Return a parser of the words of an enum of the API, and some more.
 
     They are looked up only when one is given: the models take their time to be imported.
@@ -38,7 +38,7 @@ Stream = Annotated[
     str | None,
     typer.Option(
         "--stream",
-        parser=word_of("LogStream"),
+        parser=argument_of("LogStream"),
         metavar="STREAM",
         help="Only what stdout, stderr or the platform itself wrote.",
     ),
@@ -53,7 +53,7 @@ Level = Annotated[
     str | None,
     typer.Option(
         "--level",
-        parser=word_of("LogLevel"),
+        parser=argument_of("LogLevel"),
         metavar="LEVEL",
         help="Only lines that say they are at least so: debug, info, warning, error.",
     ),
@@ -68,13 +68,16 @@ Tail = Annotated[
 ExperimentStates = Annotated[
     list[str] | None,
     typer.Option(
-        "--state", parser=word_of("ExperimentState"), metavar="STATE", help="Only those. Repeatable."
+        "--state", parser=argument_of("ExperimentState"), metavar="STATE", help="Only those. Repeatable."
     ),
 ]
 TrialStates = Annotated[
     list[str] | None,
     typer.Option(
-        "--state", parser=word_of("TrialState", "invalid"), metavar="STATE", help="Only those. Repeatable."
+        "--state",
+        parser=argument_of("TrialState", "invalid"),
+        metavar="STATE",
+        help="Only those. Repeatable.",
     ),
 ]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Only this metric. Repeatable.")]

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint, entry_points
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli.base.frame import Command
+from muster.cli.base.frame import BaseCommand
 from muster.errors import Rejected
 
 PLUGINS = "muster.commands"
@@ -72,7 +72,7 @@ def load_plugin(entry: EntryPoint) -> TyperCommand | TyperGroup:
     app = target
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False)
-        app.command(entry.name, cls=Command)(target)
+        app.command(entry.name, cls=BaseCommand)(target)
     return typer.main.get_command(app)  # type: ignore[return-value]
 
 

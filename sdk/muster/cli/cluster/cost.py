@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from muster.client.models import CostShares, MachineCost
 
 _DAY = "a date, a time, or how long ago: 7d."
-_WHOSE = frozenset({"tenant", "experiment"})
+_OWNER_KINDS = frozenset({"tenant", "experiment"})
 
 Key = StrEnum("Key", "day pool tenant experiment")
 By = Annotated[list[Key] | None, typer.Option("--by", help="By who held the slots. Repeatable.")]
@@ -58,7 +58,7 @@ def _show_ledger(found: "Sequence[MachineCost]") -> None:
 def _show_shares(found: "CostShares") -> None:
     """Idle time is named in the first column that says whose slots were held, else in one of its own."""
     keys = [*map(str, found.by)]
-    whose = next((key for key in keys if key in _WHOSE), "slots")
+    whose = next((key for key in keys if key in _OWNER_KINDS), "slots")
     columns = keys if whose in keys else [*keys, whose]
     rows = []
     for one in sorted(found.items, key=lambda one: (one.day or "", one.idle, -one.cost)):

@@ -54,7 +54,7 @@ MovesRuns = Annotated[
         help="With spot machines: runs save and go on elsewhere where that is cheaper.",
     ),
 ]
-Patience = Annotated[
+LaunchAfter = Annotated[
     str | None,
     typer.Option(
         "--patience",
@@ -90,7 +90,7 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
         on_demand_slots: OnDemand = None,
         fall_back: FallsBack = None,
         move_runs: MovesRuns = None,
-        patience: Patience = None,
+        patience: LaunchAfter = None,
         idle_timeout: Idle = None,
         join_timeout: Join = None,
         budget: Budget = None,

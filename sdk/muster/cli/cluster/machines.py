@@ -9,7 +9,7 @@ from muster.cli.base.options import Filter, PoolName, Sort
 from muster.cli.base.output import emit, facts, note, number, table
 from muster.cli.cluster.machine_options import FIELDS, defining
 from muster.cli.cluster.pools import Name, pools
-from muster.cli.cluster.render import machine_words, pool_facts
+from muster.cli.cluster.render import machine_summary, pool_facts
 from muster.cli.table import NOUNS
 from muster.errors import NotFound, Rejected
 
@@ -81,7 +81,7 @@ def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = N
     )
     rows = (
         (
-            one.id, one.worker, one.pool, one.driver, machine_words(one), one.state, one.slots,
+            one.id, one.worker, one.pool, one.driver, machine_summary(one), one.state, one.slots,
             number(one.price_per_hour), f"{one.cost:,.2f}", one.launched_at, one.ended_at, one.reason,
         )
         for one in found

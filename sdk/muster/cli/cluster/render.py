@@ -47,7 +47,7 @@ def offers_table(found: "Sequence[MachineOffer]") -> None:
     table(columns, rows, "no kinds: the provisioner has no catalogue (MUSTER_PROVISIONER__CATALOGUE)")
 
 
-def machine_words(one: "MachineOffer | InstanceRecord") -> str:
+def machine_summary(one: "MachineOffer | InstanceRecord") -> str:
     """As the provisioner's own words: `spot g5.xlarge in us-east-1a`."""
     spot = "spot " if one.purchase == "spot" else ""
     return f"{spot}{one.kind}" + (f" in {one.zone}" if one.zone else "")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.options import word_of
+from muster.cli.base.options import argument_of
 from muster.cli.base.output import emit, note, table
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ FAILED = 1
 Action = Annotated[
     str,
     typer.Argument(
-        parser=word_of("BulkAction"),
+        parser=argument_of("BulkAction"),
         metavar="ACTION",
         help="pause, resume, cancel, kill, finish, archive or unarchive.",
     ),

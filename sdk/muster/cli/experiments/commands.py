@@ -18,7 +18,7 @@ from muster.cli.base.output import bytes_bar, emit, emit_each, facts, note, out,
 from muster.cli.experiments.acting import act, label as label_many
 from muster.cli.experiments.code import add_code
 from muster.cli.experiments.driving import show_driver
-from muster.cli.experiments.render import experiment_facts, front_columns, front_rows
+from muster.cli.experiments.render import experiment_facts, pareto_columns, pareto_rows
 from muster.cli.experiments.sources import code_folder, pack_code, read_source
 from muster.cli.experiments.steering import edit
 from muster.cli.policies.commands import TEMPLATE
@@ -101,7 +101,7 @@ def front(experiment: Number) -> None:
     with connect() as client:
         found = client.experiments.get(experiment)
         trials = client.experiments.front(experiment).all()
-    columns, rows = front_columns(found, trials), front_rows(found, trials)
+    columns, rows = pareto_columns(found, trials), pareto_rows(found, trials)
     emit(trials, lambda: table(columns, rows, "no trial has reported all metrics within the limits yet"))
 
 

@@ -15,7 +15,7 @@ from muster.cli.policies.commands import TEMPLATE
 if TYPE_CHECKING:
     from muster.client.models import Plan, PlanRange
 
-Shown: TypeAlias = Callable[[float], str]
+Formatter: TypeAlias = Callable[[float], str]
 PlannedPool = Annotated[
     str | None, typer.Option("--pool", help="The pool to plan for; by default the config's.")
 ]
@@ -106,7 +106,7 @@ def show(found: "Plan") -> None:
         note("[dim]{}[/]", f"{one[0].upper()}{one[1:]}.")
 
 
-def _rows(found: "Plan") -> "Iterator[tuple[str, PlanRange, Shown]]":
+def _rows(found: "Plan") -> "Iterator[tuple[str, PlanRange, Formatter]]":
     yield "trials", found.trials, _count
     yield "  stopped early", found.stopped, _count
     for rung in found.rungs:

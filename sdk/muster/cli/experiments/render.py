@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from muster.cli.base.output import number
-from muster.cli.experiments.steering import budget_said
+from muster.cli.experiments.steering import budget_message
 from muster.cli.trials.render import flat, varying
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("trials", ", ".join(f"{count} {name}" for name, count in counts.items())),
         ("planned", found.trials.planned),
         ("at once", found.max_concurrent_trials or None),
-        ("budget", budget_said(found.budget)),
+        ("budget", budget_message(found.budget)),
         ("created", found.created_at),
         ("ended", found.ended_at),
         ("code", found.code_sha256),
@@ -45,15 +45,15 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
     ]
 
 
-def front_columns(found: "ExperimentDetail", front: Sequence["FrontTrial"]) -> tuple[str, ...]:
+def pareto_columns(found: "ExperimentDetail", front: Sequence["FrontTrial"]) -> tuple[str, ...]:
     """Return the column names of a front: its metrics, the way each gets better, and the hyperparameters that differ."""
     arrows = _arrows(found)
     metrics = (f">{name} {arrows[name]}" if name in arrows else f">{name}" for name in _metrics(front))
     return (">trial", "state", ">step", *metrics, *(f">{name.rpartition('.')[2]}" for name in varying(front)))
 
 
-def front_rows(found: "ExperimentDetail", front: Sequence["FrontTrial"]) -> Iterator[tuple[object, ...]]:
-    """Yield each trial's cells under `front_columns`."""
+def pareto_rows(found: "ExperimentDetail", front: Sequence["FrontTrial"]) -> Iterator[tuple[object, ...]]:
+    """Yield each trial's cells under `pareto_columns`."""
     for one in front:
         values = dict(flat(one.hyperparameters))
         yield (

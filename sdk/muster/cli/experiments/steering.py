@@ -48,11 +48,11 @@ def edit(
         )
     said = "experiment [bold]{}[/] makes {} trials, {} at once{}"
     at_once = f"at most {found.max_concurrent_trials}" if found.max_concurrent_trials else "all"
-    budget = f"; its budget: {told}" if (told := budget_said(found.budget)) else ""
+    budget = f"; its budget: {told}" if (told := budget_message(found.budget)) else ""
     emit(found, lambda: note(said, found.number, found.trials.planned, at_once, budget))
 
 
-def budget_said(budget: "ExperimentBudget | None") -> str | None:
+def budget_message(budget: "ExperimentBudget | None") -> str | None:
     """Return what a search has used of its budget, in words; None: it has none."""
     if budget is None:
         return None

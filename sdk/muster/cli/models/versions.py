@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.base.frame import verb
-from muster.cli.base.options import word_of
+from muster.cli.base.options import argument_of
 from muster.cli.base.output import emit, facts, note, size, table
 from muster.cli.models.lineage import lineage, short
 from muster.cli.trials.render import flat, measured
@@ -68,7 +68,7 @@ def alias(
 
 def stage(
     version: VersionName,
-    to: Annotated[str, typer.Argument(metavar="STAGE", parser=word_of("ModelStage"))],
+    to: Annotated[str, typer.Argument(metavar="STAGE", parser=argument_of("ModelStage"))],
     reason: Why = "",
 ) -> None:
     """Bring a version to a stage, or ask for the approvals that this takes."""

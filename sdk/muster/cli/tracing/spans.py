@@ -27,11 +27,11 @@ class Span(BaseModel):
 
 
 @dataclass(slots=True)
-class Node:
+class SpanNode:
     """A span with what it caused, in the order of beginning."""
 
     span: Span
-    children: "list[Node]" = field(default_factory=list)
+    children: "list[SpanNode]" = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class SpanSummary:
     """All spans of one name and service."""
 
     name: str
@@ -106,23 +106,24 @@ def load(folder: Path, trace_id: str) -> tuple[list[Span], list[Span]]:
     return own, others
 
 
-def tree(spans: Iterable[Span]) -> list[Node]:
+def tree(spans: Iterable[Span]) -> list[SpanNode]:
     """Return the roots; a span whose parent is not known here is a root, a repeated one stands once."""
-    nodes = {span.span_id: Node(span) for span in spans}
-    roots: list[Node] = []
+    nodes = {span.span_id: SpanNode(span) for span in spans}
+    roots: list[SpanNode] = []
     for node in sorted(nodes.values(), key=lambda node: node.start_ns):
         parent = nodes.get(node.span.parent_id or "")
         (roots if parent is None or parent is node else parent.children).append(node)
     return roots
 
 
-def summed(spans: Iterable[Span]) -> list[Sum]:
+def summed(spans: Iterable[Span]) -> list[SpanSummary]:
     """Return one line for each name and service, the longest in all first."""
     durations: dict[tuple[str, str], list[float]] = {}
     for span in spans:
         durations.setdefault((span.name, span.service), []).append((span.end_ns - span.start_ns) / 1e6)
     sums = [
-        Sum(name, service, len(each), median(each), sum(each)) for (name, service), each in durations.items()
+        SpanSummary(name, service, len(each), median(each), sum(each))
+        for (name, service), each in durations.items()
     ]
     return sorted(sums, key=lambda one: -one.total_ms)
 

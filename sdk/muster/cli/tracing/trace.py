@@ -10,7 +10,7 @@ from muster.cli.base.output import console, note, out, table
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
-    from muster.cli.tracing.spans import Node
+    from muster.cli.tracing.spans import SpanNode
 
 LONG_MS = 100.0
 
@@ -60,7 +60,7 @@ def trace(
         note("[dim]{} later spans link to this trace: --linked sums them up[/]", len(others))
 
 
-def _print(trace_id: str, roots: "list[Node]", least_ms: float) -> None:
+def _print(trace_id: str, roots: "list[SpanNode]", least_ms: float) -> None:
     from rich.tree import Tree
 
     start_ns = min(node.start_ns for node in roots)
@@ -71,7 +71,7 @@ def _print(trace_id: str, roots: "list[Node]", least_ms: float) -> None:
         guide_style="dim",
     )
 
-    def grow(parent: Tree, nodes: "list[Node]") -> None:
+    def grow(parent: Tree, nodes: "list[SpanNode]") -> None:
         for node in nodes:
             if node.longest_ms >= least_ms:
                 grow(parent.add(_label(node, start_ns)), node.children)
@@ -80,7 +80,7 @@ def _print(trace_id: str, roots: "list[Node]", least_ms: float) -> None:
     console().print(view)
 
 
-def _label(node: "Node", start_ns: int) -> str:
+def _label(node: "SpanNode", start_ns: int) -> str:
     from rich.markup import escape
 
     style = "bold" if node.duration_ms >= LONG_MS else ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LINES_LOOKED_AT = 1000
 """Warnings stand again at the end of a run's log."""
-WARNINGS_SHOWN = 5
+MAX_WARNINGS = 5
 
 app = NOUNS["trial"].app
 
@@ -61,7 +61,7 @@ verb(app, "compare")(tables.compare)
 @verb(app, "describe")
 def describe(trial: TrialName) -> None:
     """Show one trial and the attempts to train it."""
-    from muster.cli.trials.timeline import say_waiting
+    from muster.cli.trials.timeline import waiting_message
     from muster.client import connect
 
     with connect() as client:
@@ -77,8 +77,8 @@ def describe(trial: TrialName) -> None:
         }
         print(json.dumps(json.loads(found.model_dump_json()) | more))
         return
-    shown = warnings[-WARNINGS_SHOWN:]
-    uploads = [("uploads", say_waiting(waiting))] if waiting else []
+    shown = warnings[-MAX_WARNINGS:]
+    uploads = [("uploads", waiting_message(waiting))] if waiting else []
     facts([*_facts(found), *uploads, *[("warning", text) for text in shown]])
     if len(shown) < len(warnings):
         note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(shown), trial)

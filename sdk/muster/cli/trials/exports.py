@@ -5,13 +5,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from muster.cli.base.options import Names, Number, word_of
+from muster.cli.base.options import Names, Number, argument_of
 from muster.cli.base.output import bytes_bar, emit, note
 from muster.cli.trials.tables import Columns, Filter, Sort, names_in
 
 Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the files go; a fresh one.")]
 FormatName = Annotated[
-    str, typer.Option("--format", parser=word_of("ExportFormat"), metavar="FORMAT", help="parquet or arrow.")
+    str,
+    typer.Option("--format", parser=argument_of("ExportFormat"), metavar="FORMAT", help="parquet or arrow."),
 ]
 
 

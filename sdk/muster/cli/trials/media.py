@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.base.frame import noun, verb
-from muster.cli.base.options import TrialName, word_of
+from muster.cli.base.options import TrialName, argument_of
 from muster.cli.base.output import emit, note, size, table
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Kinds = Annotated[
     list[str] | None,
     typer.Option(
         "--kind",
-        parser=word_of("MediaKind"),
+        parser=argument_of("MediaKind"),
         metavar="KIND",
         help="Only image, table, text, histogram or events. Repeatable.",
     ),

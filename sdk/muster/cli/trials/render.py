@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from muster.client.models import Checkpoint, JsonObject, MetricSeries, ModelLineage, Trial, TrialPhases
 
 BARS = "▁▂▃▄▅▆▇█"
-COURSE_WIDTH = 24
+SPARKLINE_WIDTH = 24
 LEVEL_STYLES = {"warning": "yellow", "error": "red"}
 RANK_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 
@@ -93,7 +93,7 @@ def series_rows(series: Iterable["MetricSeries"]) -> Iterator[tuple[object, ...]
             yield one.group, one.name, one.count, last, None, None, ""
 
 
-def sketch(values: Sequence[float], width: int = COURSE_WIDTH) -> str:
+def sketch(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
     """Return the course of `values` as a line of bars."""
     if len(values) > width:
         values = [values[index * (len(values) - 1) // (width - 1)] for index in range(width)]

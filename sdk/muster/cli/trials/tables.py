@@ -18,7 +18,7 @@ PARTS = 2
 COLUMNS_AT_ONCE = 64
 MOST_COLUMNS = 640
 """Of two trials nobody reads more side by side."""
-SPOKEN_OF = ("state", "hparams.", "metrics.")
+MAX_NAMED = ("state", "hparams.", "metrics.")
 """What is compared; of metrics the last values."""
 
 Filter = Annotated[
@@ -133,7 +133,7 @@ def _whole(client: "Client", experiment: str, trials: Sequence[str]) -> "Sequenc
     from muster.errors import NotFound
 
     known = client.trials.columns_of(experiment)
-    wanted = [name for name in known if name.startswith(SPOKEN_OF)]
+    wanted = [name for name in known if name.startswith(MAX_NAMED)]
     if len(wanted) > MOST_COLUMNS:
         said = "of the {} hyperparameters and metrics of experiment {} the first {} are compared; an export has more"
         note(f"[yellow]{said}[/]", len(wanted), experiment, MOST_COLUMNS)

@@ -22,10 +22,10 @@ def show(found: TrialPhases) -> None:
     columns = (">run", "phase", ">step", "began", ">took", axis(began, ended))
     table(columns, (_row(one, began, ended, present) for one in found.phases), "")
     if found.waiting_uploads:
-        print(say_waiting(found.waiting_uploads))
+        print(waiting_message(found.waiting_uploads))
 
 
-def say_waiting(waiting: WaitingUploads) -> str:
+def waiting_message(waiting: WaitingUploads) -> str:
     """Return how many checkpoints wait for their upload, since when and why."""
     many = "1 checkpoint waits" if waiting.checkpoints == 1 else f"{waiting.checkpoints} checkpoints wait"
     return f"{many} for upload since {clock(waiting.since)}: {waiting.reason}"

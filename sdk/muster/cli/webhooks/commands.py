@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.base.frame import verb
-from muster.cli.base.options import WebhookName, word_of
+from muster.cli.base.options import WebhookName, argument_of
 from muster.cli.base.output import emit, facts, note
 from muster.cli.table import NOUNS
 from muster.cli.webhooks.render import delivery_result, webhook_facts
@@ -30,7 +30,10 @@ Labels = Annotated[
 Form = Annotated[
     str | None,
     typer.Option(
-        "--form", parser=word_of("WebhookForm"), metavar="FORM", help="cloudevents, slack or alertmanager."
+        "--form",
+        parser=argument_of("WebhookForm"),
+        metavar="FORM",
+        help="cloudevents, slack or alertmanager.",
     ),
 ]
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from muster.cli.access.render import place_of
+from muster.cli.access.render import scope_of
 
 if TYPE_CHECKING:
     from muster.client.models import Webhook, WebhookDelivery
@@ -15,7 +15,7 @@ def webhook_facts(found: "Webhook") -> list[tuple[str, object]]:
         ("name", found.name),
         ("id", found.id),
         ("to", f"{found.origin}, as {found.form}"),
-        ("of", place_of(found.workspace, found.project)),
+        ("of", scope_of(found.workspace, found.project)),
         ("events", ", ".join(found.events) or "all"),
         ("labels", ", ".join(found.labels) or None),
         ("state", state_of(found)),

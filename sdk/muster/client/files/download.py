@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 
-from muster.client.files.patterns import fits
+from muster.client.files.patterns import matches
 from muster.client.http.failures import reached, wait_s
 from muster.client.http.transport import ATTEMPTS, TIMEOUT
 from muster.client.models import Download, FileDownload
@@ -64,14 +64,14 @@ def _chosen(download: Download, only: Sequence[str]) -> Download:
     if not only:
         return download
     for pattern in only:
-        if not any(fits(file.path, pattern) for file in download.files):
+        if not any(matches(file.path, pattern) for file in download.files):
             some = ", ".join(file.path for file in download.files[:5])
             raise Rejected(
                 "no_such_file",
                 f"no file of checkpoint {download.checkpoint} fits {pattern!r}",
                 hint=f"it has {some}{' …' if len(download.files) > 5 else ''}",
             )
-    files = [file for file in download.files if any(fits(file.path, pattern) for pattern in only)]
+    files = [file for file in download.files if any(matches(file.path, pattern) for pattern in only)]
     return download.model_copy(update={"files": files})
 
 

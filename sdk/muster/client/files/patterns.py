@@ -7,7 +7,7 @@ _MARKS = re.compile(r"\*\*/|\*\*|\*|\?")
 _MEANING = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def fits(path: str, pattern: str) -> bool:
+def matches(path: str, pattern: str) -> bool:
     """Return whether a relative path with forward slashes is meant by a pattern."""
     return _compiled(pattern).fullmatch(path) is not None
 

@@ -14,15 +14,15 @@ from muster.errors import Broken, Conflict, MusterError, NotFound, Rejected, Tra
 FIRST_WAIT_S = 0.2
 LONGEST_WAIT_S = 10.0
 LONGEST_PAUSE_S = 2.0
-PATIENCE_S = 60.0
+RETRY_TIMEOUT_S = 60.0
 PROBLEM = "application/problem+json"
 CONNECTION_LOST = "connection_lost"
 """It was sent, wholly or in part, and not answered."""
-GATEWAY_AWAY = "gateway_away"
+GATEWAY_UNAVAILABLE_STATUSES = "gateway_away"
 """Answered by something between, such as a proxy: what it was sent to may have it."""
 
 
-class Patience:
+class RetryDeadline:
     """How long something that is away is waited for, by those who have no other end: a minute without a success."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Patience:
         """Wait before the next attempt; raise `error` when patience is at its end."""
         pause_s = min(wait_s(self._attempt, error.retry_after_s), LONGEST_PAUSE_S)
         self._attempt += 1
-        if self._clock() - self._since + pause_s > PATIENCE_S:
+        if self._clock() - self._since + pause_s > RETRY_TIMEOUT_S:
             raise error
         self._sleep(pause_s)
 
@@ -103,7 +103,7 @@ def _plain(answer: httpx.Response) -> MusterError:
         case 429 | 503:
             return Transient(said)
         case 502 | 504:
-            return Transient(said, code=GATEWAY_AWAY)
+            return Transient(said, code=GATEWAY_UNAVAILABLE_STATUSES)
         case status if status < 500:
             return Rejected("refused", said)
         case _:

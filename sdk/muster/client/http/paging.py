@@ -7,7 +7,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import BaseModel, ValidationError
 
-from muster.client.http.failures import Patience
+from muster.client.http.failures import RetryDeadline
 from muster.client.http.transport import Query, Transport
 from muster.errors import Broken, Transient, from_problem
 
@@ -80,7 +80,7 @@ def follow(
     Raises:
         MusterError: The problem that the server states; `Transient` only after a minute of fruitless attempts.
     """
-    patience = Patience()
+    patience = RetryDeadline()
     while True:
         try:
             for event in _events(transport, path, query, after):

@@ -16,7 +16,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from muster.client.http.failures import (
     CONNECTION_LOST,
-    GATEWAY_AWAY,
+    GATEWAY_UNAVAILABLE_STATUSES,
     LONGEST_WAIT_S,
     problem_of,
     reached,
@@ -38,7 +38,7 @@ CHANGES_NOTHING = frozenset(
     {"/v1/plans", "/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/link", "/v1/sign-in/finish"}
 )
 """Paths whose POST only answers, or begins a session, which is of use to nobody whose answer is lost."""
-_MAY_HAVE_ARRIVED = frozenset({CONNECTION_LOST, GATEWAY_AWAY})
+_MAY_HAVE_ARRIVED = frozenset({CONNECTION_LOST, GATEWAY_UNAVAILABLE_STATUSES})
 WAITING_ATTEMPTS = 5
 """Some ten seconds: longer than the bus needs to choose another leader."""
 

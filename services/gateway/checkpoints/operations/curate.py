@@ -20,7 +20,7 @@ from services.gateway.checkpoints.schema import (
     WorkspaceStorage,
 )
 from services.gateway.experiments.find import find_experiment
-from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.preconditions import check_unchanged
@@ -105,9 +105,9 @@ async def get_storage(call: Call, request: Empty) -> Storage:
     seen = [
         WorkspaceStorage(**one.model_dump())
         for one in found.workspaces
-        if grants.holds(Permission.EXPERIMENT_READ, Place(one.workspace))
+        if grants.holds(Permission.EXPERIMENT_READ, Scope(one.workspace))
     ]
-    if grants.holds(Permission.EXPERIMENT_READ, TENANT):
+    if grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE):
         return Storage(used_bytes=found.used_bytes, maximum_bytes=found.maximum_bytes, workspaces=seen)
     bounds = [one.maximum_bytes for one in seen if one.maximum_bytes is not None]
     return Storage(

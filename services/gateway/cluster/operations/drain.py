@@ -30,7 +30,7 @@ from shared.messages.pools import ClusterView
 from shared.messages.workers import DisableSlot, DrainWorker, WorkerView
 
 
-class Drained(BaseModel):
+class DrainTarget(BaseModel):
     """Workers that are to take no more work, or work again."""
 
     workers: list[str]
@@ -50,7 +50,7 @@ class Drained(BaseModel):
         return found if is_done and len(found.items) == len(self.workers) else None
 
 
-class Switched(BaseModel):
+class SlotTarget(BaseModel):
     """A slot that is to take no more work, or work again."""
 
     worker: str
@@ -65,7 +65,7 @@ class Switched(BaseModel):
 
 
 def _drained(wanted: Any, view: ClusterView) -> WorkerPage | None:
-    return Drained.model_validate(wanted).seen_in(view)
+    return DrainTarget.model_validate(wanted).seen_in(view)
 
 
 def _drained_one(wanted: Any, view: ClusterView) -> Worker | None:
@@ -74,10 +74,14 @@ def _drained_one(wanted: Any, view: ClusterView) -> Worker | None:
 
 
 def _switched(wanted: Any, view: ClusterView) -> Worker | None:
-    return Switched.model_validate(wanted).seen_in(view)
+    return SlotTarget.model_validate(wanted).seen_in(view)
 
 
-DRAINED, DRAINED_ONE, SWITCHED = SiteOutcome(_drained), SiteOutcome(_drained_one), SiteOutcome(_switched)
+DRAIN_WORKERS_OUTCOME, DRAIN_WORKER_OUTCOME, SLOT_OUTCOME = (
+    SiteOutcome(_drained),
+    SiteOutcome(_drained_one),
+    SiteOutcome(_switched),
+)
 
 
 async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:
@@ -122,7 +126,7 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
-    wanted = Switched(worker=before.worker, slot=request.slot, undo=undo)
+    wanted = SlotTarget(worker=before.worker, slot=request.slot, undo=undo)
 
     async def ask() -> Worker | None:
         return wanted.seen_in(await load_cluster(call))
@@ -159,7 +163,7 @@ async def _drain(
     show: Callable[[WorkerPage], Resource] = lambda page: page,
 ) -> WorkerPage:
     """The workers once all commands have worked. Raises StillWorking, with what is to be shown of them, where that takes longer."""
-    wanted = Drained(workers=[worker.worker for worker in workers], undo=undo)
+    wanted = DrainTarget(workers=[worker.worker for worker in workers], undo=undo)
     commands = [
         DrainWorker(operation_id=new_id(call.doors.clock), worker=worker.worker, reclaim=reclaim, undo=undo)
         for worker in workers

@@ -12,7 +12,7 @@ from muster.archive import check_entrypoint
 from muster.config import ExperimentConfig
 from muster.errors import Conflict, Rejected
 from services.gateway.experiments.find import find_experiment
-from services.gateway.experiments.operations.read import with_waiting
+from services.gateway.experiments.operations.read import with_waiting_reason
 from services.gateway.experiments.render import render_experiment_detail
 from services.gateway.experiments.schema import (
     CreateExperimentRequest,
@@ -24,17 +24,20 @@ from services.gateway.experiments.submission.checks import (
     Entrypoint,
     ask_placement,
     ask_searcher,
-    document_of,
+    config_document,
     find_code,
+    if_available,
     one_source,
-    unless_away,
 )
-from services.gateway.experiments.submission.initial_weights import resolve_start, without_start
-from services.gateway.experiments.submission.shaping import Shaped, shape
-from services.gateway.platform.auth.grants import Place
+from services.gateway.experiments.submission.initial_weights import (
+    resolve_initial_weights,
+    without_initial_weights,
+)
+from services.gateway.experiments.submission.shaping import ResolvedConfig, resolve_config
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.idempotency import Claimed, claim, claimed_by, remember
+from services.gateway.platform.commands.idempotency import IdempotencyClaim, claim, claimed_by, remember
 from services.gateway.platform.documents import merge_patch
 from services.gateway.platform.schema import JsonObject
 from services.gateway.quotas.checks import check_open
@@ -64,7 +67,7 @@ class _Submission:
 async def create_experiment(call: Call, request: CreateExperimentRequest) -> ExperimentDetail:
     """Creates an experiment from a config and a code snapshot."""
     source = one_source(request.config, request.config_yaml)
-    shaped = await shape(call, source, request.name, request.template)
+    shaped = await resolve_config(call, source, request.name, request.template)
     text = None if shaped.has_secret else request.config_yaml
     submission = replace(_submission(shaped, request), config_yaml=text, code_sha256=request.code_sha256)
     return await _submit(call, request, submission)
@@ -73,30 +76,32 @@ async def create_experiment(call: Call, request: CreateExperimentRequest) -> Exp
 async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
     """Creates an experiment with another's code and a changed config."""
     origin = await find_experiment(call.as_reader(), request.experiment)
-    document = without_start(origin.config, request.overrides)
-    shaped = await shape(call, merge_patch(document, request.overrides), request.name)
+    document = without_initial_weights(origin.config, request.overrides)
+    shaped = await resolve_config(call, merge_patch(document, request.overrides), request.name)
     submission = replace(_submission(shaped, request), code_sha256=origin.code_sha256, forked_from=origin.id)
     return await _submit(call, request, submission)
 
 
-def _submission(shaped: Shaped, request: CreateExperimentRequest | ForkExperimentRequest) -> _Submission:
+def _submission(
+    shaped: ResolvedConfig, request: CreateExperimentRequest | ForkExperimentRequest
+) -> _Submission:
     config = shaped.config
     labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
-    return _Submission(config, document_of(config), labels, shaped.warnings)
+    return _Submission(config, config_document(config), labels, shaped.warnings)
 
 
 async def _submit(
     call: Call, request: CreateExperimentRequest | ForkExperimentRequest, submission: _Submission
 ) -> ExperimentDetail:
     config = submission.config
-    place = Place(config.workspace or UNCATEGORIZED, config.project or UNCATEGORIZED)
+    place = Scope(config.workspace or UNCATEGORIZED, config.project or UNCATEGORIZED)
     call.check_place(Permission.EXPERIMENT_WRITE, place)
     checked = await _check(call, submission)
     async with call.doors.creating.of(call.tenant), call.transaction() as unit:
         experiment_id = ExperimentId(new_id(call.doors.clock))
         begun = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
-        if isinstance(begun, Claimed):
-            return with_waiting(call, ExperimentDetail.model_validate(begun.response))
+        if isinstance(begun, IdempotencyClaim):
+            return with_waiting_reason(call, ExperimentDetail.model_validate(begun.response))
         await check_open(unit, begun.most)
         number = begun.number
         values = _values(call, unit, checked, experiment_id, number)
@@ -106,7 +111,7 @@ async def _submit(
         call.note(after=answer, entity=f"experiment/{number}")
         unit.emit(_committed(unit, checked, values))
     _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)
-    return with_waiting(call, answer)
+    return with_waiting_reason(call, answer)
 
 
 async def _begin(
@@ -115,16 +120,16 @@ async def _begin(
     request: CreateExperimentRequest | ForkExperimentRequest,
     experiment_id: ExperimentId,
     workspace: str,
-) -> store.Begun | Claimed:
+) -> store.NumberedSubmission | IdempotencyClaim:
     """A number for the experiment, or what the request made when it came before. Raises Conflict where the workspace is being deleted."""
     claim_values = claimed_by(call, unit, request, experiment_id)
-    begun = await store.begin(unit.connection, call.tenant, workspace, claim_values)
+    begun = await store.claim_number(unit.connection, call.tenant, workspace, claim_values)
     if begun is None:
         earlier = await claim(call, unit, request, experiment_id)
         if earlier is not None:
             return earlier
         # Whoever had claimed it let it go in between: it is this request's now.
-        begun = await store.begin(unit.connection, call.tenant, workspace, None)
+        begun = await store.claim_number(unit.connection, call.tenant, workspace, None)
     if begun is None or begun.is_doomed:
         raise Conflict(
             "workspace_deleting", f"workspace {workspace} is being deleted", hint="try again later"
@@ -138,11 +143,11 @@ async def _check(call: Call, submission: _Submission) -> _Submission:
     placed, accepted, config, _ = await asyncio.gather(
         ask_placement(call, submission.config, pool),
         ask_searcher(call, submission.document),
-        resolve_start(call, submission.config),
+        resolve_initial_weights(call, submission.config),
         _check_code(call, submission.code_sha256, submission.config.entrypoint),
     )
     warnings = (*submission.warnings, *placed, *accepted)
-    document = submission.document if config is submission.config else document_of(config)
+    document = submission.document if config is submission.config else config_document(config)
     return replace(submission, config=config, document=document, warnings=warnings)
 
 
@@ -153,7 +158,7 @@ async def _check_code(call: Call, sha256: str | None, entrypoint: Entrypoint) ->
     size_bytes = await find_code(call, sha256, entrypoint)
     if size_bytes is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
-        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+        target = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
         if target is None or target.known:
             return
     raise Rejected(

@@ -16,9 +16,9 @@ from services.gateway.experiments.schema import EditExperimentRequest, Experimen
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.deferring import deferred
 from services.gateway.platform.commands.sending import send, wait_for
-from services.gateway.platform.events.store import was_told
+from services.gateway.platform.events.store import has_event_of_operation
 from services.gateway.platform.preconditions import check_unchanged
-from services.gateway.policies.core import Asked, Policy, check_asked, check_kept
+from services.gateway.policies.core import PolicyRules, RequestedQueueing, check_kept, check_requested
 from services.gateway.policies.store import load_held, read_policies
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.base import Event
@@ -61,7 +61,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         if told["operation_id"] == str(command.operation_id):
             return now
         # Another change has come too, perhaps right behind this one: then only the feed tells of this one, and of what came since the row was read.
-        if not await was_told(connection, since, row.id, command.operation_id):
+        if not await has_event_of_operation(connection, since, row.id, command.operation_id):
             return None
         return await store.load_experiment(connection, row.id)
 
@@ -100,9 +100,9 @@ def _check_changes(request: EditExperimentRequest) -> None:
             raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
 
 
-def _check_policies(policies: Sequence[Policy], request: EditExperimentRequest) -> None:
+def _check_policies(policies: Sequence[PolicyRules], request: EditExperimentRequest) -> None:
     """Raises Rejected for more than the policies of its workspace allow, as if it were submitted so."""
-    check_asked(policies, Asked(priority=request.priority, max_slots=request.max_slots))
+    check_requested(policies, RequestedQueueing(priority=request.priority, max_slots=request.max_slots))
     if request.no_max_slots:
         check_kept(policies)
 

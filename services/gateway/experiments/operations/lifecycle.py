@@ -71,7 +71,7 @@ async def _act(call: Call, request: ExperimentRequest) -> Experiment:
     if action.reached(row, before):
         return render_experiment(row)
     if before == 0:
-        await taken_up(call, row)
+        await wait_until_known(call, row)
     command = action.order(new_id(call.doors.clock), row.id)
 
     async def look(connection: AsyncConnection) -> Any:
@@ -87,7 +87,7 @@ async def _act(call: Call, request: ExperimentRequest) -> Experiment:
     return render_experiment(found)
 
 
-async def taken_up(call: Call, row: Any) -> None:
+async def wait_until_known(call: Call, row: Any) -> None:
     """Waits until the searcher knows the experiment: a command that came before it would be refused.
 
     Raises Transient where that takes too long.

@@ -76,10 +76,10 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
         best = found.best.model_copy(update={"checkpoint": await _checkpoint_of(call, found.best)})
         return found.model_copy(update={"best": best})
 
-    return with_waiting(call, await call.cached(request.experiment, load))
+    return with_waiting_reason(call, await call.cached(request.experiment, load))
 
 
-def with_waiting(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
+def with_waiting_reason(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
     """The experiment, with why the searcher has not taken it up where the bus is the reason."""
     waiting = waiting_for_bus(call) if shown.version == 0 else None
     return shown.model_copy(update={"waiting": waiting}) if waiting is not None else shown

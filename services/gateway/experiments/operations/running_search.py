@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.errors import Rejected
 from services.gateway.experiments import store
 from services.gateway.experiments.find import find_experiment
-from services.gateway.experiments.operations.lifecycle import refuse_ended, taken_up
+from services.gateway.experiments.operations.lifecycle import refuse_ended, wait_until_known
 from services.gateway.experiments.render import render_experiment_detail
 from services.gateway.experiments.schema import EditSearchRequest, ExperimentDetail
 from services.gateway.platform.call import Call
@@ -32,7 +32,7 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
     if (deadline := changes.get("deadline")) is not None and deadline.tzinfo is None:
         changes["deadline"] = deadline.replace(tzinfo=UTC)
     if row.version == 0:
-        await taken_up(call, row)
+        await wait_until_known(call, row)
     command = EditSearch(
         operation_id=new_id(call.doors.clock),
         experiment_id=ExperimentId(row.id),

@@ -32,7 +32,7 @@ def one_source(config: JsonObject | None, config_yaml: str | None) -> str | Json
     return config if config is not None else config_yaml or ""
 
 
-def document_of(config: ExperimentConfig) -> JsonObject:
+def config_document(config: ExperimentConfig) -> JsonObject:
     """The config with its defaults, as it is stored and told."""
     return config.model_dump(mode="json", by_alias=True)
 
@@ -53,14 +53,14 @@ async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) ->
         preferred_labels=resources.preferred_labels,
         excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
     )
-    placed = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+    placed = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
     return placed.warnings if placed else ()
 
 
 async def ask_searcher(call: Call, document: JsonObject) -> tuple[str, ...]:
     """What the searcher says of a config: warnings. Raises Rejected where it has no such search."""
     question = ValidateConfig(config=document)
-    accepted = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+    accepted = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
     return accepted.warnings if accepted else ()
 
 
@@ -80,7 +80,7 @@ async def find_code(call: Call, sha256: str, entrypoint: Entrypoint) -> int | No
     return size_bytes
 
 
-async def unless_away(answer: Awaitable[T]) -> T | None:
+async def if_available(answer: Awaitable[T]) -> T | None:
     """None where the owner does not answer: it is not waited for."""
     try:
         return await answer

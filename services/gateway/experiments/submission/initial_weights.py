@@ -5,7 +5,7 @@ from uuid import UUID
 from muster.config import ExperimentConfig
 from muster.errors import NotFound, Rejected
 from services.gateway.checkpoints.find import check_visible
-from services.gateway.experiments.submission.checks import unless_away
+from services.gateway.experiments.submission.checks import if_available
 from services.gateway.models.find import model_in, version_in
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import JsonObject
@@ -16,7 +16,7 @@ _CHECKPOINT = "searcher.source_checkpoint_uuid"
 _MODEL = "searcher.source_model"
 
 
-async def resolve_start(call: Call, config: ExperimentConfig) -> ExperimentConfig:
+async def resolve_initial_weights(call: Call, config: ExperimentConfig) -> ExperimentConfig:
     """Return the config with the number of the version that `source_model` names by now, and with its checkpoint: the experiment
     stays the same though aliases move on.
 
@@ -43,7 +43,7 @@ async def resolve_start(call: Call, config: ExperimentConfig) -> ExperimentConfi
     return config
 
 
-def without_start(document: JsonObject, overrides: JsonObject) -> JsonObject:
+def without_initial_weights(document: JsonObject, overrides: JsonObject) -> JsonObject:
     """The config of an experiment to be forked, without the weights that it started from where the fork names others."""
     searcher, changed = document.get("searcher"), overrides.get("searcher")
     keys = ("source_model", "source_checkpoint_uuid")
@@ -71,7 +71,7 @@ async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
             await check_visible(call.as_reader(), checkpoint)
         except NotFound:
             raise Rejected("checkpoint_unknown", f"there is no checkpoint {checkpoint}", place) from None
-    page = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+    page = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
     if page is None:
         return
     if not page.checkpoints:

@@ -14,7 +14,7 @@ from muster.errors import Rejected
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import JsonObject
 from services.gateway.policies import store
-from services.gateway.policies.core import Policy, hold
+from services.gateway.policies.core import PolicyRules, apply_policies
 from shared.messages.specs import UNCATEGORIZED
 
 T = TypeVar("T")
@@ -22,18 +22,18 @@ _INLINE_CHARS = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Shaped:
+class ResolvedConfig:
     """A config that may be submitted, and what its author should know of it."""
 
     config: ExperimentConfig
     warnings: tuple[str, ...] = ()
     has_secret: bool = False
-    """Whether what was sent is not to be kept as it was (`muster.config.Read`)."""
+    """Whether what was sent is not to be kept as it was (`muster.config.LoadedConfig`)."""
 
 
-async def shape(
+async def resolve_config(
     call: Call, source: str | JsonObject, name: str | None = None, template: str | None = None
-) -> Shaped:
+) -> ResolvedConfig:
     """Reads a config, completes it from its template and sets what policies say.
 
     Raises:
@@ -45,12 +45,12 @@ async def shape(
     policies = await load_policies(call, document.root.get("workspace"))
     warnings = [warning for policy in policies for warning in _set_invariant(document, policy)]
     read = await _off_loop(source, lambda: read_document(document))
-    config = hold(policies, read.config)
+    config = apply_policies(policies, read.config)
     named = config.model_copy(update={"name": name}) if name is not None else config
-    return Shaped(named, (*warnings, *read.warnings), read.has_secret)
+    return ResolvedConfig(named, (*warnings, *read.warnings), read.has_secret)
 
 
-async def load_policies(call: Call, workspace: JsonValue) -> tuple[Policy, ...]:
+async def load_policies(call: Call, workspace: JsonValue) -> tuple[PolicyRules, ...]:
     """Those that hold for an experiment of the workspace, the tenant's last."""
     async with call.read() as connection:
         return await store.load_binding_policies(connection, str(workspace or UNCATEGORIZED))
@@ -84,7 +84,7 @@ def _lay_under(document: Document, config: JsonObject, where: str) -> None:
     document.root = merge_configs(document.root, config)
 
 
-def _set_invariant(document: Document, policy: Policy) -> Iterator[str]:
+def _set_invariant(document: Document, policy: PolicyRules) -> Iterator[str]:
     """Lays the policy over the document; tells what of the author's it has taken the place of."""
     before, invariant = document.root, policy.invariant_config
     document.root = merge_configs(invariant, before)

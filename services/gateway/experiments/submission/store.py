@@ -21,7 +21,7 @@ from services.gateway.quotas.tables import quota
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class NumberedSubmission:
     """The number that an experiment has, and what may forbid it; `most`: of open experiments, by workspace, the tenant's own as ""."""
 
     number: int
@@ -29,9 +29,9 @@ class Begun:
     most: Mapping[str, int]
 
 
-async def begin(
+async def claim_number(
     connection: AsyncConnection, tenant: UUID, workspace: str, claim: Mapping[str, Any] | None
-) -> Begun | None:
+) -> NumberedSubmission | None:
     """Claims a key and takes the tenant's next number; holds the counter's row until the end of the transaction, so that none is skipped.
 
     Args:
@@ -43,7 +43,7 @@ async def begin(
     row = (await connection.execute(_begin(tenant, workspace, claim))).one()
     if row.number is None:
         return None
-    return Begun(row.number, row.is_doomed, row.most or {})
+    return NumberedSubmission(row.number, row.is_doomed, row.most or {})
 
 
 async def insert_experiment(connection: AsyncConnection, values: Mapping[str, Any]) -> None:

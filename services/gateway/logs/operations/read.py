@@ -20,7 +20,7 @@ from services.gateway.logs.schema import (
     LogPage,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.events.stream_timeouts import Patience
+from services.gateway.platform.events.stream_timeouts import FinalDataTimeout
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial
@@ -82,7 +82,7 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
     while len(lines) < request.limit and now() < until_s:
         async with call.read() as connection:
             rows = await trial_store.load_trials(
-                connection, experiment.id, trial_store.ALL, int(str(number)) - 1, 1
+                connection, experiment.id, trial_store.ANY_STATE, int(str(number)) - 1, 1
             )
         if not rows:
             return LogPage(items=lines)
@@ -98,7 +98,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
     row = await find_trial(call, request.trial)
     trial = _Trial(row.id, row.number, tail=request.tail)
     _resume(call.last_event_id or request.after, [trial])
-    patience = Patience(call)
+    patience = FinalDataTimeout(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
         while True:
             final = (await find_trial(call, str(trial.id))).changed["final"]
@@ -113,13 +113,13 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
     """Streams the logs of an experiment's trials until the experiment has ended."""
     trials: dict[int, _Trial] = {}
     after = call.last_event_id or request.after
-    patience = Patience(call)
+    patience = FinalDataTimeout(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", None) as waiter:
         while True:
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
                 rows = await trial_store.load_trials(
-                    connection, experiment.id, trial_store.ALL, _last(trials), _TRIALS_AT_ONCE
+                    connection, experiment.id, trial_store.ANY_STATE, _last(trials), _TRIALS_AT_ONCE
                 )
             for row in rows:
                 trials[row.number] = _Trial(row.id, row.number, tail=request.tail)

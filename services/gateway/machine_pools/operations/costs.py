@@ -5,18 +5,18 @@ from datetime import UTC, datetime, time, timedelta
 from typing import cast
 
 from muster.errors import Rejected
-from services.gateway.machine_pools.cost_shares import added_up, idle, rented_of, with_shares
+from services.gateway.machine_pools.cost_shares import idle_usage, rented_of, sum_by, with_shares
 from services.gateway.machine_pools.operations.pools import period_of
 from services.gateway.machine_pools.schema import CostKey, CostShare, CostShares, ListCostSharesRequest
-from services.gateway.platform.auth.grants import TENANT
+from services.gateway.platform.auth.grants import TENANT_SCOPE
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.usage.core import Part
+from services.gateway.usage.core import LabelledUsage
 from services.gateway.usage.find import load_used, named
 from services.gateway.usage.schema import UsageRow
 from shared.ids import SITE
 from shared.messages.machine_pools import GetSpending
-from shared.messages.usage import GetUsage, UsageKey, Used
+from shared.messages.usage import GetUsage, SlotUsageRow, UsageKey
 
 _PLACE: tuple[UsageKey, UsageKey] = ("day", "pool")
 
@@ -37,9 +37,9 @@ async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostSh
         load_used(call, whose, is_site),
     )
     rented = rented_of(spent.rows, held)
-    items = await _rows(call, added_up(with_shares(rented, used), keys))
+    items = await _rows(call, sum_by(with_shares(rented, used), keys))
     if is_site:
-        items += await _rows(call, added_up(idle(rented), keys), is_idle=True)
+        items += await _rows(call, sum_by(idle_usage(rented), keys), is_idle=True)
     cost = round(sum(one.cost for one in items), 6)
     return CostShares(since=since.isoformat(), until=until.isoformat(), by=by, items=items, cost=cost)
 
@@ -47,14 +47,14 @@ async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostSh
 def _check_sees(call: Call, by: list[CostKey]) -> None:
     """Raises Rejected where the sums would hold what the caller may not see."""
     grants = call.caller.grants
-    if CostKey.EXPERIMENT in by and not grants.holds(Permission.EXPERIMENT_READ, TENANT):
+    if CostKey.EXPERIMENT in by and not grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE):
         raise Rejected(
             "forbidden",
             "what experiments cost is for who may read all of the tenant's",
             "by",
             "add up by tenant, pool or day, or see `muster usage --by workspace`",
         )
-    if not grants.holds(Permission.CLUSTER_READ, TENANT):
+    if not grants.holds(Permission.CLUSTER_READ, TENANT_SCOPE):
         raise Rejected(
             "forbidden",
             "you see what some workspaces use, not what the tenant costs",
@@ -63,8 +63,8 @@ def _check_sees(call: Call, by: list[CostKey]) -> None:
         )
 
 
-async def _rows(call: Call, parts: list[Used], is_idle: bool = False) -> list[CostShare]:
-    return [_row(row, is_idle) for row in await named(call, [Part(one) for one in parts])]
+async def _rows(call: Call, parts: list[SlotUsageRow], is_idle: bool = False) -> list[CostShare]:
+    return [_row(row, is_idle) for row in await named(call, [LabelledUsage(one) for one in parts])]
 
 
 def _row(row: UsageRow, is_idle: bool) -> CostShare:

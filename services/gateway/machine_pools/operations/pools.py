@@ -31,7 +31,7 @@ from services.gateway.platform.schema import Empty
 from shared.ids import SITE, InstanceId, PoolName, new_id
 from shared.messages import machine_pools as messages
 
-DAYS = 30
+DEFAULT_DAYS = 30
 _LOOKS, _LOOKS_EVERY_S = 40, 0.05
 
 
@@ -113,7 +113,7 @@ async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCo
 def period_of(call: Call, since: str | None, until: str | None) -> tuple[date, date]:
     """The first and the last day that are asked for. Raises Rejected (`invalid_request`)."""
     last = _day(until, "until") or call.doors.clock.now().astimezone(UTC).date()
-    return _day(since, "since") or last - timedelta(days=DAYS - 1), last
+    return _day(since, "since") or last - timedelta(days=DEFAULT_DAYS - 1), last
 
 
 def _day(given: str | None, place: str) -> date | None:

@@ -4,15 +4,22 @@ from collections.abc import AsyncIterator
 from functools import partial
 from uuid import UUID
 
-from services.gateway.metrics.places import BEGIN, Place, asked_of, place_of, read_place, with_places
+from services.gateway.metrics.places import (
+    BEGIN,
+    StreamPosition,
+    from_reported,
+    parse_position,
+    to_reported,
+    with_positions,
+)
 from services.gateway.metrics.schema import (
     FollowExperimentMetricsRequest,
     FollowTrialMetricsRequest,
     ReportedValue,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.events.stream_timeouts import Patience, ask_patiently
-from services.gateway.platform.events.tails import Page, Told
+from services.gateway.platform.events.stream_timeouts import FinalDataTimeout, ask_with_retries
+from services.gateway.platform.events.tails import PositionedItem, TailPage
 from services.gateway.platform.json_values import finite, not_finite, to_time
 from services.gateway.platform.references import Row
 from services.gateway.trials.find import find_trial
@@ -29,7 +36,7 @@ async def follow_trial_metrics(
     place = await _start(call, trial, request)
     if call.announce is not None:
         await call.announce(str(place))
-    read = partial(_read, call, row, Patience(call))
+    read = partial(_read, call, row, FinalDataTimeout(call))
     waiting = partial(call.doors.feed.waiting_for, call.tenant, "metrics", trial)
     with call.doors.tails.following((*call.view, trial), place, read, waiting) as tail:
         while True:
@@ -46,31 +53,37 @@ async def follow_trial_metrics(
                 return
 
 
-async def _start(call: Call, trial: UUID, request: FollowTrialMetricsRequest) -> Place:
+async def _start(call: Call, trial: UUID, request: FollowTrialMetricsRequest) -> StreamPosition:
     after = call.last_event_id or request.after
     if after is not None:
-        return read_place(after)
+        return parse_position(after)
     return (
-        place_of((await ask_reported(call, trial, BEGIN, from_now=True)).end) if request.from_now else BEGIN
+        from_reported((await query_reported(call, trial, BEGIN, from_now=True)).end)
+        if request.from_now
+        else BEGIN
     )
 
 
-async def _read(call: Call, trial: Row, patience: Patience, after: Place) -> Page[Place, ReportedValue]:
+async def _read(
+    call: Call, trial: Row, patience: FinalDataTimeout, after: StreamPosition
+) -> TailPage[StreamPosition, ReportedValue]:
     # Looked at before: what a trial reported until its end is there then, but for what is still on its way.
     is_final = bool((await find_trial(call, str(trial.id))).changed["final"])
-    found = await ask_reported(call, trial.id, after)
+    found = await query_reported(call, trial.id, after)
     told = [
-        Told(here, render_reported(trial, point, str(go_on)))
-        for point, here, go_on in with_places(found.points, after)
+        PositionedItem(here, render_reported(trial, point, str(go_on)))
+        for point, here, go_on in with_positions(found.points, after)
     ]
     is_over = patience.is_over(is_final) and found.is_last and not told
-    return Page(told, max(after, place_of(found.end)), found.is_last, is_over)
+    return TailPage(told, max(after, from_reported(found.end)), found.is_last, is_over)
 
 
-async def ask_reported(call: Call, trial: UUID, after: Place, from_now: bool = False) -> ReportedPoints:
+async def query_reported(
+    call: Call, trial: UUID, after: StreamPosition, from_now: bool = False
+) -> ReportedPoints:
     """What a trial has reported behind a place, as the registry tells it."""
-    question = GetReported(trial_id=TrialId(trial), after=asked_of(after), from_now=from_now)
-    return await ask_patiently(call, question)
+    question = GetReported(trial_id=TrialId(trial), after=to_reported(after), from_now=from_now)
+    return await ask_with_retries(call, question)
 
 
 def render_reported(trial: Row, point: ReportedPoint, cursor: str) -> ReportedValue:

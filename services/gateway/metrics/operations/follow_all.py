@@ -7,15 +7,15 @@ from math import inf
 
 from services.gateway.experiments.find import experiment_in
 from services.gateway.metrics.operations.follow import is_wanted, render_reported
-from services.gateway.metrics.places import asked_of, place_of, with_places
+from services.gateway.metrics.places import from_reported, to_reported, with_positions
 from services.gateway.metrics.schema import FollowExperimentMetricsRequest, ReportedValue
-from services.gateway.metrics.spans import Spans, read_spans
+from services.gateway.metrics.spans import ExperimentPosition, parse_experiment_position
 from services.gateway.platform.call import Call
-from services.gateway.platform.events.stream_timeouts import Patience, ask_patiently
+from services.gateway.platform.events.stream_timeouts import FinalDataTimeout, ask_with_retries
 from services.gateway.platform.references import Row
 from services.gateway.trials import store as trial_store
 from shared.ids import TrialId
-from shared.messages.metrics import GetReportedByTrials, ReportedBehind, ReportedPoints
+from shared.messages.metrics import GetReportedByTrials, ReportedPoints, TrialReportCursor
 
 _AT_ONCE = 500
 _TRIALS_AT_ONCE = 100
@@ -33,9 +33,9 @@ async def follow_experiment_metrics(
 ) -> AsyncIterator[ReportedValue]:
     """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended."""
     after = call.last_event_id or request.after
-    spans = read_spans(after) if after is not None else Spans()
+    spans = parse_experiment_position(after) if after is not None else ExperimentPosition()
     is_passing, is_announced = after is None and request.from_now, False
-    patience: dict[int, Patience] = {}
+    patience: dict[int, FinalDataTimeout] = {}
     seen, asked_all_s = -1, -inf
     async with call.doors.feed.waiting_for(call.tenant, "metrics", None) as waiter:
         while True:
@@ -45,12 +45,12 @@ async def follow_experiment_metrics(
             asked_all_s = now_s if is_for_all else asked_all_s
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
-                known = await trial_store.load_standings(connection, experiment.id, numbers=list(patience))
-                new = await trial_store.load_standings(connection, experiment.id, above=seen, limit=_AT_ONCE)
+                known = await trial_store.load_trial_ends(connection, experiment.id, numbers=list(patience))
+                new = await trial_store.load_trial_ends(connection, experiment.id, above=seen, limit=_AT_ONCE)
             seen = max([seen, *(row.number for row in new)])
             if is_passing:
                 await _pass_over(call, request, new, spans)
-            patience |= {row.number: Patience(call) for row in new if not spans.is_done(row.number)}
+            patience |= {row.number: FinalDataTimeout(call) for row in new if not spans.is_done(row.number)}
             is_passing = is_passing and len(new) == _AT_ONCE
             if not is_announced and not is_passing and call.announce is not None:
                 is_announced = True
@@ -69,7 +69,7 @@ async def follow_experiment_metrics(
 
 
 async def _pass_over(
-    call: Call, request: FollowExperimentMetricsRequest, rows: Sequence[Row], spans: Spans
+    call: Call, request: FollowExperimentMetricsRequest, rows: Sequence[Row], spans: ExperimentPosition
 ) -> None:
     """What was reported already is not told."""
     for row in rows:
@@ -78,26 +78,26 @@ async def _pass_over(
     going_on = [row for row in rows if not spans.is_done(row.number)]
     for some in _batched(going_on):
         for row, found in zip(some, await _ask(call, request, some, spans, from_now=True), strict=True):
-            spans.reach(row.number, place_of(found.end))
+            spans.reach(row.number, from_reported(found.end))
 
 
 async def _new_values(
     call: Call,
     request: FollowExperimentMetricsRequest,
     rows: Sequence[Row],
-    spans: Spans,
-    patience: dict[int, Patience],
+    spans: ExperimentPosition,
+    patience: dict[int, FinalDataTimeout],
 ) -> AsyncIterator[ReportedValue]:
     """What these trials have reported that was not told, and is wanted; `patience` loses those that are told to their end."""
     while rows:
         longer: list[Row] = []
         for row, found in zip(rows, await _ask(call, request, rows, spans), strict=True):
             place = spans.of(row.number)
-            for point, _, go_on in with_places(found.points, place):
+            for point, _, go_on in with_positions(found.points, place):
                 spans.reach(row.number, go_on)
                 if is_wanted(point, request):
                     yield render_reported(row, point, "" if request.without_cursors else str(spans))
-            spans.reach(row.number, max(place, place_of(found.end)))
+            spans.reach(row.number, max(place, from_reported(found.end)))
             if not found.is_last:
                 longer.append(row)
             elif _is_settled(call, row) or (
@@ -112,7 +112,7 @@ async def _ask(
     call: Call,
     request: FollowExperimentMetricsRequest,
     rows: Sequence[Row],
-    spans: Spans,
+    spans: ExperimentPosition,
     from_now: bool = False,
 ) -> tuple[ReportedPoints, ...]:
     """What each of the trials has reported behind its place, in one question.
@@ -120,11 +120,11 @@ async def _ask(
     Of the wanted metrics alone where nobody comes back with a place: that of one choice is none of another's.
     """
     behind = tuple(
-        ReportedBehind(trial_id=TrialId(row.id), after=asked_of(spans.of(row.number))) for row in rows
+        TrialReportCursor(trial_id=TrialId(row.id), after=to_reported(spans.of(row.number))) for row in rows
     )
     which = {"group": request.group, "names": tuple(request.name)} if request.without_cursors else {}
     question = GetReportedByTrials(trials=behind, from_now=from_now, **which)
-    return (await ask_patiently(call, question)).trials
+    return (await ask_with_retries(call, question)).trials
 
 
 def _batched(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

@@ -15,8 +15,8 @@ import orjson
 from services.gateway.platform.audit import store
 from services.gateway.platform.audit.records import (
     AuditOutcome,
-    Facts,
-    Origin,
+    CallFacts,
+    CallOrigin,
     name_entity,
     render_record,
     seal_all,
@@ -40,10 +40,10 @@ _MOST_KINDS = 1000
 
 
 @dataclass(slots=True)
-class Pen:
+class AuditWriter:
     """Writes the record of one call, once, with the first transaction of it that changes something."""
 
-    facts: Facts
+    facts: CallFacts
     tenants: tuple[TenantId, ...]
     """In whose logs it stands."""
     path: str
@@ -96,7 +96,7 @@ class Pen:
         return self.path.format_map(self.facts.path)
 
 
-def shown(resource: Resource | Mapping[str, Any]) -> dict[str, Any]:
+def to_record_fields(resource: Resource | Mapping[str, Any]) -> dict[str, Any]:
     """A resource as its users see it."""
     if not isinstance(resource, Resource):
         return dict(resource)
@@ -109,10 +109,10 @@ def shown(resource: Resource | Mapping[str, Any]) -> dict[str, Any]:
 class _Denials:
     """What a tenant was refused since the last look: how often each kind, and how many more."""
 
-    counts: dict[tuple[Facts, str], int] = field(default_factory=dict)
+    counts: dict[tuple[CallFacts, str], int] = field(default_factory=dict)
     more: int = 0
 
-    def add(self, kind: tuple[Facts, str], count: int) -> None:
+    def add(self, kind: tuple[CallFacts, str], count: int) -> None:
         """Kinds beyond what is kept apart are only counted."""
         if kind in self.counts or len(self.counts) < _MOST_KINDS:
             self.counts[kind] = self.counts.get(kind, 0) + count
@@ -134,7 +134,7 @@ class Auditor:
         """Something waits to be sealed."""
         self._woken.set()
 
-    def deny(self, tenant: TenantId, facts: Facts, code: str) -> None:
+    def deny(self, tenant: TenantId, facts: CallFacts, code: str) -> None:
         """Keeps in mind that somebody was refused; it stands in the log within a second or two, with how often."""
         self._denials.setdefault(tenant, _Denials()).add((facts, code), 1)
         self.wake()
@@ -188,7 +188,7 @@ class Auditor:
                 )
             )
         if more:
-            many = Facts("", "", Origin())
+            many = CallFacts("", "", CallOrigin())
             texts.append(
                 render_record(
                     tenant, many, now, new_id(self.clock), AuditOutcome.DENIED, code="many_more", count=more
@@ -206,7 +206,7 @@ class Auditor:
 
     async def _seal_some(self, tenant: TenantId) -> int:
         async with self._database.system() as connection:
-            if not await store.try_turn(connection, tenant):
+            if not await store.try_lock_chain(connection, tenant):
                 return 0
             taken = await store.take_waiting(connection, tenant, _BATCH)
             if taken:

@@ -55,7 +55,7 @@ class Audited(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class CallOrigin:
     """From where a call came, as far as it can be known."""
 
     protocol: str = ""
@@ -64,12 +64,12 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CallFacts:
     """All that is known of a call before it is carried out; also what tells one denial from another."""
 
     operation: str
     entity: str
-    origin: Origin
+    origin: CallOrigin
     actor: str = ""
     user: UUID | None = None
     token: UUID | None = None
@@ -78,7 +78,7 @@ class Facts:
 
 def render_record(
     tenant: TenantId,
-    facts: Facts,
+    facts: CallFacts,
     at: datetime,
     record_id: UUID,
     outcome: str,
@@ -140,7 +140,7 @@ def name_entity(path: str, values: Mapping[str, str], made: Mapping[str, Any] | 
     return f"{kind}/{name}" if name else kind
 
 
-def asked_of(document: dict[str, Any]) -> dict[str, Any]:
+def requested_fields(document: dict[str, Any]) -> dict[str, Any]:
     """What was asked, as far as it is kept."""
     return {name: value for name, value in document.items() if name not in _LEFT_OUT}
 

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.audit import Anchor
 from services.gateway.platform.audit.tables import audit, audit_waiting
 from shared.database.statements import rows_given
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 from shared.ids import TenantId
 
 Sealed = tuple[int, str, bytes]
@@ -40,7 +40,7 @@ async def load_waiting_tenants(connection: AsyncConnection) -> list[TenantId]:
     return list(map(TenantId, await connection.scalars(select(audit_waiting.c.tenant).distinct())))
 
 
-async def try_turn(connection: AsyncConnection, tenant: UUID) -> bool:
+async def try_lock_chain(connection: AsyncConnection, tenant: UUID) -> bool:
     """Until the transaction ends nobody else seals this tenant's records; False where somebody does."""
     key = func.hashtextextended(f"muster:audit:{tenant}", 0)
     return bool(await connection.scalar(select(func.pg_try_advisory_xact_lock(key))))
@@ -113,8 +113,8 @@ async def load_records(
     given: dict[str, str],
     since: datetime | None,
     until: datetime | None,
-    wanted: Wanted,
-) -> Part:
+    wanted: ListQuery,
+) -> RowPage:
     """`given` says what columns must hold."""
     query = select(audit.c.sequence, audit.c.record, audit.c.hash).where(audit.c.tenant == tenant)
     for name, value in given.items():

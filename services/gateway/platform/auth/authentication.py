@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.grants import Binding, Held, add_up
+from services.gateway.platform.auth.grants import AssignedRole, Binding, combine_bindings
 from services.gateway.platform.auth.permissions import ROLES, Permissions, parse_permissions
 from services.gateway.platform.auth.refusals import Unauthenticated
 from services.gateway.platform.auth.sign_in.file import CertificateSection
@@ -43,7 +43,7 @@ def read_bearer(header: str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
+class CallerCredentials:
     """What a caller shows to be known by."""
 
     bearer: str | None = None
@@ -69,7 +69,7 @@ class Authenticator:
         self._certificates = certificates
         self._callers = Cache[bytes, Caller]("callers", _MAX_CALLERS, CACHED_S, clock)
 
-    async def caller_of(self, shown: Presented) -> Caller:
+    async def caller_of(self, shown: CallerCredentials) -> Caller:
         """Raises Unauthenticated for what is missing, unknown, expired or revoked."""
         text = shown.bearer
         if text is None:
@@ -108,7 +108,7 @@ class Authenticator:
             tenant_name=row.tenant_name,
             token_id=row.id,
             name=row.account_name or row.name,
-            grants=add_up(given, _scope(row.scope)),
+            grants=combine_bindings(given, _scope(row.scope)),
             roles=_held(given),
             user=row.account,
             expires_at=row.expires_at,
@@ -134,7 +134,7 @@ class Authenticator:
             # What stands for a token that is nobody's is the token: views and operations are found again after the next sign-in.
             token_id=row.id if row.account is not None else row.token,
             name=row.account_name or row.token_name,
-            grants=add_up(given, _scope(row.token_scope)),
+            grants=combine_bindings(given, _scope(row.token_scope)),
             roles=_held(given),
             user=row.account,
             expires_at=row.expires_at,
@@ -165,13 +165,13 @@ class Authenticator:
             raise Unauthenticated("unknown_program")
         if row.disabled_at is not None:
             raise Unauthenticated("user_disabled", TenantId(row.tenant), user=row.id, name=row.name)
-        given = await roles.load_given(connection, row.tenant, row.id)
+        given = await roles.load_account_bindings(connection, row.tenant, row.id)
         return Caller(
             tenant=TenantId(row.tenant),
             tenant_name=row.tenant_name,
             token_id=derived_id(_SHOWN, shown.hex()),
             name=row.name,
-            grants=add_up(given),
+            grants=combine_bindings(given),
             roles=_held(given),
             user=row.id,
             expires_at=expires_at,
@@ -184,7 +184,7 @@ async def _given(
     """An account's roles, or that of a token that is nobody's."""
     if account is None:
         return [Binding(role, ROLES[role])]
-    return await roles.load_given(connection, tenant, account)
+    return await roles.load_account_bindings(connection, tenant, account)
 
 
 def _scope(listed: list[str] | None) -> Permissions | None:
@@ -202,8 +202,8 @@ def _why_not(session: Any, now: datetime) -> str | None:
     return "session_idle" if session.used_at + timedelta(seconds=session.idle_s) <= now else None
 
 
-def _held(given: Sequence[Binding]) -> tuple[Held, ...]:
-    return tuple(Held(one.role, one.place) for one in given)
+def _held(given: Sequence[Binding]) -> tuple[AssignedRole, ...]:
+    return tuple(AssignedRole(one.role, one.place) for one in given)
 
 
 def _moment(seconds: float) -> datetime:

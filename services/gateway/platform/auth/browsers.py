@@ -14,7 +14,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class BrowserRequest:
     """What a request says of the page that made it.
 
     Attributes:

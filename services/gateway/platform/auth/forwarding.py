@@ -42,7 +42,7 @@ NO_PROXIES = Proxies()
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class ClientAddress:
     """Where a call comes from, and whether all its way was encrypted as far as the proxies say."""
 
     address: str
@@ -55,7 +55,9 @@ class _Hop:
     scheme: str = ""
 
 
-def sender_of(proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Sequence[str]]) -> Sender:
+def client_address(
+    proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Sequence[str]]
+) -> ClientAddress:
     """The nearest address that is no proxy of the site: each proxy is believed about whom it was called by, and no further.
 
     Args:
@@ -67,7 +69,7 @@ def sender_of(proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Se
     """
     address, plain = _read_peer(peer)
     if address is None or not is_named(address, proxies.networks):
-        return Sender(plain, is_secure)
+        return ClientAddress(plain, is_secure)
     for hop in _hops(proxies, headers):
         if hop.scheme:
             is_secure = hop.scheme.lower() == "https"
@@ -77,7 +79,7 @@ def sender_of(proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Se
         address = found
         if not is_named(address, proxies.networks):
             break
-    return Sender(_plain(address), is_secure)
+    return ClientAddress(_plain(address), is_secure)
 
 
 def caller_key(address: str) -> str:

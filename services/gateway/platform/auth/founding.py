@@ -7,36 +7,36 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.grants import TENANT, Place
+from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.store import accounts as people, roles
 from shared.ids import derived_id
 
-FOUNDER = "admin"
+FIRST_ACCOUNT = "admin"
 SERVICE_ACCOUNT = "service_account"
 
 
-async def ensure_founder(
+async def ensure_first_account(
     connection: AsyncConnection, tenant: UUID, given: Sequence[str], now: datetime
 ) -> UUID:
     """The account; it is given these roles when it is made, and never again."""
-    account = derived_id(tenant, "account", FOUNDER)
+    account = derived_id(tenant, "account", FIRST_ACCOUNT)
     values = {
         "tenant": tenant,
         "id": account,
-        "name": FOUNDER,
+        "name": FIRST_ACCOUNT,
         "kind": SERVICE_ACCOUNT,
         "display_name": "who began",
         "created_at": now,
     }
     if await people.insert_account(connection, values):
         for role in given:
-            values = binding_values(tenant, role, account, None, TENANT)
-            await roles.insert_binding(connection, values | {"created_at": now, "by": FOUNDER})
+            values = binding_values(tenant, role, account, None, TENANT_SCOPE)
+            await roles.insert_binding(connection, values | {"created_at": now, "by": FIRST_ACCOUNT})
     return account
 
 
 def binding_values(
-    tenant: UUID, role: str, account: UUID | None, team: UUID | None, place: Place
+    tenant: UUID, role: str, account: UUID | None, team: UUID | None, place: Scope
 ) -> dict[str, Any]:
     """A binding under the id that it always has."""
     parts = (role, str(account or team), place.workspace or "", place.project or "")

@@ -29,7 +29,7 @@ _EVERYTHING, _NOTHING = "", "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Scope:
     """A tenant as a whole, a workspace of it, or a project of that."""
 
     workspace: str | None = None
@@ -48,18 +48,18 @@ class Place:
         return workspace if self.project is None else f"project '{self.project}' of {workspace}"
 
 
-TENANT = Place()
+TENANT_SCOPE = Scope()
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class AssignedRole:
     """A role that somebody has, and where, as they are told."""
 
     role: str
-    place: Place = TENANT
+    place: Scope = TENANT_SCOPE
 
     def __str__(self) -> str:
-        return self.role if self.place == TENANT else f"{self.role} in {self.place}"
+        return self.role if self.place == TENANT_SCOPE else f"{self.role} in {self.place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +68,20 @@ class Binding:
 
     role: str
     permissions: Permissions
-    place: Place = TENANT
+    place: Scope = TENANT_SCOPE
 
 
 @dataclass(frozen=True, slots=True)
 class Grants:
     """Each permission that is held, with the places where it is."""
 
-    held: Mapping[Permission, frozenset[Place]]
+    held: Mapping[Permission, frozenset[Scope]]
     _narrowed: dict[Permission | Access, Mapping[str, str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """What `within` has found: it is asked for by every call of a caller who is remembered."""
+    """What `row_filters` has found: it is asked for by every call of a caller who is remembered."""
 
-    def holds(self, permission: Permission, place: Place | None = None) -> bool:
+    def holds(self, permission: Permission, place: Scope | None = None) -> bool:
         """True when it is held at `place`; without one, when it is held anywhere."""
         places = self.held.get(permission, frozenset())
         return bool(places) if place is None else any(one.covers(place) for one in places)
@@ -109,22 +109,22 @@ class Grants:
         Names are written as hexadecimal digits, so that no text of a user stands in a statement.
         """
         places = self.held.get(permission, frozenset())
-        if TENANT in places:
+        if TENANT_SCOPE in places:
             return _EVERYTHING
         return ",".join(sorted(map(_digits, places))) or _NOTHING
 
 
-def add_up(bindings: Iterable[Binding], scope: Permissions | None = None) -> Grants:
+def combine_bindings(bindings: Iterable[Binding], scope: Permissions | None = None) -> Grants:
     """What the bindings come to, narrowed to `scope` where one is given. Everybody may ask who they are."""
-    held: dict[Permission, set[Place]] = {Permission.SELF: {TENANT}}
+    held: dict[Permission, set[Scope]] = {Permission.SELF: {TENANT_SCOPE}}
     for binding in bindings:
-        counted = binding.permissions if binding.place == TENANT else binding.permissions - WIDE
+        counted = binding.permissions if binding.place == TENANT_SCOPE else binding.permissions - WIDE
         for permission in counted if scope is None else counted & scope:
             held.setdefault(permission, set()).add(binding.place)
     return Grants({permission: frozenset(places) for permission, places in held.items()})
 
 
-def within(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
+def row_filters(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     """By kind of row, where the caller may do what is needed, or else may look; kinds that are seen everywhere are left out."""
     found = grants._narrowed.get(needed)
     if found is None:
@@ -147,10 +147,10 @@ def _narrow(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
 def nearest_role(grants: Grants) -> str:
     """The widest of the first four roles of which all is held on the tenant: what clients of before are told."""
     names = ("admin", "editor", "operator", "viewer")
-    whole = (name for name in names if all(grants.holds(one, TENANT) for one in ROLES[name]))
+    whole = (name for name in names if all(grants.holds(one, TENANT_SCOPE) for one in ROLES[name]))
     return next(whole, "viewer")
 
 
-def _digits(place: Place) -> str:
+def _digits(place: Scope) -> str:
     workspace = (place.workspace or "").encode().hex()
     return workspace if place.project is None else f"{workspace}/{place.project.encode().hex()}"

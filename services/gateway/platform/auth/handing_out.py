@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, Rejected
-from services.gateway.platform.auth.grants import Grants, add_up
+from services.gateway.platform.auth.grants import Grants, combine_bindings
 from services.gateway.platform.auth.permissions import Permission, Permissions
 from services.gateway.platform.auth.store import accounts as people, roles
 from services.gateway.platform.call import Call
@@ -23,7 +23,7 @@ def read_permissions(names: Sequence[str], place: str) -> Permissions:
     return frozenset(map(Permission, names))
 
 
-def check_covered(call: Call, handed_out: Grants, what: str, place: str | None = None) -> None:
+def check_caller_holds(call: Call, handed_out: Grants, what: str, place: str | None = None) -> None:
     """Raises Rejected where the caller would hand out, or take back, more than the caller has."""
     if call.caller.grants.covers(handed_out):
         return
@@ -40,16 +40,16 @@ def check_covered(call: Call, handed_out: Grants, what: str, place: str | None =
     )
 
 
-async def keep_own_access(call: Call, connection: AsyncConnection) -> None:
+async def check_no_self_lockout(call: Call, connection: AsyncConnection) -> None:
     """Raises Conflict where what was just changed takes the caller's own management of access away: so that one who has it always stays."""
     managing, user = Permission.ACCESS_MANAGE, call.caller.user
     if user is None or not call.caller.grants.holds(managing):
         return
     # Two who take the other's access at once would each find their own still there.
-    await roles.take_turn(connection, call.tenant)
+    await roles.lock_access(connection, call.tenant)
     account = await people.load_account(connection, user)
-    given = await roles.load_given(connection, call.tenant, user)
-    if account is None or account.disabled_at is not None or not add_up(given).holds(managing):
+    given = await roles.load_account_bindings(connection, call.tenant, user)
+    if account is None or account.disabled_at is not None or not combine_bindings(given).holds(managing):
         raise Conflict(
             "own_access",
             "this would take the management of access from yourself",

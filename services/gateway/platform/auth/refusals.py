@@ -29,7 +29,7 @@ class Unauthenticated(Rejected):
         self.name = name
 
 
-class RefusedSignIn(Unauthenticated):
+class SignInRefused(Unauthenticated):
     """The one answer to whatever is wrong with who signs in."""
 
     def __init__(self, why: str, tenant: TenantId = SITE, user: UUID | None = None, name: str = "") -> None:
@@ -38,7 +38,7 @@ class RefusedSignIn(Unauthenticated):
         self.hint = "begin again, or ask an administrator of your tenant"
 
 
-class RefusedLink(RefusedSignIn):
+class SignInLinkRefused(SignInRefused):
     """The one answer to whatever is wrong with a sign-in link; only a person who holds one sees it."""
 
     def __init__(self, why: str, tenant: TenantId = SITE, user: UUID | None = None, name: str = "") -> None:
@@ -50,7 +50,7 @@ class RefusedLink(RefusedSignIn):
         self.hint = "`muster session link` prints another, where the platform was started"
 
 
-class UnknownPerson(RefusedSignIn):
+class UnknownUser(SignInRefused):
     """Who was proved to be somebody, whom nobody knows here."""
 
     def __init__(self, tenant: TenantId, provider: str, subject: str) -> None:

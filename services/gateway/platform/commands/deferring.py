@@ -15,7 +15,7 @@ from services.gateway.platform.schema import Resource
 T = TypeVar("T")
 
 
-class StillWorking(Transient):
+class OperationInProgress(Transient):
     """The owner has not answered within the time that a request waits.
 
     Attributes:
@@ -47,7 +47,7 @@ async def deferred(
     position: int = 0,
     present: Resource | None = None,
     wanted: BaseModel | None = None,
-) -> StillWorking:
+) -> OperationInProgress:
     """Remembers what was ordered, and returns the error that tells of it.
 
     Args:
@@ -79,7 +79,7 @@ async def deferred(
         created_at=now,
         waiting=waiting_for_bus(call),
     )
-    return StillWorking(operation, present)
+    return OperationInProgress(operation, present)
 
 
 async def unless_silent(present: Awaitable[T]) -> T | None:

@@ -27,7 +27,7 @@ _SEALED = "sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class IdempotencyClaim:
     """What a request ordered: the operation, where the feed stood before it, and its answer, once that is known."""
 
     operation_id: UUID
@@ -37,7 +37,7 @@ class Claimed:
 
 async def claim(
     call: Call, unit: Unit, request: Request, operation_id: UUID, position: int = 0
-) -> Claimed | None:
+) -> IdempotencyClaim | None:
     """Claims the call's key for an operation; what was ordered under it before instead, if anything.
 
     Args:
@@ -60,7 +60,7 @@ async def claim(
     if earlier is None:
         return None
     call.note(code="repeated")
-    return Claimed(earlier.entity, earlier.position, _opened(call, values["key"], earlier.response))
+    return IdempotencyClaim(earlier.entity, earlier.position, _opened(call, values["key"], earlier.response))
 
 
 def claimed_by(
@@ -80,7 +80,7 @@ def claimed_by(
     }
 
 
-async def claim_apart(call: Call, request: Request, operation_id: UUID) -> Claimed | None:
+async def claim_apart(call: Call, request: Request, operation_id: UUID) -> IdempotencyClaim | None:
     """Claims as `claim`, where another service is asked for what is made: in a transaction of its own, before that."""
     async with call.transaction(audited=False) as unit:
         return await claim(call, unit, request, operation_id)

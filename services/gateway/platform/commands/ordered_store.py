@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.commands.tables import ordered
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 ORDERED = Cells(ordered, {})
 """By what operations are ordered. How far one is nobody has written down, so they are filtered where they are shown."""
@@ -27,7 +27,7 @@ async def load_ordered(connection: AsyncConnection, orderer: UUID, operation_id:
     return (await connection.execute(query)).one_or_none()
 
 
-async def load_page(connection: AsyncConnection, orderer: UUID, wanted: Wanted) -> Part:
+async def load_page(connection: AsyncConnection, orderer: UUID, wanted: ListQuery) -> RowPage:
     """Ids rise with time."""
     query = select(ordered).where(ordered.c.orderer == orderer)
     return await load_part(connection, query, ORDERED, wanted)

@@ -26,4 +26,4 @@ class SiteOutcome:
     """The resource as it is now; None while the operation has not worked."""
 
 
-Outcome = TenantOutcome | SiteOutcome
+OperationOutcome = TenantOutcome | SiteOutcome

@@ -10,11 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.deferring import deferred
-from services.gateway.platform.commands.idempotency import Claimed, claim, forget, remember
+from services.gateway.platform.commands.idempotency import IdempotencyClaim, claim, forget, remember
 from services.gateway.platform.commands.outcomes import TenantOutcome
 from services.gateway.platform.commands.store import load_refusal
-from services.gateway.platform.events.store import feed_end, find_told
-from services.gateway.platform.preconditions import OVERTAKEN, overtaken
+from services.gateway.platform.events.store import feed_end, find_changed_entity
+from services.gateway.platform.preconditions import VERSION_CONFLICTS, precondition_failed
 from services.gateway.platform.schema import Request, Resource
 from shared.ids import TenantId, new_id
 from shared.messages.base import Command, Event
@@ -45,7 +45,7 @@ _CONFLICTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Entity(Generic[R]):
+class CommandTarget(Generic[R]):
     """What commands change: its word in the feed, how its row is found by id, and how it is shown."""
 
     kind: str
@@ -54,11 +54,11 @@ class Entity(Generic[R]):
     shown: type[R]
 
 
-def told(entity: Entity[R]) -> TenantOutcome:
+def outcome_from_feed(entity: CommandTarget[R]) -> TenantOutcome:
     """How `carried_out` is seen to have worked once its request was answered: the feed tells it."""
 
     async def find(connection: AsyncConnection, row: Any) -> R | None:
-        changed = await find_told(connection, row.position, entity.kind, row.id)
+        changed = await find_changed_entity(connection, row.position, entity.kind, row.id)
         now = await entity.load(connection, changed) if changed is not None else None
         return entity.render(now) if now is not None else None
 
@@ -124,7 +124,7 @@ async def wait_for(
             await waiter.wait(min(left, _POLL_S))
 
 
-async def carried_out(call: Call, request: Request, order: Order, entity: Entity[R]) -> R:
+async def carried_out(call: Call, request: Request, order: Order, entity: CommandTarget[R]) -> R:
     """Orders what a request asks for, and returns what the command made of its entity, once it has worked.
 
     The feed tells that it has: the row itself may say already what a later command made of it. A request that comes again under its
@@ -138,7 +138,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
         return entity.shown.model_validate(ordered.response)
 
     async def made(connection: AsyncConnection) -> Any | None:
-        changed = await find_told(connection, ordered.position, entity.kind, ordered.operation_id)
+        changed = await find_changed_entity(connection, ordered.position, entity.kind, ordered.operation_id)
         return await entity.load(connection, changed) if changed else None
 
     try:
@@ -152,7 +152,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
         return await remember(call, unit.connection, entity.render(row))
 
 
-async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
+async def _ordered(call: Call, request: Request, order: Order) -> IdempotencyClaim:
     """The command that this request sends, or sent when it came before under its key."""
     async with call.transaction() as unit:
         position = await feed_end(unit.connection, call.tenant)
@@ -161,13 +161,13 @@ async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
         if earlier is not None:
             return earlier
         unit.emit(await order(unit.connection, operation_id))
-        return Claimed(operation_id, position)
+        return IdempotencyClaim(operation_id, position)
 
 
 def refused(row: Any, call: Call) -> Exception:
     """The error that a refused command is told with."""
-    if call.if_match is not None and row.code in OVERTAKEN:
-        return overtaken(row.message)
+    if call.if_match is not None and row.code in VERSION_CONFLICTS:
+        return precondition_failed(row.message)
     if row.code == "not_found":
         return NotFound(row.message.removesuffix(" was not found"), row.hint)
     if row.code in _CONFLICTS or row.code.startswith(("experiment_is_", "trial_is_")):

@@ -49,10 +49,10 @@ class Publisher:
         changed = {one.entity for one in events if one.kind in CHANGE_A_VIEW}
         unit.then(partial(self.feed.changed, tenant, last, changed))
         if has_subscribers and await self.subscribers.plan(unit.connection, tenant, unit.now, events, last):
-            unit.then(later(self.subscribers.wake))
+            unit.then(as_callback(self.subscribers.wake))
 
 
-def later(act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+def as_callback(act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
     """As something to do after the commit."""
 
     async def acted() -> None:

@@ -102,7 +102,9 @@ async def load_events(
     return (await connection.execute(query)).all()
 
 
-async def find_told(connection: AsyncConnection, after: int, kind: str, operation_id: UUID) -> UUID | None:
+async def find_changed_entity(
+    connection: AsyncConnection, after: int, kind: str, operation_id: UUID
+) -> UUID | None:
     """Which entity of a kind an operation has changed, as the feed holds it behind `after`; None while it does not."""
     query = select(event.c.entity).where(
         event.c.position > after,
@@ -112,7 +114,9 @@ async def find_told(connection: AsyncConnection, after: int, kind: str, operatio
     return (await connection.execute(query.limit(1))).scalar_one_or_none()
 
 
-async def was_told(connection: AsyncConnection, since: datetime, entity: UUID, operation_id: UUID) -> bool:
+async def has_event_of_operation(
+    connection: AsyncConnection, since: datetime, entity: UUID, operation_id: UUID
+) -> bool:
     """Whether the feed has told since then that an operation changed the entity: its row may hold what a later one made of it."""
     query = select(event.c.position).where(
         event.c.at > since,

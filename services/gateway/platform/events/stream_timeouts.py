@@ -16,7 +16,7 @@ _ATTEMPTS = 6
 _AGAIN_S = 1.0
 
 
-async def ask_patiently(call: Call, question: Query[R]) -> R:
+async def ask_with_retries(call: Call, question: Query[R]) -> R:
     """The owner's answer, asked again for half a minute: a stream that ended would be taken up at once, and have read anew what it had told, by an owner without the time for less.
 
     Raises:
@@ -30,7 +30,7 @@ async def ask_patiently(call: Call, question: Query[R]) -> R:
     return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
 
 
-class Patience:
+class FinalDataTimeout:
     """Of one stream: how long the last of something that has ended is waited for, should the registry not say that all is there."""
 
     def __init__(self, call: Call) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from shared.ids import TenantId
 
-QUIET_S = 15.0
+IDLE_TICK_S = 15.0
 """After so long without anything a stream shows that it is there, and whose it is is looked at again."""
 _RETRY_AFTER_S = 5.0
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class OpenStreams:
                 del self._open[tenant]
 
 
-async def with_silences(items: AsyncIterator[T], quiet_s: float) -> AsyncIterator[T | None]:
+async def with_idle_ticks(items: AsyncIterator[T], quiet_s: float) -> AsyncIterator[T | None]:
     """The items, and None whenever none came for a while. Closes the items when it is closed."""
     waiting: asyncio.Future[T] | None = None
     try:

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from services.gateway.platform.events.feed import Waiter
 
-KEPT = 256
+MAX_HELD_ITEMS = 256
 """So many items are held for streams that follow; who is further behind reads by itself."""
 
 
@@ -26,7 +26,7 @@ I = TypeVar("I")  # noqa: E741
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Generic[P, I]):
+class PositionedItem(Generic[P, I]):
     """An item and its position."""
 
     position: P
@@ -34,17 +34,17 @@ class Told(Generic[P, I]):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[P, I]):
+class TailPage(Generic[P, I]):
     """What follows a position, oldest first. All that may be seen up to `end` is in it; `is_last` where nothing was left out behind it,
     and `is_over` where nothing will ever be."""
 
-    told: Sequence[Told[P, I]]
+    told: Sequence[PositionedItem[P, I]]
     end: P
     is_last: bool
     is_over: bool = False
 
 
-Read = Callable[[P], Awaitable[Page[P, I]]]
+Read = Callable[[P], Awaitable[TailPage[P, I]]]
 """Reads what is behind a position, as one kind of caller sees it."""
 Waiting = Callable[[], AbstractAsyncContextManager[Waiter]]
 """Where changes are waited for."""
@@ -56,7 +56,7 @@ class Tail(Generic[P, I]):
     def __init__(self, begin: P) -> None:
         self.begin = self.end = begin
         self.is_over = False
-        self._held: deque[Told[P, I]] = deque()
+        self._held: deque[PositionedItem[P, I]] = deque()
         self._told = asyncio.Event()
         self._failure: BaseException | None = None
 
@@ -73,9 +73,9 @@ class Tail(Generic[P, I]):
         self._failure = error
         self._told.set()
 
-    def since(self, position: P) -> list[Told[P, I]]:
+    def since(self, position: P) -> list[PositionedItem[P, I]]:
         """What is held behind `position`, which is not before `begin`; oldest first."""
-        newer: list[Told[P, I]] = []
+        newer: list[PositionedItem[P, I]] = []
         for told in reversed(self._held):
             if told.position <= position:
                 break
@@ -90,12 +90,12 @@ class Tail(Generic[P, I]):
             raise self._failure
         return position < self.end
 
-    def _hold(self, page: Page[P, I]) -> None:
+    def _hold(self, page: TailPage[P, I]) -> None:
         if page.end <= self.end and not page.is_over:
             return
         self._held.extend(page.told)
         self.end, self.is_over = page.end, page.is_over
-        while len(self._held) > KEPT:
+        while len(self._held) > MAX_HELD_ITEMS:
             self.begin = self._held.popleft().position
         self._told.set()
         self._told = asyncio.Event()

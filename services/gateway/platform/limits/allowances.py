@@ -17,7 +17,7 @@ _MAX_TENANTS = 4096
 LoadRates = Callable[[AsyncConnection], Awaitable[Mapping[str, float]]]
 
 
-class Allowances:
+class TenantRates:
     """Reads rates as the tenant itself.
 
     Args:

@@ -15,7 +15,7 @@ from shared.telemetry import metrics
 T = TypeVar("T")
 Occupied = Literal["working", "waiting", "upload"]
 """What a request does most of the time: keep the replica busy, wait for another service, or send its body."""
-Sender = TenantId | str
+SenderKey = TenantId | str
 """A tenant, or the address of a caller without a token."""
 _RETRY_AFTER_S = 1.0
 
@@ -80,9 +80,9 @@ class PerSender(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._of: WeakValueDictionary[Sender, T] = WeakValueDictionary()
+        self._of: WeakValueDictionary[SenderKey, T] = WeakValueDictionary()
 
-    def of(self, sender: Sender) -> T:
+    def of(self, sender: SenderKey) -> T:
         """Return the sender's, made when there is none."""
         found = self._of.get(sender)
         if found is None:
@@ -104,7 +104,7 @@ class ConcurrencyLimits:
         }
 
     @asynccontextmanager
-    async def hold(self, sender: Sender, occupied: Occupied) -> AsyncIterator[None]:
+    async def hold(self, sender: SenderKey, occupied: Occupied) -> AsyncIterator[None]:
         """Hold a place of the sender, and of the replica if it works on the request. Raises LimitExceeded."""
         async with self._of_sender[occupied].of(sender).hold():
             if occupied != "working":

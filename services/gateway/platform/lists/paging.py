@@ -8,24 +8,24 @@ import orjson
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 from services.gateway.platform.schema import ListRequest, Request, Resource
-from shared.filters.choosing import cell_of, choose
-from shared.filters.fields import Position, Wanted, position_of
+from shared.filters.choosing import cell_of, select
+from shared.filters.fields import ListQuery, Position, position_of
 
 Res = TypeVar("Res", bound=Resource)
 _NOT_A_FILTER = {"cursor", "limit", "after"}
 
 
-def read_wanted(call: Call, request: ListRequest) -> Wanted:
+def read_wanted(call: Call, request: ListRequest) -> ListQuery:
     """What a request asks of its list. Raises Rejected for a filter or a sort that cannot be understood, and for a foreign cursor."""
     filter_, orders = request.listing.read(request.filter, request.sort)
-    return Wanted(filter_, orders, read_cursor(call, request, request.cursor), request.limit)
+    return ListQuery(filter_, orders, read_cursor(call, request, request.cursor), request.limit)
 
 
 def choose_page(
-    call: Call, request: ListRequest, wanted: Wanted, items: Sequence[Res]
+    call: Call, request: ListRequest, wanted: ListQuery, items: Sequence[Res]
 ) -> tuple[list[Res], str | None]:
     """What is wanted of items that are all at hand, and the cursor of what comes next."""
-    found = choose(items, wanted, cell_of)
+    found = select(items, wanted, cell_of)
     shown = found[: wanted.limit]
     if len(found) == len(shown):
         return shown, None

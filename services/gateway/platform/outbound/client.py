@@ -14,19 +14,19 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.gateway.platform.outbound.addresses import Network, is_named, is_outside, parse_address
 
-INSIDE = "the address is of an internal network, which the site does not allow"
+INTERNAL_ADDRESS = "the address is of an internal network, which the site does not allow"
 _RESOLVERS = 8
 _HEADER_BYTES = 8190
 
 
-class InsideError(OSError):
+class InternalAddressError(OSError):
     """The address may not be called."""
 
     def __init__(self) -> None:
-        super().__init__(errno.EACCES, INSIDE)
+        super().__init__(errno.EACCES, INTERNAL_ADDRESS)
 
 
-class Outward:
+class OutboundClient:
     """Sessions without redirect, cookie, proxy or shared connection.
 
     Each address is judged when its socket is made, behind all names and spellings: what was judged is what is connected to.
@@ -113,5 +113,5 @@ class _Resolver(AbstractResolver):
 
 def _socket(found: Any, *, allowed: bool) -> socket.socket:
     if not allowed:
-        raise InsideError
+        raise InternalAddressError
     return socket.socket(found[0], found[1], found[2])

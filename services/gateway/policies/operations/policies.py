@@ -4,8 +4,8 @@ from typing import Any
 
 from muster.config import check_partial
 from muster.errors import Rejected
-from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth.grants import Place
+from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.schema import Empty, JsonObject
@@ -23,14 +23,14 @@ async def list_policies(call: Call, request: Empty) -> ConfigPolicies:
     seen = (
         row
         for row in rows
-        if not row.workspace or grants.holds(Permission.EXPERIMENT_READ, Place(row.workspace))
+        if not row.workspace or grants.holds(Permission.EXPERIMENT_READ, Scope(row.workspace))
     )
     return ConfigPolicies(items=[_render(row._mapping) for row in seen])
 
 
 async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
     """Says what configs are held to from now on, in a workspace or the whole tenant."""
-    call.check_place(Permission.POLICY_MANAGE, Place(request.workspace))
+    call.check_place(Permission.POLICY_MANAGE, Scope(request.workspace))
     _check(request.invariant_config)
     said = request.model_dump(include={"invariant_config", "max_slots", "priority_limit"})
     workspace = request.workspace or ""
@@ -49,7 +49,7 @@ async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
         else:
             await store.delete_policy(unit.connection, call.tenant, workspace)
         call.note(before=before, after=_render(values), entity=f"policy/{request.workspace or ''}")
-    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     return _render(values).model_copy(update={"warnings": warnings})
 
 

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.config import check_partial
 from muster.errors import Conflict, NotFound
-from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
@@ -27,7 +27,7 @@ from shared.ids import derived_id
 
 async def create_template(call: Call, request: CreateTemplateRequest) -> Template:
     """Keeps a part of a config under a name that is new in the tenant."""
-    call.check_place(Permission.POLICY_MANAGE, Place(request.workspace))
+    call.check_place(Permission.POLICY_MANAGE, Scope(request.workspace))
     check_partial(request.config, "config")
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, derived_id(call.tenant, "template", request.name))
@@ -98,7 +98,7 @@ async def _managed(call: Call, connection: AsyncConnection, name: str) -> Any:
     """The template, where the caller may change it; one that is only seen is as absent."""
     await store.lock_template(connection, name)
     row = await _template_in(connection, name)
-    if not call.caller.grants.holds(Permission.POLICY_MANAGE, Place(row.workspace or None)):
+    if not call.caller.grants.holds(Permission.POLICY_MANAGE, Scope(row.workspace or None)):
         raise NotFound(f"template {name}")
     check_unchanged(call, _render(row._mapping))
     return row

@@ -5,8 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from muster.errors import Rejected
-from services.gateway.experiments.workspaces import unused_workspace
-from services.gateway.platform.auth.grants import TENANT
+from services.gateway.experiments.workspaces import warn_unused_workspace
+from services.gateway.platform.auth.grants import TENANT_SCOPE
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
@@ -43,24 +43,24 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
     call.concerns(tenant)
     async with call.site_transaction() as unit:
         limit = await _save(call, unit, tenant, name, _values(request, tenant, request.workspace))
-    warnings = await unused_workspace(call, tenant, request.workspace)
+    warnings = await warn_unused_workspace(call, tenant, request.workspace)
     return limit.model_copy(update={"warnings": warnings})
 
 
 async def set_workspace_limit(call: Call, request: SetWorkspaceLimitRequest) -> Limit:
     """Says what a workspace of the caller's tenant may hold in a pool, from now on, within what the tenant may."""
-    call.check_place(Permission.POLICY_MANAGE, TENANT)
+    call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
     _check_maximum(request.guaranteed, request.maximum)
     await view_of(call, request.pool)
     # The scheduler is told in the site's name, as of all limits.
     async with call.site_transaction() as unit:
         # Held until the end: of two who hand out the same guarantee one comes second.
-        await limits.take_turn(unit.connection, call.tenant)
+        await limits.lock_limits(unit.connection, call.tenant)
         known = await limits.load_limits(unit.connection, request.pool)
         _check_within(request, [row for row in known if row.tenant == call.tenant])
         values = _values(request, call.tenant, request.workspace)
         limit = await _save(call, unit, call.tenant, call.caller.tenant_name, values)
-    warnings = await unused_workspace(call, call.tenant, request.workspace)
+    warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     return limit.model_copy(update={"warnings": warnings})
 
 

@@ -26,7 +26,7 @@ _TAKEN_AWAY = {
 }
 
 
-class Ruled(BaseModel):
+class DesiredPoolRules(BaseModel):
     """A pool that is to have these rules."""
 
     pool: str
@@ -39,10 +39,10 @@ class Ruled(BaseModel):
 
 
 def _ruled(wanted: Any, view: ClusterView) -> Pool | None:
-    return Ruled.model_validate(wanted).seen_in(view)
+    return DesiredPoolRules.model_validate(wanted).seen_in(view)
 
 
-RULED = SiteOutcome(_ruled)
+POOL_RULES_OUTCOME = SiteOutcome(_ruled)
 
 
 async def list_pools(call: Call, request: ListPoolsRequest) -> PoolPage:
@@ -68,7 +68,7 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     async with call.site_transaction() as unit:
         unit.emit(command, tenant=SITE)
 
-    wanted = Ruled(pool=before.pool, rules=rules)
+    wanted = DesiredPoolRules(pool=before.pool, rules=rules)
 
     async def ask() -> Pool | None:
         return wanted.seen_in(await load_cluster(call))

@@ -4,7 +4,7 @@ import secrets
 from datetime import timedelta
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.refusals import RefusedLink
+from services.gateway.platform.auth.refusals import SignInLinkRefused
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.auth.tokens import LINK_PREFIX, RANDOM_BYTES, hash_token, render_token
 from services.gateway.platform.call import Call
@@ -61,11 +61,11 @@ async def sign_in_with_link(call: Call, request: LinkSignInRequest) -> CreatedSe
         link = await store.find_link(connection, hashed)
         token = await access.find_token_by_id(connection, link.token) if link is not None else None
     if link is None or token is None:
-        raise RefusedLink("no_such_link")
+        raise SignInLinkRefused("no_such_link")
     mine = call.as_tenant(TenantId(link.tenant))
     if link.expires_at <= call.doors.clock.now():
-        raise RefusedLink("link_expired", mine.tenant, token.account, token.account_name or token.name)
+        raise SignInLinkRefused("link_expired", mine.tenant, token.account, token.account_name or token.name)
     async with mine.transaction() as unit:
         if not await store.use_link(unit.connection, link.id, unit.now):
-            raise RefusedLink("link_used", mine.tenant, token.account, token.account_name or token.name)
+            raise SignInLinkRefused("link_used", mine.tenant, token.account, token.account_name or token.name)
         return await session_for_token(mine, unit, token, LINK)

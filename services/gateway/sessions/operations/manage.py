@@ -6,8 +6,8 @@ from uuid import UUID
 from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.people.find import user_in
 from services.gateway.people.schema import UserKind, UserRequest
-from services.gateway.platform.auth.grants import add_up
-from services.gateway.platform.auth.handing_out import check_covered
+from services.gateway.platform.auth.grants import combine_bindings
+from services.gateway.platform.auth.handing_out import check_caller_holds
 from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
 from services.gateway.platform.auth.store import roles, sessions as store
 from services.gateway.platform.call import Call
@@ -172,8 +172,8 @@ def _passwords(call: Call) -> Passwords:
 
 async def _check_covered(call: Call, unit: Unit, user: Any) -> None:
     """Who can sign in as somebody has what that one has."""
-    given = await roles.load_given(unit.connection, call.tenant, user.id)
-    check_covered(call, add_up(given), f"user {user.name}", "user")
+    given = await roles.load_account_bindings(unit.connection, call.tenant, user.id)
+    check_caller_holds(call, combine_bindings(given), f"user {user.name}", "user")
 
 
 async def _save_password(call: Call, unit: Unit, whose: UUID, hashed: str) -> None:

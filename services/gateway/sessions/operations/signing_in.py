@@ -11,7 +11,7 @@ import structlog
 
 from muster.errors import Rejected
 from services.gateway.platform.auth.forwarding import caller_key
-from services.gateway.platform.auth.refusals import RefusedSignIn, UnknownPerson
+from services.gateway.platform.auth.refusals import SignInRefused, UnknownUser
 from services.gateway.platform.auth.sign_in import tickets
 from services.gateway.platform.auth.sign_in.file import ProviderSection
 from services.gateway.platform.auth.store import accounts as people, sessions as store, tokens as access
@@ -56,10 +56,10 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
     is_right = await passwords.matches(hashed, request.password)
     if account is None:
         # What was typed is not kept: it may be a password in the wrong field.
-        raise RefusedSignIn("unknown_user", _logged(mine.tenant))
+        raise SignInRefused("unknown_user", _logged(mine.tenant))
     if not is_right or account.disabled_at is not None:
         why = "user_disabled" if is_right else "wrong_password"
-        raise RefusedSignIn(why, mine.tenant, account.id, account.name)
+        raise SignInRefused(why, mine.tenant, account.id, account.name)
     async with mine.transaction() as unit:
         return await _begin_session(mine, unit, _Who(account.id, account.name), request.tenant, PASSWORD)
 
@@ -71,7 +71,7 @@ async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> Created
     async with call.doors.database.system() as connection:
         token = await access.find_token(connection, hashed)
     if token is None:
-        raise RefusedSignIn("no_such_token")
+        raise SignInRefused("no_such_token")
     mine = call.as_tenant(TenantId(token.tenant))
     async with mine.transaction() as unit:
         return await session_for_token(mine, unit, token, TOKEN)
@@ -82,9 +82,9 @@ async def session_for_token(mine: Call, unit: Unit, token: Any, via: str) -> Cre
     name = token.account_name or token.name
     if token.revoked_at is not None or token.disabled_at is not None:
         why = "token_revoked" if token.revoked_at is not None else "user_disabled"
-        raise RefusedSignIn(why, mine.tenant, token.account, name)
+        raise SignInRefused(why, mine.tenant, token.account, name)
     if token.expires_at is not None and token.expires_at <= unit.now:
-        raise RefusedSignIn("token_expired", mine.tenant, token.account, name)
+        raise SignInRefused("token_expired", mine.tenant, token.account, name)
     who = _Who(token.account, name, token.id, token.expires_at)
     return await _begin_session(mine, unit, who, token.tenant_name, via)
 
@@ -130,7 +130,7 @@ async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSes
     if call.pen is not None:
         call.pen.asked.clear()  # A code is good for whoever has it.
     if section is None or not hmac.compare_digest(own.state.encode(), request.state.encode()):
-        raise RefusedSignIn("other_sign_in")
+        raise SignInRefused("other_sign_in")
     await check_attempts(call, None)
     mine = call.as_tenant(await _tenant(call, section.tenant))
     if mine.tenant == _NOWHERE:
@@ -138,24 +138,24 @@ async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSes
     described = await providers.describe(ticket.provider)
     if request.iss != section.issuer and (request.iss is not None or described.says_issuer):
         # The answer of another provider, whose code would be given away here (RFC 9207).
-        raise RefusedSignIn("other_provider", mine.tenant)
+        raise SignInRefused("other_provider", mine.tenant)
     try:
         claims = await providers.redeem(ticket.provider, request.code, ticket.redirect, own)
     except NotValid as error:
         _log.warning("a sign-in was refused", provider=ticket.provider, reason=str(error))
-        raise RefusedSignIn("bad_token", mine.tenant) from None
+        raise SignInRefused("bad_token", mine.tenant) from None
     return await _welcome(mine, ticket.provider, section, claims)
 
 
 async def _welcome(call: Call, provider: str, section: ProviderSection, claims: Claims) -> CreatedSession:
     if not fulfils(claims, section.required_claims):
-        raise RefusedSignIn("claim_missing", call.tenant)
+        raise SignInRefused("claim_missing", call.tenant)
     async with call.transaction() as unit:
         account = await account_of(call, unit, section, claims)
         if account is None:
-            raise UnknownPerson(call.tenant, provider, claims["sub"])
+            raise UnknownUser(call.tenant, provider, claims["sub"])
         if account.disabled_at is not None:
-            raise RefusedSignIn("user_disabled", call.tenant, account.id, account.name)
+            raise SignInRefused("user_disabled", call.tenant, account.id, account.name)
         who = _Who(account.id, account.name)
         return await _begin_session(call, unit, who, section.tenant, provider)
 

@@ -16,12 +16,12 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from muster.errors import Broken, MusterError, Rejected
-from services.gateway.platform.audit.records import Origin
+from services.gateway.platform.audit.records import CallOrigin
 from services.gateway.platform.auth.authentication import read_bearer
-from services.gateway.platform.auth.forwarding import NO_PROXIES, Proxies, sender_of
+from services.gateway.platform.auth.forwarding import NO_PROXIES, Proxies, client_address
 from services.gateway.platform.call import Caller
-from services.gateway.platform.commands.deferring import StillWorking
-from services.gateway.platform.dispatch import Front, Inputs
+from services.gateway.platform.commands.deferring import OperationInProgress
+from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.limits.rate_limits import rate_limit_status
 from services.gateway.platform.lists.field_masks import FIELDS, Include, keep, read_mask
 from services.gateway.platform.operation import Operation
@@ -72,7 +72,9 @@ Metadata = Sequence[tuple[str, str]]
 class Rpc:
     """Serves the operations over gRPC."""
 
-    def __init__(self, front: Front, proxies: Proxies = NO_PROXIES, mapper: Mapper | None = None) -> None:
+    def __init__(
+        self, front: Dispatcher, proxies: Proxies = NO_PROXIES, mapper: Mapper | None = None
+    ) -> None:
         self._front = front
         self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
@@ -125,7 +127,7 @@ class Rpc:
                     mask = _mask(row, metadata)
                     try:
                         found = await self._front.call(row, caller, request, inputs, context.time_remaining())
-                    except StillWorking as error:
+                    except OperationInProgress as error:
                         if error.present is None:
                             raise
                         told = {OPERATION: str(error.operation.id)}
@@ -194,14 +196,14 @@ class Rpc:
             idempotency_key=last.get("idempotency-key"),
             if_match=last.get("if-match"),
             last_event_id=last.get(LAST_EVENT_ID),
-            origin=Origin("grpc", self._sender(context.peer(), metadata), last.get("user-agent", "")),
+            origin=CallOrigin("grpc", self._sender(context.peer(), metadata), last.get("user-agent", "")),
             **more,
         )
 
     def _sender(self, peer: str, metadata: Metadata) -> str:
         names = self._proxies.names if self._proxies.networks else ()
         said = [[value for key, value in metadata if key == name.lower()] for name in names]
-        return sender_of(self._proxies, _address(peer), False, said).address
+        return client_address(self._proxies, _address(peer), False, said).address
 
     def _read(self, row: Operation[Any, Any], message: Message) -> Request:
         return validate(row.request, self._mapper.to_values(row.request, readable(message)))
@@ -213,7 +215,7 @@ class Rpc:
 class _Told:
     """Around one call: its span and figures; an error leaves as the call's status."""
 
-    def __init__(self, front: Front, row: Operation[Any, Any], context: Context) -> None:
+    def __init__(self, front: Dispatcher, row: Operation[Any, Any], context: Context) -> None:
         self._front = front
         self._row = row
         self._context = context

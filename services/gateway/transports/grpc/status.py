@@ -7,7 +7,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2 as details, status_pb2
 
 from muster.errors import MusterError, Transient
-from services.gateway.platform.commands.deferring import StillWorking
+from services.gateway.platform.commands.deferring import OperationInProgress
 from shared.errors import meaning_of
 
 DOMAIN = "muster"
@@ -23,7 +23,7 @@ def status_of(
     code = grpc.StatusCode[meaning_of(error).grpc]
     status = status_pb2.Status(code=code.value[0], message=error.message)
     facts = {"kind": error.kind, "instance": f"urn:muster:request:{request_id}"}
-    if isinstance(error, StillWorking):
+    if isinstance(error, OperationInProgress):
         facts["operation"] = str(error.operation.id)
     if isinstance(error, Transient) and error.may_take_effect:
         facts["may_take_effect"] = "true"

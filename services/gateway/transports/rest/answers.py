@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from services.gateway.platform.commands.deferring import StillWorking
+from services.gateway.platform.commands.deferring import OperationInProgress
 from services.gateway.platform.etags import names_tag, tag_of
 from services.gateway.platform.lists.field_masks import Include, keep
 from services.gateway.platform.operation import Operation
@@ -17,18 +17,18 @@ from services.gateway.transports.rest.reading import read_list
 CSV = "text/csv"
 RESPOND_ASYNC = "respond-async"
 """What a client prefers (RFC 7240) that takes an operation for an answer."""
-WAITING = "Muster-Waiting"
+WAITING_HEADER = "Muster-Waiting"
 """Why what was stored is not on its way yet, beside an answer that shows the thing itself."""
 
 
-def ordered(request: web.Request, error: StillWorking) -> web.Response | None:
+def accepted_response(request: web.Request, error: OperationInProgress) -> web.Response | None:
     """What was asked for goes on: where it can be looked at. None where only a problem says it to who does not know of operations."""
     headers = {
         "Location": f"/v1/operations/{error.operation.id}",
         "Retry-After": str(math.ceil(error.retry_after_s)),
     }
     if error.operation.waiting:
-        headers[WAITING] = error.operation.waiting
+        headers[WAITING_HEADER] = error.operation.waiting
     prefers = ",".join(request.headers.getall("Prefer", [])).lower()
     if RESPOND_ASYNC in (one.partition(";")[0].strip() for one in prefers.split(",")):
         headers["Preference-Applied"] = RESPOND_ASYNC
@@ -40,7 +40,7 @@ def ordered(request: web.Request, error: StillWorking) -> web.Response | None:
     return web.Response(body=told.to_json(), status=202, content_type="application/json", headers=headers)
 
 
-def shown(
+def resource_response(
     request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None
 ) -> web.Response:
     """The answer, or what is asked of it, with its tag, or the word that the caller has it already. The tag is of the whole, as `If-Match` takes it."""

@@ -9,23 +9,23 @@ import structlog
 from aiohttp import web
 
 from muster.errors import Broken, MusterError, NotFound, Rejected
-from services.gateway.platform.audit.records import Origin
-from services.gateway.platform.auth.authentication import Presented, read_bearer
-from services.gateway.platform.auth.browsers import Page
-from services.gateway.platform.auth.forwarding import NO_PROXIES, Proxies, Sender, sender_of
+from services.gateway.platform.audit.records import CallOrigin
+from services.gateway.platform.auth.authentication import CallerCredentials, read_bearer
+from services.gateway.platform.auth.browsers import BrowserRequest
+from services.gateway.platform.auth.forwarding import NO_PROXIES, ClientAddress, Proxies, client_address
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.call import Caller
-from services.gateway.platform.commands.deferring import StillWorking
-from services.gateway.platform.dispatch import Front, Inputs
+from services.gateway.platform.commands.deferring import OperationInProgress
+from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.limits.rate_limits import rate_limit_status
 from services.gateway.platform.operation import Operation, Retirement
-from services.gateway.transports.rest.answers import ordered, shown
+from services.gateway.transports.rest.answers import accepted_response, resource_response
 from services.gateway.transports.rest.browsing import (
     check_cookie_wanted,
     page_of,
     secret_in_cookie,
-    shown_to,
-    tell_cookie,
+    set_session_cookie,
+    without_cookie_secret,
 )
 from services.gateway.transports.rest.dashboard import Dashboard
 from services.gateway.transports.rest.pages import DOCS_PATH, OPENAPI_PATH, Description, show_docs, show_file
@@ -67,7 +67,7 @@ class RestSettings:
 class Rest:
     """Serves the operations over HTTP."""
 
-    def __init__(self, front: Front, settings: RestSettings) -> None:
+    def __init__(self, front: Dispatcher, settings: RestSettings) -> None:
         self._front = front
         self._settings = settings
 
@@ -112,9 +112,9 @@ class Rest:
         check_cookie_wanted(row, page)
         if bearer is None and not isinstance(row.permission, Access):
             bearer = secret_in_cookie(request, page)
-        origin = Origin("rest", sender.address, request.headers.get("User-Agent", ""))
+        origin = CallOrigin("rest", sender.address, request.headers.get("User-Agent", ""))
         named = dict(request.match_info)
-        async with self._front.admit(row, Presented(bearer), origin, named) as caller:
+        async with self._front.admit(row, CallerCredentials(bearer), origin, named) as caller:
             inputs = self._inputs(request, row, bearer, origin)
             if row.stream == "server":
                 model = await read_request(request, row, self._settings.body_timeout_s)
@@ -123,22 +123,27 @@ class Rest:
             return await self._call(request, row, caller, page, inputs)
 
     async def _call(
-        self, request: web.Request, row: Operation[Any, Any], caller: Caller, page: Page, inputs: Inputs
+        self,
+        request: web.Request,
+        row: Operation[Any, Any],
+        caller: Caller,
+        page: BrowserRequest,
+        inputs: Inputs,
     ) -> web.Response:
         model = await read_request(request, row, self._settings.body_timeout_s)
         mask = read_fields(row, request)
         try:
             found = await self._front.call(row, caller, model, inputs)
-        except StillWorking as error:
-            if (answer := ordered(request, error)) is None:
+        except OperationInProgress as error:
+            if (answer := accepted_response(request, error)) is None:
                 raise
             return answer
-        response = shown(request, row, shown_to(row, page, found), mask)
-        tell_cookie(response, row, page, found)
+        response = resource_response(request, row, without_cookie_secret(row, page, found), mask)
+        set_session_cookie(response, row, page, found)
         return response
 
     def _inputs(
-        self, request: web.Request, row: Operation[Any, Any], bearer: str | None, origin: Origin
+        self, request: web.Request, row: Operation[Any, Any], bearer: str | None, origin: CallOrigin
     ) -> Inputs:
         return Inputs(
             bearer=bearer,
@@ -149,10 +154,10 @@ class Rest:
             origin=origin,
         )
 
-    def _sender(self, request: web.Request) -> Sender:
+    def _sender(self, request: web.Request) -> ClientAddress:
         proxies = self._settings.proxies
         lines = [request.headers.getall(name, []) for name in proxies.names]
-        return sender_of(proxies, request.remote or "", request.secure, lines)
+        return client_address(proxies, request.remote or "", request.secure, lines)
 
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body as it comes; a caller who stops sending is not waited for."""

@@ -5,7 +5,7 @@ from typing import Any
 from aiohttp import web
 
 from muster.errors import Rejected
-from services.gateway.platform.auth.browsers import COOKIE, HEADER, Page
+from services.gateway.platform.auth.browsers import COOKIE, HEADER, BrowserRequest
 from services.gateway.platform.auth.tokens import is_session
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Resource
@@ -14,10 +14,10 @@ from services.gateway.sessions.schema import CreatedSession, Session
 Row = Operation[Any, Any]
 
 
-def page_of(request: web.Request, is_secure: bool) -> Page:
+def page_of(request: web.Request, is_secure: bool) -> BrowserRequest:
     """What `request` says of the page that made it."""
     headers = request.headers
-    return Page(
+    return BrowserRequest(
         verb=request.method,
         host=request.host,
         is_secure=is_secure,
@@ -27,14 +27,14 @@ def page_of(request: web.Request, is_secure: bool) -> Page:
     )
 
 
-def secret_in_cookie(request: web.Request, page: Page) -> str | None:
+def secret_in_cookie(request: web.Request, page: BrowserRequest) -> str | None:
     """The session's secret that a page of the gateway's own has sent; None for anything else."""
     name = page.cookie_name
     secret = request.cookies.get(name) if name is not None and page.is_own else None
     return secret if secret is not None and is_session(secret) else None
 
 
-def check_cookie_wanted(row: Row, page: Page) -> None:
+def check_cookie_wanted(row: Row, page: BrowserRequest) -> None:
     """Raises Rejected where a session is to be put into a cookie that cannot be given."""
     if row.response is not CreatedSession or not page.asks:
         return
@@ -49,14 +49,14 @@ def check_cookie_wanted(row: Row, page: Page) -> None:
         )
 
 
-def shown_to(row: Row, page: Page, found: Resource) -> Resource:
+def without_cookie_secret(row: Row, page: BrowserRequest, found: Resource) -> Resource:
     """The answer without the secret that the cookie holds."""
     if isinstance(found, CreatedSession) and page.asks:
         return found.model_copy(update={"secret": ""})
     return found
 
 
-def tell_cookie(response: web.StreamResponse, row: Row, page: Page, found: Resource) -> None:
+def set_session_cookie(response: web.StreamResponse, row: Row, page: BrowserRequest, found: Resource) -> None:
     """Gives the browser the cookie of a session that begins, and takes that of one that has ended."""
     name = page.cookie_name
     if name is None or not isinstance(found, Session):
@@ -68,7 +68,7 @@ def tell_cookie(response: web.StreamResponse, row: Row, page: Page, found: Resou
         _set(response, page, name, "", 0)
 
 
-def _set(response: web.StreamResponse, page: Page, name: str, value: str, life_s: int) -> None:
+def _set(response: web.StreamResponse, page: BrowserRequest, name: str, value: str, life_s: int) -> None:
     response.set_cookie(
         name, value, max_age=life_s, path="/", secure=page.is_secure, httponly=True, samesite="Strict"
     )

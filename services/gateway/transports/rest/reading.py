@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from muster.errors import Rejected, Transient, plain_fault
+from muster.errors import Rejected, Transient, describe_fault
 from services.gateway.platform.documents import check_document, render_place
 from services.gateway.platform.lists.field_masks import FIELDS, Include, read_mask
 from services.gateway.platform.operation import Operation
@@ -111,7 +111,7 @@ def _rejected_query(error: ValidationError) -> Rejected:
 def _told(faults: Sequence[ErrorDetails], which: str = "") -> str:
     first = faults[0]
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return plain_fault(first["type"], first["msg"], first.get("ctx", {})) + which + more
+    return describe_fault(first["type"], first["msg"], first.get("ctx", {})) + which + more
 
 
 async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BODY_BYTES) -> bytes:

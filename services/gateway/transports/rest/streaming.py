@@ -8,7 +8,7 @@ from aiohttp import web
 
 from muster.errors import MusterError
 from services.gateway.platform.call import Caller
-from services.gateway.platform.dispatch import Front, Inputs
+from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Request, Resource
 
@@ -22,7 +22,7 @@ _HEADERS = {
 
 async def stream_events(
     request: web.Request,
-    front: Front,
+    front: Dispatcher,
     row: Operation[Any, Any],
     caller: Caller,
     model: Request,

@@ -14,8 +14,8 @@ from aiohttp import WSCloseCode, web
 
 from muster.errors import MusterError, Transient
 from services.gateway.platform.call import Caller
-from services.gateway.platform.dispatch import Front, Inputs
-from services.gateway.platform.events.streams import QUIET_S
+from services.gateway.platform.dispatch import Dispatcher, Inputs
+from services.gateway.platform.events.streams import IDLE_TICK_S
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Request, Resource
 from services.gateway.transports.rest.streaming import cursor_of
@@ -44,7 +44,7 @@ def bearer_among(protocols: str) -> str | None:
 
 async def stream_frames(
     request: web.Request,
-    front: Front,
+    front: Dispatcher,
     row: Operation[Any, Any],
     caller: Caller,
     model: Request,
@@ -79,7 +79,7 @@ class _Socket:
 
     def __init__(self, request: web.Request) -> None:
         self.response = web.WebSocketResponse(
-            protocols=(PROTOCOL,), heartbeat=QUIET_S, max_msg_size=_MOST_BYTES, compress=False
+            protocols=(PROTOCOL,), heartbeat=IDLE_TICK_S, max_msg_size=_MOST_BYTES, compress=False
         )
         self._request = request
         self._listening: asyncio.Task[None] | None = None

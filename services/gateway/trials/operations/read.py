@@ -11,7 +11,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial
-from services.gateway.trials.render import render_on_front, render_run, render_trial
+from services.gateway.trials.render import render_front_trial, render_run, render_trial
 from services.gateway.trials.schema import (
     FrontPage,
     ListFrontRequest,
@@ -24,18 +24,18 @@ from services.gateway.trials.schema import (
     TrialRequest,
     TrialState,
 )
-from shared.filters.fields import Wanted
+from shared.filters.fields import ListQuery
 from shared.filters.tree import Order
 from shared.ids import ExperimentId, TrialId
 from shared.messages import queue as messages
-from shared.messages.experiments import GetFront
+from shared.messages.experiments import GetParetoFront
 
 _PARKED = "the trial is parked without slots: it goes on when its experiment is resumed, or when its search promotes it"
 
 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
     """Lists an experiment's trials by number, best first, or as they are sorted."""
-    standing = trial_store.Standing([str(state) for state in request.state], request.invalid)
+    standing = trial_store.TrialStateFilter([str(state) for state in request.state], request.invalid)
     async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
         wanted = _in_order(read_wanted(call, request), request, experiment.smaller_is_better)
@@ -50,7 +50,7 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
     """Lists the trials that none other beats in every metric: the Pareto front of those within the limits."""
     position = read_cursor(call, request, request.cursor)
     row = await find_experiment(call, request.experiment)
-    question = GetFront(
+    question = GetParetoFront(
         experiment_id=ExperimentId(row.id),
         after=(float(str(position[0])), int(str(position[1]))) if position else None,
         limit=request.limit,
@@ -60,7 +60,7 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
     except NotFound:  # Submitted, and not taken up yet.
         return FrontPage(items=[], total=0, admissible=0)
     return FrontPage(
-        items=[render_on_front(found) for found in page.trials],
+        items=[render_front_trial(found) for found in page.trials],
         total=page.total,
         admissible=page.admissible,
         next_cursor=make_cursor(call, request, list(page.next)) if page.next else None,
@@ -95,7 +95,7 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
     return render_explanation(await _without_hidden(call, found))
 
 
-def _in_order(wanted: Wanted, request: ListTrialsRequest, smaller_is_better: bool) -> Wanted:
+def _in_order(wanted: ListQuery, request: ListTrialsRequest, smaller_is_better: bool) -> ListQuery:
     """Best first where that is asked for: by which values are better, which only the experiment knows."""
     if request.order is TrialOrder.NUMBER:
         return wanted

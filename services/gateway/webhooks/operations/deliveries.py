@@ -7,7 +7,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.references import parse_uuid
 from services.gateway.webhooks import delivery_store as store
-from services.gateway.webhooks.core import PREFIX, TESTED, Happening, Scene, cloud_event
+from services.gateway.webhooks.core import PREFIX, TEST_EVENT, EventContext, FeedEvent, cloud_event
 from services.gateway.webhooks.operations.manage import webhook_in
 from services.gateway.webhooks.schema import (
     DeliveryState,
@@ -41,14 +41,14 @@ async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
     delivery_id = new_id(call.doors.clock)
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
-        scene = Scene(webhook.workspace, webhook.project) if webhook.workspace else None
-        happening = Happening(TESTED, 0, webhook.id, {"name": webhook.name}, scene)
+        scene = EventContext(webhook.workspace, webhook.project) if webhook.workspace else None
+        happening = FeedEvent(TEST_EVENT, 0, webhook.id, {"name": webhook.name}, scene)
         event = cloud_event(call.tenant, unit.now, happening) | {"id": str(delivery_id)}
         values = {
             "tenant": call.tenant,
             "id": delivery_id,
             "webhook": webhook.id,
-            "type": TESTED,
+            "type": TEST_EVENT,
             "event": event,
             "position": 0,
             "is_test": True,

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.platform.auth.grants import Place
+from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
@@ -99,7 +99,7 @@ async def edit_webhook(call: Call, request: EditWebhookRequest) -> Webhook:
         found = await webhook_in(unit.connection, request.webhook)
         await store.lock_webhook(unit.connection, found.id)
         row = await webhook_in(unit.connection, str(found.id))
-        place = Place(row.workspace, row.project)
+        place = Scope(row.workspace, row.project)
         _check_place(call, place)
         check_unchanged(call, render_webhook(row))
         changed = _changes(call, request, row)
@@ -171,13 +171,13 @@ def render_webhook(row: Any) -> Webhook:
     )
 
 
-def _place(request: CreateWebhookRequest) -> Place:
+def _place(request: CreateWebhookRequest) -> Scope:
     if request.project is not None and request.workspace is None:
         raise Rejected("invalid_request", "a project is one of a workspace: name it too", "workspace")
-    return Place(request.workspace, request.project)
+    return Scope(request.workspace, request.project)
 
 
-def _check_place(call: Call, place: Place) -> None:
+def _check_place(call: Call, place: Scope) -> None:
     for permission in _TOLD:
         call.check_place(permission, place)
 
@@ -217,5 +217,5 @@ def _render_with(row: Any, secret: str) -> CreatedWebhook:
     return CreatedWebhook(**render_webhook(row).model_dump(), secret=secret)
 
 
-def _exists(name: str, place: Place) -> Conflict:
+def _exists(name: str, place: Scope) -> Conflict:
     return Conflict("webhook_exists", f"there is a webhook {name} in {place} already", "name")

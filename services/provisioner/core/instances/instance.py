@@ -8,15 +8,15 @@ from uuid import UUID
 
 from services.provisioner.core.catalogue import Purchase
 from shared.ids import InstanceId, PoolName, WorkerId
-from shared.machine import Machine
+from shared.machine import StateMachine
 from shared.messages.specs import SlotKind
 
-Ending = Literal["gone", "lost", "failed"]
+InstanceEnding = Literal["gone", "lost", "failed"]
 IntentId = NewType("IntentId", UUID)
 """Of one call for machines; see `intents`."""
 
 
-class State(StrEnum):
+class InstanceState(StrEnum):
     """As `InstanceChanged` tells it."""
 
     WANTED = "wanted"
@@ -31,7 +31,7 @@ class State(StrEnum):
     FAILED = "failed"
 
 
-class Trigger(StrEnum):
+class InstanceTrigger(StrEnum):
     """What moves it. `refused`: it was never made; `release` ends what is empty, `fail` what does not work, `vanish` what is no longer there."""
 
     ORDERED = "ordered"
@@ -49,14 +49,14 @@ class Trigger(StrEnum):
     ENDED_FAILED = "ended_failed"
 
 
-_S, _T = State, Trigger
+_S, _T = InstanceState, InstanceTrigger
 FINAL = frozenset({_S.GONE, _S.LOST, _S.FAILED})
 STARTING = frozenset({_S.WANTED, _S.LAUNCHING, _S.JOINING})
 SERVING = frozenset({_S.LAUNCHING, _S.JOINING, _S.READY, _S.DRAINING})
 """Whose worker should run."""
 LEAVING = frozenset({_S.DRAINING, _S.DRAINED, _S.TERMINATING})
 
-INSTANCE = Machine(
+INSTANCE = StateMachine(
     name="instance",
     initial=_S.WANTED,
     table={
@@ -83,8 +83,12 @@ INSTANCE = Machine(
     },
     final=FINAL,
 )
-_ENDED: dict[Ending, Trigger] = {"gone": _T.ENDED_GONE, "lost": _T.ENDED_LOST, "failed": _T.ENDED_FAILED}
-_ENDINGS: dict[Trigger, Ending] = {
+_ENDED: dict[InstanceEnding, InstanceTrigger] = {
+    "gone": _T.ENDED_GONE,
+    "lost": _T.ENDED_LOST,
+    "failed": _T.ENDED_FAILED,
+}
+_ENDINGS: dict[InstanceTrigger, InstanceEnding] = {
     _T.RELEASE: "gone",
     _T.VANISH: "lost",
     _T.FAIL: "failed",
@@ -109,11 +113,11 @@ class Instance:
     slots: int
     kind: SlotKind
     price_per_hour: float
-    state: State
+    state: InstanceState
     since: datetime
     version: int = 1
     reason: str | None = None
-    ending: Ending = "gone"
+    ending: InstanceEnding = "gone"
     attempts: int = 0
     retry_at: datetime | None = None
     is_open: bool = False
@@ -143,7 +147,7 @@ def worker_of(instance: InstanceId) -> WorkerId:
     return WorkerId(f"w-{instance.hex[-10:]}")
 
 
-def moved(instance: Instance, trigger: Trigger, now: datetime, reason: str | None = None) -> Instance:
+def moved(instance: Instance, trigger: InstanceTrigger, now: datetime, reason: str | None = None) -> Instance:
     """The instance after `trigger`; itself where that changes nothing."""
     state = INSTANCE.next(instance.state, trigger)
     if state == instance.state:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.instance import Instance, IntentId, worker_of
-from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.instances.refusals import LaunchRefusal
 from shared.ids import InstanceId, PoolName, WorkerId, derived_id, id_of
 
 _LOW = (1 << 62) - 1
@@ -42,7 +42,7 @@ class Launched:
 
     placed: Mapping[WorkerId, str | None] = field(default_factory=dict)
     """Each with the provider's own id, where it has one."""
-    refused: Refusal | None = None
+    refused: LaunchRefusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def own_sighting(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> 
     return Sighting(seen.presence, instance.external_id, seen.intent, seen.zone, tuple(filter(None, others)))
 
 
-def twins(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> list[str]:
+def duplicates(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> list[str]:
     """Machines that say they are the instance's worker, beside the one on record, or beside the first where none is."""
     seen = sightings.get(instance.worker)
     if seen is None or seen.presence is Presence.ENDED:
@@ -82,7 +82,7 @@ def twins(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> list[st
     return [one for one in (seen.external_id, *seen.extras) if one not in (None, kept) and one is not None]
 
 
-def member(intent: IntentId, index: int) -> InstanceId:
+def instance_id_at(intent: IntentId, index: int) -> InstanceId:
     """The id of an intent's instance. So a machine that carries its intent and its index says by itself which worker it is, to whoever looks at
     it and to what runs on it: neither has to be told after the launch. It sorts by time as the intent's does."""
     own = derived_id(intent, index).int & _LOW
@@ -91,7 +91,7 @@ def member(intent: IntentId, index: int) -> InstanceId:
 
 def worker_at(intent: IntentId, index: int) -> WorkerId:
     """The worker of an intent's instance."""
-    return worker_of(member(intent, index))
+    return worker_of(instance_id_at(intent, index))
 
 
 def offer_of(instance: Instance) -> Offer:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from services.provisioner.core.instances.instance import Instance, Trigger, moved
+from services.provisioner.core.instances.instance import Instance, InstanceTrigger, moved
 from services.provisioner.core.instances.intents import Launched
 from services.provisioner.core.instances.refusals import BACKOFFS
 
@@ -19,21 +19,21 @@ def on_launched(instance: Instance, launched: Launched, now: datetime) -> Instan
     if instance.worker in launched.placed:
         return on_placed(instance, now, launched.placed[instance.worker])
     if refused is None:
-        return on_not_done(instance, now, "the provider has not brought it yet")
+        return on_failed_attempt(instance, now, "the provider has not brought it yet")
     if BACKOFFS[refused.cause].may_have_worked:
-        return on_not_done(instance, now, refused.reason)
+        return on_failed_attempt(instance, now, refused.reason)
     return on_refused(instance, now, refused.reason)
 
 
 def on_placed(instance: Instance, now: datetime, external_id: str | None = None) -> Instance:
     """The provider has made the machine; it may have joined before this is recorded."""
-    after = moved(instance, Trigger.ORDERED, now)
+    after = moved(instance, InstanceTrigger.ORDERED, now)
     return after if external_id is None else replace(after, external_id=external_id)
 
 
 def on_refused(instance: Instance, now: datetime, reason: str) -> Instance:
     """It was not made, and will not be; another may be asked for elsewhere."""
-    return moved(instance, Trigger.REFUSED, now, reason)
+    return moved(instance, InstanceTrigger.REFUSED, now, reason)
 
 
 def on_started_again(instance: Instance, now: datetime) -> Instance:
@@ -49,7 +49,7 @@ def on_kicked(instance: Instance, now: datetime) -> Instance:
     return _given_time(replace(instance, reason="its worker hung", version=instance.version + 1), now)
 
 
-def on_not_done(instance: Instance, now: datetime, reason: str) -> Instance:
+def on_failed_attempt(instance: Instance, now: datetime, reason: str) -> Instance:
     """An effect failed; it is tried again, later and later."""
     return _put_off(instance, instance.attempts + 1, now, reason)
 

@@ -22,7 +22,7 @@ Cause = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class LaunchRefusal:
     """What a provider said to a call, or what a machine did. `reason`: for people, with the provider's own words."""
 
     cause: Cause
@@ -60,7 +60,7 @@ BACKOFFS: Mapping[Cause, Backoff] = {
     "unfit": Backoff(10 * _MINUTE, 6 * 60 * _MINUTE),
     "unknown": Backoff(0.5 * _S, _MINUTE, may_have_worked=True),
 }
-TOLD_FOR = timedelta(minutes=10)
+SHOWN_FOR = timedelta(minutes=10)
 """A hold that is over is still told for so long."""
 FORGOTTEN_AFTER = timedelta(hours=6)
 """A hold that has been over for so long no longer counts for the next one."""
@@ -90,7 +90,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class LaunchBackoff:
     """No machine of `scope` is asked for before `until`."""
 
     scope: Scope
@@ -116,7 +116,9 @@ def scope_of(offer: Offer, cause: Cause) -> Scope:
     return Scope(offer.kind.provider, offer.kind.name, offer.zone, offer.purchase)
 
 
-def on_refused(before: Hold | None, offer: Offer, refusal: Refusal, now: datetime) -> Hold:
+def on_refused(
+    before: LaunchBackoff | None, offer: Offer, refusal: LaunchRefusal, now: datetime
+) -> LaunchBackoff:
     """The hold after a refusal; `before`: that of the same scope, over or not. Several refusals of one moment count once: calls that
     were under way together say the same thing."""
     backoff = BACKOFFS[refusal.cause]
@@ -125,7 +127,9 @@ def on_refused(before: Hold | None, offer: Offer, refusal: Refusal, now: datetim
         return replace(before, reason=refusal.reason)
     failures = before.failures + 1 if before is not None and is_same else 1
     pause = max(backoff.pause(failures), refusal.retry_after or timedelta())
-    return Hold(scope_of(offer, refusal.cause), refusal.cause, refusal.reason, failures, now, now + pause)
+    return LaunchBackoff(
+        scope_of(offer, refusal.cause), refusal.cause, refusal.reason, failures, now, now + pause
+    )
 
 
 def is_cleared(cause: Cause, has_joined: bool) -> bool:
@@ -133,17 +137,17 @@ def is_cleared(cause: Cause, has_joined: bool) -> bool:
     return has_joined or cause not in ("never_joins", "joins_twice", "version", "unfit")
 
 
-def is_held(offer: Offer, holds: Iterable[Hold], now: datetime) -> bool:
+def is_held(offer: Offer, holds: Iterable[LaunchBackoff], now: datetime) -> bool:
     return any(hold.is_on(now) and hold.scope.covers(offer) for hold in holds)
 
 
-def fault_of(holds: Iterable[Hold], offers: Iterable[Offer], now: datetime) -> str | None:
+def fault_of(holds: Iterable[LaunchBackoff], offers: Iterable[Offer], now: datetime) -> str | None:
     """What keeps a pool with these offers from growing as it would, in one line; None where nothing does. Holds that are over are told until
     something succeeds, or for a while: nobody can tell yet that they have no cause any more."""
     mine = list(offers)
     told = [
         hold
         for hold in holds
-        if now < hold.until + TOLD_FOR and any(hold.scope.covers(offer) for offer in mine)
+        if now < hold.until + SHOWN_FOR and any(hold.scope.covers(offer) for offer in mine)
     ]
     return "; ".join(hold.words for hold in sorted(told, key=lambda hold: hold.scope.words)) or None

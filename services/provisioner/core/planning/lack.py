@@ -9,19 +9,19 @@ _SETTLED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class Shortage:
     """Slots that are missing, `since` when any are, and when they last became more."""
 
     slots: int = 0
     since: datetime | None = None
     grown_at: datetime | None = None
 
-    def sampled(self, slots: int, now: datetime) -> "Lack":
+    def sampled(self, slots: int, now: datetime) -> "Shortage":
         """As it is after a look that found so many missing."""
         if slots <= 0:
-            return Lack()
+            return Shortage()
         has_grown = slots > self.slots or self.grown_at is None
-        return Lack(slots, self.since or now, now if has_grown else self.grown_at)
+        return Shortage(slots, self.since or now, now if has_grown else self.grown_at)
 
     def may_grow(self, patience: timedelta, now: datetime) -> bool:
         """Whether more may come that is better covered together with this."""

@@ -8,7 +8,7 @@ from shared.ids import TenantId, WorkerId
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class WorkerLoad:
     """Slots that are used; `pieces`: by each run that is there; `gangs`: how many of these stand on other machines too. `tenant`: whose they are, where
     the machine serves one at a time."""
 
@@ -23,18 +23,18 @@ class Loads:
 
     def __init__(self) -> None:
         self._since: dict[WorkerId, datetime] = {}
-        self._now: Mapping[WorkerId, Load] = {}
+        self._now: Mapping[WorkerId, WorkerLoad] = {}
 
     @property
     def idle_since(self) -> Mapping[WorkerId, datetime]:
         return self._since
 
     @property
-    def now(self) -> Mapping[WorkerId, Load]:
+    def now(self) -> Mapping[WorkerId, WorkerLoad]:
         """As of the last sample."""
         return self._now
 
-    def sample(self, loads: Mapping[WorkerId, Load], now: datetime) -> None:
+    def sample(self, loads: Mapping[WorkerId, WorkerLoad], now: datetime) -> None:
         """Takes in what is used now."""
         self._now = loads
         self._since = {

@@ -9,19 +9,19 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, State
-from services.provisioner.core.planning.loads import Load
-from services.provisioner.core.renting.choosing import Need, Room, choose_machines
+from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, InstanceState
+from services.provisioner.core.planning.loads import WorkerLoad
+from services.provisioner.core.renting.choosing import Capacity, Need, choose_machines
 from services.provisioner.core.renting.spec import PoolSpec, SpotRule
 from shared.ids import TenantId, WorkerId
 
-STANDS_STILL = timedelta(minutes=1)
+MIGRATION_DOWNTIME = timedelta(minutes=1)
 """For how long a run that is moved is taken to do nothing: it saves, is granted slots elsewhere, and restores."""
 _HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class Migrations:
     """`rates`: what each machine costs per hour beyond what its work would cost elsewhere, where that is anything. `due`: machines that are to be emptied
     now, since there is room for what runs there. `launches`: machines for what is to be moved and has no room yet."""
 
@@ -30,7 +30,7 @@ class Moves:
     launches: tuple[Offer, ...] = ()
 
 
-class Waste:
+class ExcessCost:
     """Money that each machine has cost too much; advanced by samples alone, forgotten when a machine costs what it should."""
 
     def __init__(self) -> None:
@@ -49,14 +49,14 @@ class Waste:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class MigrationInputs:
     """What moving looks at: machines, what runs on them, what each has wasted, and offers that may be had now within `room`."""
 
     live: Sequence[Instance]
-    loads: Mapping[WorkerId, Load]
+    loads: Mapping[WorkerId, WorkerLoad]
     wasted: Mapping[WorkerId, float]
     offers: Sequence[Offer]
-    room: Room
+    room: Capacity
     covers: dict[tuple[bool, tuple[int, ...]], list[Offer] | None] = field(default_factory=dict)
     """The cheapest for pieces of these sizes, by whether spot machines may be taken: most machines carry alike."""
 
@@ -78,10 +78,10 @@ class _Place:
         return _Place(self.worker, self.free, self.tenant, self.is_idle, self.is_coming, self.is_promised)
 
 
-def plan_moves(spec: PoolSpec, ground: Ground) -> Moves:
+def plan_migrations(spec: PoolSpec, ground: MigrationInputs) -> Migrations:
     """Who has wasted most goes first. Runs that stand on several machines are left where they are."""
     if not spec.moves_runs:
-        return Moves()
+        return Migrations()
     busy = [one for one in ground.live if _is_movable(one, ground.loads)]
     places = _left_by_leaving(ground, _places(ground))
     found = {one.worker: _alternative(spec, one, ground, places) for one in busy}
@@ -107,39 +107,41 @@ def plan_moves(spec: PoolSpec, ground: Ground) -> Moves:
             places = left
         elif all(ground.room.less(launches).fits(offer) for offer in machines):
             launches += machines
-    return Moves(rates, tuple(due), tuple(launches))
+    return Migrations(rates, tuple(due), tuple(launches))
 
 
-def _is_movable(one: Instance, loads: Mapping[WorkerId, Load]) -> bool:
+def _is_movable(one: Instance, loads: Mapping[WorkerId, WorkerLoad]) -> bool:
     load = loads.get(one.worker)
-    if load is None or one.state is not State.READY or not one.is_open:
+    if load is None or one.state is not InstanceState.READY or not one.is_open:
         return False
     return bool(load.pieces) and not load.gangs and sum(load.pieces) >= load.used_slots
 
 
-def _places(ground: Ground) -> list[_Place]:
+def _places(ground: MigrationInputs) -> list[_Place]:
     """Free slots, and those of machines that are coming."""
     places = []
     for one in ground.live:
         load = ground.loads.get(one.worker)
         if one.state in STARTING:
             places.append(_Place(one.worker, one.slots, None, is_idle=True, is_coming=True))
-        elif one.state is State.READY and one.is_open and load is not None:
+        elif one.state is InstanceState.READY and one.is_open and load is not None:
             free = one.slots - load.used_slots
             places.append(_Place(one.worker, free, load.tenant, is_idle=not load.used_slots))
     return places
 
 
-def _left_by_leaving(ground: Ground, places: list[_Place]) -> list[_Place]:
+def _left_by_leaving(ground: MigrationInputs, places: list[_Place]) -> list[_Place]:
     """What is left once those have found room that were asked to move before, as far as they will."""
     for one in ground.live:
         load = ground.loads.get(one.worker)
-        if one.state is State.DRAINING and load is not None:
+        if one.state is InstanceState.DRAINING and load is not None:
             places = _placed(load, places, lambda place: not place.is_coming) or places
     return places
 
 
-def _alternative(spec: PoolSpec, one: Instance, ground: Ground, places: Sequence[_Place]) -> list[Offer]:
+def _alternative(
+    spec: PoolSpec, one: Instance, ground: MigrationInputs, places: Sequence[_Place]
+) -> list[Offer]:
     """The cheapest machines for what runs there and finds no room beside others' work, which costs nothing more; the machine itself where nothing else
     is to be had."""
     load = ground.loads[one.worker]
@@ -169,12 +171,12 @@ def _cover(wanted: tuple[bool, tuple[int, ...]], offers: Sequence[Offer]) -> lis
     may_be_spot, pieces = wanted
     slots = sum(pieces)
     allowed = [offer for offer in offers if may_be_spot or offer.purchase == "on_demand"]
-    machines = choose_machines(Need(slots, max(pieces)), allowed, Room(slots))
+    machines = choose_machines(Need(slots, max(pieces)), allowed, Capacity(slots))
     places = [_Place(WorkerId(""), offer.kind.slots, None, is_idle=False) for offer in machines]
-    return machines if _placed(Load(slots, pieces), places, lambda place: True) is not None else None
+    return machines if _placed(WorkerLoad(slots, pieces), places, lambda place: True) is not None else None
 
 
-def _placed(load: Load, places: Sequence[_Place], may: Callable[[_Place], bool]) -> list[_Place] | None:
+def _placed(load: WorkerLoad, places: Sequence[_Place], may: Callable[[_Place], bool]) -> list[_Place] | None:
     """The places with all the pieces in them, the largest first, each where it fits best; None where they do not fit."""
     left = [place.copied() for place in places]
     for piece in sorted(load.pieces, reverse=True):
@@ -218,7 +220,7 @@ def _price(offer: Offer) -> float:
 
 def _move_costs(one: Instance, offers: Sequence[Offer], machines: Iterable[Offer]) -> float:
     """Both are paid for while nothing runs: the new ones while they boot too."""
-    still_h = STANDS_STILL / _HOUR
+    still_h = MIGRATION_DOWNTIME / _HOUR
     new = sum((offer.price_per_hour or 0.0) * (_boot_h(offer) + still_h) for offer in machines)
     return new + _hour(one, offers) * still_h
 

@@ -8,17 +8,17 @@ from services.provisioner.core.instances.instance import (
     SERVING,
     STARTING,
     Instance,
+    InstanceState,
+    InstanceTrigger,
     IntentId,
-    State,
-    Trigger,
     moved,
 )
-from services.provisioner.core.instances.intents import Presence, Sighting, own_sighting, twins
+from services.provisioner.core.instances.intents import Presence, Sighting, duplicates, own_sighting
 from services.provisioner.core.instances.outcomes import LASTS, pause_after
-from services.provisioner.core.instances.refusals import Hold, Refusal, on_refused as on_hold
+from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused as on_hold
 from services.provisioner.core.planning.absences import Absence
-from services.provisioner.core.planning.sizing import SETTLES_IN, Sizing, plan_size, with_moves
-from services.provisioner.core.planning.standing import Standing
+from services.provisioner.core.planning.sizing import SETTLES_IN, Sizing, plan_size, with_migrations
+from services.provisioner.core.planning.standing import PoolStatus
 from services.provisioner.core.renting.spec import PoolSpec
 from shared.ids import WorkerId
 
@@ -36,12 +36,12 @@ MISSED_READINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class PoolWorld:
     """What is known of a pool at the beginning of a pass: what is on record, and what the providers name. `lateness`: of each, how late its readings
     may be."""
 
     spec: PoolSpec
-    standing: Standing
+    standing: PoolStatus
     sightings: Mapping[WorkerId, Sighting] = field(default_factory=dict)
     absences: Mapping[WorkerId, Absence] = field(default_factory=dict)
     lateness: Mapping[str, timedelta] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PoolPlan:
     """`moves`: (before, after). `launches`: calls to be made (again). `starts`, `kicks` (of workers that hang), `ends` and `extras` (machines that
     say they are somebody else, with their ids) are effects that are due; they are repeated until they are recorded. `refusals`: what machines
     that came to nothing say of their offers."""
@@ -71,10 +71,10 @@ class Plan:
     kicks: tuple[Instance, ...] = ()
     ends: tuple[Instance, ...] = ()
     extras: tuple[tuple[WorkerId, str], ...] = ()
-    refusals: tuple[tuple[Instance, Refusal], ...] = ()
+    refusals: tuple[tuple[Instance, LaunchRefusal], ...] = ()
 
 
-def plan_pool(world: World, now: datetime) -> Plan:
+def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
     """Plans a pass. Sizing sees the instances as the moves leave them, and heeds what they say of their offers."""
     moves = [(one, _seen(one, world, now)) for one in world.standing.live]
     after = [one for _, one in moves]
@@ -85,53 +85,57 @@ def plan_pool(world: World, now: datetime) -> Plan:
     ]
     standing = replace(world.standing, live=after, holds=holds)
     due = [one for one in after if one.is_due(now)]
-    return Plan(
+    return PoolPlan(
         moves=tuple((before, one) for before, one in moves if one != before),
-        sizing=with_moves(world.spec, standing, plan_size(world.spec, standing, now), now),
+        sizing=with_migrations(world.spec, standing, plan_size(world.spec, standing, now), now),
         launches=tuple(
-            dict.fromkeys(one.intent for one in due if one.state is State.WANTED and one.intent is not None)
+            dict.fromkeys(
+                one.intent for one in due if one.state is InstanceState.WANTED and one.intent is not None
+            )
         ),
         starts=tuple(one for one in due if _should_start_again(one, world)),
         kicks=tuple(one for one in due if _hangs(one, world, now)),
-        ends=tuple(one for one in due if one.state is State.TERMINATING),
-        extras=tuple((one.worker, extra) for one in after for extra in twins(one, world.sightings)),
+        ends=tuple(one for one in due if one.state is InstanceState.TERMINATING),
+        extras=tuple((one.worker, extra) for one in after for extra in duplicates(one, world.sightings)),
         refusals=tuple(refusals),
     )
 
 
-def is_at_rest(world: World, plan: Plan, now: datetime) -> bool:
+def is_idle(world: PoolWorld, plan: PoolPlan, now: datetime) -> bool:
     """Whether time alone brings nothing soon: nothing is to be done, no launch is put off, and every worker serves and has settled."""
     is_held = any(is_on(world.spec, hold, now) for hold in world.standing.holds)
-    idle = Plan(sizing=Sizing(short=plan.sizing.short, rates=plan.sizing.rates))
+    idle = PoolPlan(sizing=Sizing(short=plan.sizing.short, rates=plan.sizing.rates))
     return plan == idle and not is_held and all(_is_settled(one, now) for one in world.standing.live)
 
 
-def is_on(spec: PoolSpec, hold: Hold, now: datetime) -> bool:
+def is_on(spec: PoolSpec, hold: LaunchBackoff, now: datetime) -> bool:
     """Whether a hold keeps this pool from something now."""
     return hold.is_on(now) and any(hold.scope.covers(offer) for offer in spec.offers)
 
 
-def _seen(one: Instance, world: World, now: datetime) -> Instance:
+def _seen(one: Instance, world: PoolWorld, now: datetime) -> Instance:
     sighting = own_sighting(one, world.sightings)
     one = _with_facts(one, sighting, now)
     presence = sighting.presence if sighting else None
-    if one.state is State.DRAINED:
-        return moved(one, Trigger.RELEASE, now)
-    if one.state is State.WANTED:
+    if one.state is InstanceState.DRAINED:
+        return moved(one, InstanceTrigger.RELEASE, now)
+    if one.state is InstanceState.WANTED:
         return _seen_wanted(one, presence, now)
     if one.state not in SERVING:
         return one
     if world.is_gone(one, now):
         is_late = (
-            presence is Presence.ENDED or one.state is not State.LAUNCHING or now - one.since > APPEARS_WITHIN
+            presence is Presence.ENDED
+            or one.state is not InstanceState.LAUNCHING
+            or now - one.since > APPEARS_WITHIN
         )
         return _vanished(one, world, now) if is_late else one
     if presence is Presence.STOPPED and _is_hopeless(one, now):
-        return moved(one, Trigger.FAIL, now, f"its worker ended {one.attempts} times in a row")
+        return moved(one, InstanceTrigger.FAIL, now, f"its worker ended {one.attempts} times in a row")
     if one.state in STARTING and now - one.since > world.spec.join_timeout:
-        return moved(one, Trigger.FAIL, now, "its worker did not join in time")
-    if one.state is State.LAUNCHING and presence is Presence.RUNNING:
-        return moved(one, Trigger.APPEARED, now)
+        return moved(one, InstanceTrigger.FAIL, now, "its worker did not join in time")
+    if one.state is InstanceState.LAUNCHING and presence is Presence.RUNNING:
+        return moved(one, InstanceTrigger.APPEARED, now)
     if presence is Presence.RUNNING and _has_lasted(one, now):
         return replace(one, attempts=0, retry_at=None, version=one.version + 1)
     return one
@@ -157,30 +161,30 @@ def _with_facts(one: Instance, sighting: Sighting | None, now: datetime) -> Inst
 def _seen_wanted(one: Instance, presence: Presence | None, now: datetime) -> Instance:
     """A call whose outcome is not on record may have been carried out; one that failed again and again without any trace is given up."""
     if presence in (Presence.RUNNING, Presence.ENDED):
-        return moved(one, Trigger.ORDERED, now)
+        return moved(one, InstanceTrigger.ORDERED, now)
     if one.attempts >= MOST_ATTEMPTS and presence is None:
-        return moved(one, Trigger.RELEASE, now, one.reason)
+        return moved(one, InstanceTrigger.RELEASE, now, one.reason)
     return one
 
 
-def _vanished(one: Instance, world: World, now: datetime) -> Instance:
+def _vanished(one: Instance, world: PoolWorld, now: datetime) -> Instance:
     absence = world.absences.get(one.worker)
     over_at = one.over_at or (absence.since if absence else None)
-    return replace(moved(one, Trigger.VANISH, now, "the machine has vanished"), over_at=over_at)
+    return replace(moved(one, InstanceTrigger.VANISH, now, "the machine has vanished"), over_at=over_at)
 
 
-def _refusal_of(before: Instance, after: Instance) -> Refusal | None:
+def _refusal_of(before: Instance, after: Instance) -> LaunchRefusal | None:
     """What its end says of its offer: that it is not to be had, or that its machines do not work."""
-    if after.state is not State.TERMINATING or before.state is State.TERMINATING:
+    if after.state is not InstanceState.TERMINATING or before.state is InstanceState.TERMINATING:
         return None
     if after.ending == "failed" and before.ready_at is None:
-        return Refusal("never_joins", f"{after.reason or 'its worker did not join'}; {_WHERE_TO_LOOK}")
+        return LaunchRefusal("never_joins", f"{after.reason or 'its worker did not join'}; {_WHERE_TO_LOOK}")
     if after.ending == "lost" and after.purchase == "spot":
-        return Refusal("no_capacity", "a machine was taken back")
+        return LaunchRefusal("no_capacity", "a machine was taken back")
     return None
 
 
-def _hold(spec: PoolSpec, one: Instance, refusal: Refusal, now: datetime) -> Hold | None:
+def _hold(spec: PoolSpec, one: Instance, refusal: LaunchRefusal, now: datetime) -> LaunchBackoff | None:
     """As it will be once it is recorded: so much of it as matters to this pass."""
     mine = (one.machine_kind, one.zone, one.purchase)
     for offer in spec.offers:
@@ -198,7 +202,7 @@ def _has_lasted(one: Instance, now: datetime) -> bool:
 
 def _is_settled(one: Instance, now: datetime) -> bool:
     """Whether only an event, the end of its process or long idleness moves it."""
-    serves = one.state is State.READY and one.is_open and one.silent_since is None
+    serves = one.state is InstanceState.READY and one.is_open and one.silent_since is None
     return serves and one.is_due(now) and now - one.since >= SETTLES_IN
 
 
@@ -209,16 +213,16 @@ def _is_hopeless(one: Instance, now: datetime) -> bool:
     return one.ready_at is None or (one.silent_since is not None and now - one.silent_since > HOPELESS_AFTER)
 
 
-def _hangs(one: Instance, world: World, now: datetime) -> bool:
-    if one.state not in (State.READY, State.DRAINING) or one.silent_since is None:
+def _hangs(one: Instance, world: PoolWorld, now: datetime) -> bool:
+    if one.state not in (InstanceState.READY, InstanceState.DRAINING) or one.silent_since is None:
         return False
     return _presence(one, world) is Presence.RUNNING and now - one.silent_since > HANGS_AFTER
 
 
-def _should_start_again(one: Instance, world: World) -> bool:
+def _should_start_again(one: Instance, world: PoolWorld) -> bool:
     return one.state in SERVING and _presence(one, world) is Presence.STOPPED
 
 
-def _presence(one: Instance, world: World) -> Presence | None:
+def _presence(one: Instance, world: PoolWorld) -> Presence | None:
     sighting = own_sighting(one, world.sightings)
     return sighting.presence if sighting else None

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from math import inf
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, State
+from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, InstanceState
 from services.provisioner.core.instances.refusals import is_held
-from services.provisioner.core.planning.lack import Lack
-from services.provisioner.core.planning.moving import Ground, plan_moves
-from services.provisioner.core.planning.standing import Budget, Demand, Standing
-from services.provisioner.core.renting.choosing import Room, cheapest
-from services.provisioner.core.renting.pieces import Lacking, cover, filling, lacking_of
+from services.provisioner.core.planning.lack import Shortage
+from services.provisioner.core.planning.moving import MigrationInputs, plan_migrations
+from services.provisioner.core.planning.standing import Demand, MonthlyBudget, PoolStatus
+from services.provisioner.core.renting.choosing import Capacity, cheapest
+from services.provisioner.core.renting.pieces import MissingSlots, cover, full_machines_of, missing_slots
 from services.provisioner.core.renting.spec import PoolSpec
-from services.provisioner.core.renting.spreading import is_asked, runs_short, spread
+from services.provisioner.core.renting.spreading import has_no_capacity_hold, has_pending_launch, spread
 from shared.ids import WorkerId
 
 SETTLES_IN = timedelta(seconds=5)
@@ -42,11 +42,11 @@ class Sizing:
     withdrawn: tuple[Instance, ...] = ()
     moved: tuple[Instance, ...] = ()
     rates: Mapping[WorkerId, float] | None = None
-    lack: Lack = field(default_factory=Lack)
+    lack: Shortage = field(default_factory=Shortage)
     short: str | None = None
 
 
-def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
+def plan_size(spec: PoolSpec, standing: PoolStatus, now: datetime) -> Sizing:
     """Brings up the minimum, what is waited for and the reserve, within the bounds; lets go what has been idle too long above them. While demand may
     grow, machines that it fills already are brought up ahead of the rest.
 
@@ -58,7 +58,7 @@ def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
     below = min(spec.minimum, spec.maximum) - len(staying)
     lack = standing.lack.sampled(lacking.slots, now)
     if lacking.slots > 0 and below <= 0 and lack.may_grow(spec.patience, now):
-        ahead = filling(lacking, _offers(spec, standing, now), spec.order)
+        ahead = full_machines_of(lacking, _offers(spec, standing, now), spec.order)
         return replace(_grow(spec, standing, (0, ahead), now), lack=lack)
     if below > 0 or (lacking.slots > 0 and not _is_full(spec, staying)):
         return _grow(spec, standing, (below, lacking), now)
@@ -74,13 +74,15 @@ def plan_size(spec: PoolSpec, standing: Standing, now: datetime) -> Sizing:
     )
 
 
-def with_moves(spec: PoolSpec, standing: Standing, sizing: Sizing, now: datetime) -> Sizing:
+def with_migrations(spec: PoolSpec, standing: PoolStatus, sizing: Sizing, now: datetime) -> Sizing:
     """With who gives way to cheaper machines. Nobody is moved while something waits, nor below the minimum."""
     if not spec.moves_runs or standing.loads is None:
         return sizing
     room, _ = _room(spec, standing)
     offers = _offers(spec, standing, now)
-    moves = plan_moves(spec, Ground(standing.live, standing.loads, standing.wasted, offers, room))
+    moves = plan_migrations(
+        spec, MigrationInputs(standing.live, standing.loads, standing.wasted, offers, room)
+    )
     demand = standing.demand
     if demand.waiting or demand.soon or sizing.launches or sizing.undone or sizing.withdrawn:
         return replace(sizing, rates=moves.rates)
@@ -92,14 +94,18 @@ def with_moves(spec: PoolSpec, standing: Standing, sizing: Sizing, now: datetime
     return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
 
 
-def _grow(spec: PoolSpec, standing: Standing, needs: tuple[int, Lacking], now: datetime) -> Sizing:
+def _grow(spec: PoolSpec, standing: PoolStatus, needs: tuple[int, MissingSlots], now: datetime) -> Sizing:
     """Takes back who is leaving, then launches so many machines, and what covers the slots that are missing."""
     live, (below, lacking) = standing.live, needs
     missing = lacking.slots
     staying = sum(one.state not in LEAVING for one in live)
     back: list[Instance] = []
     for one in reversed(live):
-        if one.state is State.DRAINING and (missing > 0 or below > 0) and staying + len(back) < spec.maximum:
+        if (
+            one.state is InstanceState.DRAINING
+            and (missing > 0 or below > 0)
+            and staying + len(back) < spec.maximum
+        ):
             back.append(one)
             missing, below = missing - one.slots, below - 1
     room, limit = _room(spec, standing)
@@ -116,8 +122,8 @@ def _grow(spec: PoolSpec, standing: Standing, needs: tuple[int, Lacking], now: d
             room = room.less([one_more])
     launched = sum(offer.kind.slots for offer in machines)
     is_short = launched < missing or len(machines) < below
-    if spec.order == "cheapest" and runs_short(spec.offers, standing.holds, now):
-        machines = [one for one in spread(machines, offers, full) if not is_asked(one, live)]
+    if spec.order == "cheapest" and has_no_capacity_hold(spec.offers, standing.holds, now):
+        machines = [one for one in spread(machines, offers, full) if not has_pending_launch(one, live)]
     return Sizing(
         launches=_launches(live, machines),
         undone=tuple(back),
@@ -125,7 +131,7 @@ def _grow(spec: PoolSpec, standing: Standing, needs: tuple[int, Lacking], now: d
     )
 
 
-def _offers(spec: PoolSpec, standing: Standing, now: datetime) -> list[Offer]:
+def _offers(spec: PoolSpec, standing: PoolStatus, now: datetime) -> list[Offer]:
     """What may be asked for now."""
     return [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
 
@@ -135,21 +141,21 @@ def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
     return len(staying) >= spec.maximum or (spec.maximum_slots is not None and slots >= spec.maximum_slots)
 
 
-def _asked(spec: PoolSpec, standing: Standing) -> int:
+def _asked(spec: PoolSpec, standing: PoolStatus) -> int:
     """Slots that should come beyond what stands. What no machine of the pool could hold in one piece is not rented for."""
     demand, idle = standing.demand, standing.demand.idle
     if demand.heard_at is None:
-        idle = sum(one.slots for one in standing.live if one.state is State.READY and one.is_open)
+        idle = sum(one.slots for one in standing.live if one.state is InstanceState.READY and one.is_open)
     if demand.kind not in (None, spec.kind):
         return max(0, spec.reserve_slots - idle)
     return demand.waiting + max(0, demand.soon + spec.reserve_slots - idle)
 
 
-def _missing(spec: PoolSpec, standing: Standing, now: datetime) -> Lacking:
+def _missing(spec: PoolSpec, standing: PoolStatus, now: datetime) -> MissingSlots:
     """What is asked for and does not come yet."""
     demand = standing.demand
     sizes = demand.pieces if demand.waiting and demand.kind in (None, spec.kind) else ()
-    asked = lacking_of(_asked(spec, standing), sizes, spec.slots_per_instance)
+    asked = missing_slots(_asked(spec, standing), sizes, spec.slots_per_instance)
     return asked.after(one.slots for one in standing.live if _is_coming(one, demand, now))
 
 
@@ -157,13 +163,13 @@ def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
     """Whether its slots are not yet in the demand, but will be."""
     if one.state in STARTING:
         return True
-    if one.state is not State.READY:
+    if one.state is not InstanceState.READY:
         return False
     is_fresh = now - one.since < SETTLES_IN
     return is_fresh and (not one.is_open or demand.heard_at is None or demand.heard_at < one.since)
 
 
-def _room(spec: PoolSpec, standing: Standing) -> tuple[Room, Budget | None]:
+def _room(spec: PoolSpec, standing: PoolStatus) -> tuple[Capacity, MonthlyBudget | None]:
     """What may be added, and the budget that bounds it most. Who is leaving takes up room until it has gone."""
     live = standing.live
     paid = sum(one.price_per_hour for one in live)
@@ -171,14 +177,14 @@ def _room(spec: PoolSpec, standing: Standing) -> tuple[Room, Budget | None]:
     tightest = min(standing.budgets, key=lambda budget: budget.limit - budget.spent, default=None)
     price = inf if tightest is None else (tightest.limit - tightest.spent) / lead_h - paid
     slots = inf if spec.maximum_slots is None else spec.maximum_slots - sum(one.slots for one in live)
-    return Room(max(0, spec.maximum - len(live)), max(0, slots), max(0.0, price)), tightest
+    return Capacity(max(0, spec.maximum - len(live)), max(0, slots), max(0.0, price)), tightest
 
 
 def _choose(
     spec: PoolSpec,
-    standing: Standing,
-    wanted: tuple[Lacking, Sequence[Instance]],
-    have: tuple[Sequence[Offer], Room],
+    standing: PoolStatus,
+    wanted: tuple[MissingSlots, Sequence[Instance]],
+    have: tuple[Sequence[Offer], Capacity],
 ) -> list[Offer]:
     """Machines for what is missing: first those that must not be spot machines, then the rest as it is cheapest."""
     (lacking, back), (offers, room) = wanted, have
@@ -200,7 +206,7 @@ def _choose(
     return chosen
 
 
-def _slots_of(must: Lacking, chosen: Sequence[Offer]) -> list[int]:
+def _slots_of(must: MissingSlots, chosen: Sequence[Offer]) -> list[int]:
     left = must.after(offer.kind.slots for offer in chosen)
     return [*(offer.kind.slots for offer in chosen), *left.pieces, left.loose]
 
@@ -209,7 +215,7 @@ def _may_fall_back(spec: PoolSpec) -> bool:
     return spec.spot.falls_back or all(offer.purchase == "on_demand" for offer in spec.offers)
 
 
-def _may_be(spec: PoolSpec, standing: Standing, offer: Offer, chosen: Sequence[Offer]) -> bool:
+def _may_be(spec: PoolSpec, standing: PoolStatus, offer: Offer, chosen: Sequence[Offer]) -> bool:
     """Whether one more of it keeps the rule of spot machines."""
     if offer.purchase == "on_demand":
         return True
@@ -220,7 +226,7 @@ def _may_be(spec: PoolSpec, standing: Standing, offer: Offer, chosen: Sequence[O
     return firm >= spec.spot.least_on_demand(total)
 
 
-def _why_short(offers: Sequence[Offer], room: Room, budget: Budget | None) -> str | None:
+def _why_short(offers: Sequence[Offer], room: Capacity, budget: MonthlyBudget | None) -> str | None:
     """What neither a bound nor a hold tells, both of which are shown by themselves."""
     fitting = [offer for offer in offers if room.machines > 0 and offer.kind.slots <= room.slots]
     if not fitting:
@@ -239,7 +245,7 @@ def _too_large(spec: PoolSpec, demand: Demand) -> str | None:
 
 
 def _idle_too_long(
-    spec: PoolSpec, standing: Standing, staying: Sequence[Instance], now: datetime
+    spec: PoolSpec, standing: PoolStatus, staying: Sequence[Instance], now: datetime
 ) -> list[Instance]:
     """Those that may go: who takes no more work, whatever waits; of the others the dearest per slot first, as far as the reserve stays."""
     demand = standing.demand
@@ -247,7 +253,7 @@ def _idle_too_long(
     idle = [
         one
         for one in reversed(staying)
-        if one.state is State.READY and one.silent_since is None and one.worker in standing.idle_since
+        if one.state is InstanceState.READY and one.silent_since is None and one.worker in standing.idle_since
     ]
     left = sum(one.slots for one in idle if one.is_open)
     leaving = []
@@ -260,9 +266,9 @@ def _idle_too_long(
     return leaving
 
 
-def _choose_leaving(spec: PoolSpec, standing: Standing, staying: Sequence[Instance]) -> list[Instance]:
+def _choose_leaving(spec: PoolSpec, standing: PoolStatus, staying: Sequence[Instance]) -> list[Instance]:
     """Who is too many. Those that have work go last."""
-    ready = [one for one in reversed(staying) if one.state is State.READY]
+    ready = [one for one in reversed(staying) if one.state is InstanceState.READY]
     machines, slots = len(staying) - spec.maximum, 0
     if spec.maximum_slots is not None:
         slots = sum(one.slots for one in staying) - spec.maximum_slots

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.provisioner.core.instances.instance import Instance
-from services.provisioner.core.instances.refusals import Hold
-from services.provisioner.core.planning.lack import Lack
-from services.provisioner.core.planning.loads import Load
+from services.provisioner.core.instances.refusals import LaunchBackoff
+from services.provisioner.core.planning.lack import Shortage
+from services.provisioner.core.planning.loads import WorkerLoad
 from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
 
@@ -42,7 +42,7 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class MonthlyBudget:
     """Money of this month: what may be spent, and what was; `words` says whose it is."""
 
     words: str
@@ -51,15 +51,15 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PoolStatus:
     """What sizing looks at: a pool's demand and machines, oldest first, since when workers are idle, what is held back, money, what runs on
     each (None: it was not asked in this pass) and what each has cost too much."""
 
     demand: Demand
     live: Sequence[Instance]
     idle_since: Mapping[WorkerId, datetime] = field(default_factory=dict)
-    holds: Sequence[Hold] = ()
-    budgets: Sequence[Budget] = ()
-    loads: Mapping[WorkerId, Load] | None = None
+    holds: Sequence[LaunchBackoff] = ()
+    budgets: Sequence[MonthlyBudget] = ()
+    loads: Mapping[WorkerId, WorkerLoad] | None = None
     wasted: Mapping[WorkerId, float] = field(default_factory=dict)
-    lack: Lack = field(default_factory=Lack)
+    lack: Shortage = field(default_factory=Shortage)

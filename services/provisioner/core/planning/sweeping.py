@@ -23,7 +23,7 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftovers:
+class ProviderLeftovers:
     """What one provider shows beside the live instances. `bills`: of those that have ended, as they are in the ledger. `strangers`: since when
     machines have been seen that are on no record; a record comes before its machine, so nobody will claim them. `lateness`: how late the provider's
     looks may be: what was ended may still be shown."""
@@ -36,14 +36,14 @@ class Leftovers:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepPlan:
     """Machines to be ended, each with its id, and bills that are otherwise than the ledger has them."""
 
     ends: tuple[tuple[WorkerId, str | None], ...] = ()
     bills: Mapping[WorkerId, Bill] = field(default_factory=dict)
 
 
-def plan_sweep(left: Leftovers, now: datetime) -> Swept:
+def plan_sweep(left: ProviderLeftovers, now: datetime) -> SweepPlan:
     """Machines of ended instances go, and so do strangers that were seen several times and for longer than looks are late."""
     ends: list[tuple[WorkerId, str | None]] = []
     bills = {}
@@ -56,10 +56,10 @@ def plan_sweep(left: Leftovers, now: datetime) -> Swept:
             continue
         if seen.presence is not Presence.ENDED:
             ends += [(worker, machine) for machine in (seen.external_id, *seen.extras)]
-    return Swept(tuple(ends), bills)
+    return SweepPlan(tuple(ends), bills)
 
 
-def _is_due(left: Leftovers, worker: WorkerId, now: datetime) -> bool:
+def _is_due(left: ProviderLeftovers, worker: WorkerId, now: datetime) -> bool:
     since = left.strangers.get(worker)
     if not left.ends_strangers or since is None:
         return False

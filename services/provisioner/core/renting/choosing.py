@@ -24,16 +24,16 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     """What may be added: machines, slots, and money per hour."""
 
     machines: int
     slots: float = inf
     price_per_hour: float = inf
 
-    def less(self, machines: Sequence[Offer]) -> "Room":
+    def less(self, machines: Sequence[Offer]) -> "Capacity":
         """What is left after these."""
-        return Room(
+        return Capacity(
             self.machines - len(machines),
             self.slots - sum(one.kind.slots for one in machines),
             self.price_per_hour - sum(one.price_per_hour or 0.0 for one in machines),
@@ -44,7 +44,7 @@ class Room:
         return self.machines > 0 and offer.kind.slots <= self.slots and price <= self.price_per_hour + 1e-9
 
 
-def choose_machines(need: Need, offers: Sequence[Offer], room: Room) -> list[Offer]:
+def choose_machines(need: Need, offers: Sequence[Offer], room: Capacity) -> list[Offer]:
     """The machines for a need, those that hold its largest part first; fewer than needed where the room ends.
 
     Cheapest: the least sum of prices that covers the slots, time to boot counted, so that a machine of eight is not rented for a need of one
@@ -134,7 +134,7 @@ def _cheapest_cover(slots: int, sizes: Sequence[Offer]) -> list[Offer]:
     ]
 
 
-def _within(machines: Sequence[Offer], room: Room) -> list[Offer]:
+def _within(machines: Sequence[Offer], room: Capacity) -> list[Offer]:
     """Those that fit, one after the other."""
     kept: list[Offer] = []
     for one in machines:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.renting.choosing import Need, Room, cheapest_per_slot, choose_machines
+from services.provisioner.core.renting.choosing import Capacity, Need, cheapest_per_slot, choose_machines
 from services.provisioner.core.renting.spec import Order
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingSlots:
     """Slots that nothing brings yet: `pieces` of them each on one machine, the largest first, and `loose` ones wherever they are."""
 
     pieces: tuple[int, ...] = ()
@@ -21,7 +21,7 @@ class Lacking:
     def slots(self) -> int:
         return sum(self.pieces) + self.loose
 
-    def after(self, machines: Iterable[int]) -> "Lacking":
+    def after(self, machines: Iterable[int]) -> "MissingSlots":
         """What is left when machines of so many slots have come."""
         free, left = list(machines), []
         for piece in self.pieces:
@@ -30,18 +30,18 @@ class Lacking:
                 free[min(fitting, key=free.__getitem__)] -= piece
             else:
                 left.append(piece)
-        return Lacking(tuple(left), max(0, self.loose - sum(free)))
+        return MissingSlots(tuple(left), max(0, self.loose - sum(free)))
 
-    def first(self, slots: int) -> "Lacking":
+    def first(self, slots: int) -> "MissingSlots":
         """So much of it, or a little more: a piece is not cut."""
         taken: list[int] = []
         for piece in self.pieces:
             if sum(taken) < slots:
                 taken.append(piece)
-        return Lacking(tuple(taken), min(self.loose, max(0, slots - sum(taken))))
+        return MissingSlots(tuple(taken), min(self.loose, max(0, slots - sum(taken))))
 
 
-def lacking_of(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> Lacking:
+def missing_slots(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> MissingSlots:
     """So many slots, of which (size, number) must each be on one machine; those above `most` never can, and nothing is rented for them."""
     pieces: list[int] = []
     for size, count in sorted(sizes, reverse=True):
@@ -49,17 +49,17 @@ def lacking_of(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> Lacki
             slots -= size * count
         elif size > 1:
             pieces += [size] * min(count, -(-max(0, slots - sum(pieces)) // size))
-    return Lacking(tuple(pieces), max(0, slots - sum(pieces)))
+    return MissingSlots(tuple(pieces), max(0, slots - sum(pieces)))
 
 
-def filling(lacking: Lacking, offers: Sequence[Offer], order: Order) -> Lacking:
+def full_machines_of(lacking: MissingSlots, offers: Sequence[Offer], order: Order) -> MissingSlots:
     """So much of it as fills machines on which a slot costs least: whatever more may come, nothing cheaper would hold this."""
     counts = Counter(lacking.pieces)
     pieces = [size for size, count in counts.items() for _ in range(_filling(size, count, offers, order))]
-    return Lacking(tuple(pieces), _filling(1, lacking.loose, offers, order))
+    return MissingSlots(tuple(pieces), _filling(1, lacking.loose, offers, order))
 
 
-def cover(lacking: Lacking, offers: Sequence[Offer], room: Room, order: Order) -> list[Offer]:
+def cover(lacking: MissingSlots, offers: Sequence[Offer], room: Capacity, order: Order) -> list[Offer]:
     """The cheapest machines for each size, the largest first; what they leave free is filled with what is smaller."""
     chosen: list[Offer] = []
     left = lacking
@@ -76,11 +76,11 @@ def _filling(size: int, count: int, offers: Sequence[Offer], order: Order) -> in
     return 0 if best is None else count - count % best.kind.slots
 
 
-def _of_size(size: int, count: int, offers: Sequence[Offer], room: Room, order: Order) -> list[Offer]:
+def _of_size(size: int, count: int, offers: Sequence[Offer], room: Capacity, order: Order) -> list[Offer]:
     held = _held(size, offers)
     most = inf if room.slots == inf else room.slots // size
     chosen = choose_machines(
-        Need(count, 0, order), list(held), Room(room.machines, most, room.price_per_hour)
+        Need(count, 0, order), list(held), Capacity(room.machines, most, room.price_per_hour)
     )
     return [held[one] for one in chosen]
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import INSTANCE, Instance, IntentId
-from services.provisioner.core.instances.intents import Intent, member, worker_at
+from services.provisioner.core.instances.intents import Intent, instance_id_at, worker_at
 from shared.ids import PoolName
 from shared.messages.specs import SlotKind
 
@@ -86,7 +86,7 @@ class PoolSpec:
 
     def _instance(self, intent: IntentId, at: int, offer: Offer, seat: int, now: datetime) -> Instance:
         return Instance(
-            id=member(intent, at),
+            id=instance_id_at(intent, at),
             pool=self.pool,
             worker=worker_at(intent, at),
             driver=offer.kind.provider,

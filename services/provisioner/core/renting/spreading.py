@@ -5,17 +5,17 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instances.instance import Instance, State
-from services.provisioner.core.instances.refusals import Hold
-from services.provisioner.core.renting.choosing import TYPICAL_USE, Room
+from services.provisioner.core.instances.instance import Instance, InstanceState
+from services.provisioner.core.instances.refusals import LaunchBackoff
+from services.provisioner.core.renting.choosing import TYPICAL_USE, Capacity
 
 LEAST_OF_ONE = 50
 """So many machines, or fewer, are asked of one offer."""
-MOST_DEARER = 1.25
+MAX_PRICE_RATIO = 1.25
 """Machines that cost more than so many times as much are not taken for the sake of time."""
 
 
-def runs_short(offers: Sequence[Offer], holds: Iterable[Hold], now: datetime) -> bool:
+def has_no_capacity_hold(offers: Sequence[Offer], holds: Iterable[LaunchBackoff], now: datetime) -> bool:
     """Whether one of the offers has had fewer machines than were asked for, and is held for that."""
     return any(
         hold.cause == "no_capacity" and hold.is_on(now) and any(hold.scope.covers(offer) for offer in offers)
@@ -23,15 +23,16 @@ def runs_short(offers: Sequence[Offer], holds: Iterable[Hold], now: datetime) ->
     )
 
 
-def is_asked(offer: Offer, live: Iterable[Instance]) -> bool:
+def has_pending_launch(offer: Offer, live: Iterable[Instance]) -> bool:
     """Whether a call for machines of this offer has no answer yet: what it has is known after that, and no more is asked of it meanwhile."""
     mine = (offer.kind.name, offer.zone, offer.purchase)
     return any(
-        one.state is State.WANTED and mine == (one.machine_kind, one.zone, one.purchase) for one in live
+        one.state is InstanceState.WANTED and mine == (one.machine_kind, one.zone, one.purchase)
+        for one in live
     )
 
 
-def spread(chosen: Sequence[Offer], offers: Sequence[Offer], room: Room) -> list[Offer]:
+def spread(chosen: Sequence[Offer], offers: Sequence[Offer], room: Capacity) -> list[Offer]:
     """As many machines of the same sizes, those of one size in equal parts over the cheapest offers of it.
 
     Where one was short, asking the others one after the other for all takes as many rounds as there are offers, and calls that a provider counts.
@@ -49,7 +50,7 @@ def spread(chosen: Sequence[Offer], offers: Sequence[Offer], room: Room) -> list
 def _is_like(chosen: Offer, one: Offer) -> bool:
     mine, other = chosen.kind, one.kind
     is_same = (mine.slots, mine.slot_kind, chosen.purchase) == (other.slots, other.slot_kind, one.purchase)
-    return is_same and _hour(one) <= MOST_DEARER * _hour(chosen)
+    return is_same and _hour(one) <= MAX_PRICE_RATIO * _hour(chosen)
 
 
 def _hour(offer: Offer) -> float:

@@ -1,6 +1,6 @@
 """What EC2's error codes mean (EC2 API reference, "Error codes"). What is not named here is judged by its beginning."""
 
-from services.provisioner.core.instances.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 
 _CODES: dict[Cause, str] = {
     "no_capacity": "InsufficientInstanceCapacity InsufficientHostCapacity InsufficientCapacity"
@@ -42,9 +42,9 @@ def cause_of(code: str) -> Cause:
     return "bad_request" if is_ours else "unknown"
 
 
-def refusal(code: str, message: str, where: str) -> Refusal:
+def refusal(code: str, message: str, where: str) -> LaunchRefusal:
     """What to tell people of a refused launch; `where`: the offer in words."""
     cause = cause_of(code)
     way_out = _WAYS_OUT.get(cause)
     told = f"AWS refused {where}: {message.rstrip('.')} ({code})"
-    return Refusal(cause, f"{told}; {way_out}" if way_out else told)
+    return LaunchRefusal(cause, f"{told}; {way_out}" if way_out else told)

@@ -12,12 +12,12 @@ from aiobotocore.session import get_session
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
 from services.provisioner.drivers.aws.causes import NO_ANSWER, cause_of
-from services.provisioner.drivers.pace import Pace, Throttled
+from services.provisioner.drivers.pace import RateLimiter, Throttled
 from shared.clock import Clock
 from shared.errors import MusterError, Rejected, Transient
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 5, 30
-PATIENCE = timedelta(seconds=30)
+TIMEOUT = timedelta(seconds=30)
 _CHANGES_PER_S, _CHANGES_BURST = 2.0, 5
 _READS_PER_S, _READS_BURST = 10.0, 20
 
@@ -31,7 +31,7 @@ class Credentials:
     session_token: str | None = None
 
 
-class Refused(Rejected):
+class AwsRefused(Rejected):
     """AWS will not do it; `code` is its own."""
 
 
@@ -63,8 +63,8 @@ class Ec2:
 
     def __init__(self, client: Any, clock: Clock, chance: Random) -> None:
         self._client = client
-        self._changes = Pace(_CHANGES_PER_S, _CHANGES_BURST, PATIENCE, clock, chance)
-        self._reads = Pace(_READS_PER_S, _READS_BURST, PATIENCE, clock, chance)
+        self._changes = RateLimiter(_CHANGES_PER_S, _CHANGES_BURST, TIMEOUT, clock, chance)
+        self._reads = RateLimiter(_READS_PER_S, _READS_BURST, TIMEOUT, clock, chance)
 
     async def run_instances(self, request: dict[str, Any]) -> Sequence[dict[str, Any]]:
         """The instances that were made, or had been made for the same client token."""
@@ -102,23 +102,23 @@ class Ec2:
             Refused: It was not done.
             Transient: It may have been done.
         """
-        with in_our_words():
+        with translated_errors():
             return await getattr(self._client, operation)(**request)  # type: ignore[no-any-return]
 
 
 @contextmanager
-def in_our_words() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     """Makes errors of the AWS library ours: Throttled, Refused, or Transient where something may have been done."""
     try:
         yield
     except ClientError as error:
         raise _told(error) from error
     except (NoCredentialsError, PartialCredentialsError) as error:
-        raise Refused("AuthFailure", f"there are no credentials for AWS: {error}") from error
+        raise AwsRefused("AuthFailure", f"there are no credentials for AWS: {error}") from error
     except BotoCoreError as error:
         # Of a request that the library itself finds wrong nothing was sent.
         if type(error).__name__ in ("ParamValidationError", "UnknownRegionError", "InvalidRegionError"):
-            raise Refused("InvalidRequest", str(error)) from error
+            raise AwsRefused("InvalidRequest", str(error)) from error
         raise Transient(f"AWS did not answer: {error}") from error
     except (OSError, TimeoutError) as error:
         raise Transient(f"AWS did not answer: {error!r}") from error
@@ -132,4 +132,4 @@ def _told(error: ClientError) -> MusterError:
         return Throttled(f"AWS throttles: {message} ({code})")
     if code in NO_ANSWER or (status >= 500 and cause_of(code) == "unknown"):
         return Transient(f"AWS had an error of its own: {message} ({code})")
-    return Refused(code, message)
+    return AwsRefused(code, message)

@@ -12,9 +12,9 @@ import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting, worker_at
-from services.provisioner.core.instances.refusals import Refusal
+from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers.aws.causes import refusal
-from services.provisioner.drivers.aws.connection import Ec2, Refused
+from services.provisioner.drivers.aws.connection import AwsRefused, Ec2
 from services.provisioner.drivers.aws.request import (
     MOST_MACHINES,
     TAG_INTENT,
@@ -22,7 +22,7 @@ from services.provisioner.drivers.aws.request import (
     AwsSite,
     run_instances,
 )
-from services.provisioner.drivers.base import Identity, Machine
+from services.provisioner.drivers.base import MachineIdentity, MachineRef
 from services.provisioner.drivers.pace import Throttled
 from shared.errors import Transient
 from shared.ids import WorkerId
@@ -36,7 +36,7 @@ PRESENCES = {
     "terminated": Presence.ENDED,
 }
 """By state. One that is shutting down is no longer paid for, and cannot be kept."""
-STANDING = frozenset(state for state, presence in PRESENCES.items() if presence is not Presence.ENDED)
+EXISTING_STATES = frozenset(state for state, presence in PRESENCES.items() if presence is not Presence.ENDED)
 _ENDED_AT_ONCE = 200
 _FILTERED_AT_ONCE = 200
 """Values that a filter may have; who is left out is asked for with the next look."""
@@ -52,7 +52,9 @@ class AwsDriver:
     lateness = timedelta(seconds=90)
     ends_strangers = True
 
-    def __init__(self, site: AwsSite, ec2: Ec2, name: str = "aws", identity: Identity | None = None) -> None:
+    def __init__(
+        self, site: AwsSite, ec2: Ec2, name: str = "aws", identity: MachineIdentity | None = None
+    ) -> None:
         self.name = name
         self.identity = identity
         self._site = site
@@ -65,13 +67,13 @@ class AwsDriver:
         """As the port says. AWS brings as many machines as it has; that it had no more is the refusal of the rest."""
         try:
             made = await self._ec2.run_instances(run_instances(self._site, intent, tokens))
-        except Refused as error:
+        except AwsRefused as error:
             if error.code != "IdempotentParameterMismatch":
                 return Launched(refused=refusal(error.code, error.message, intent.offer.words))
             # Launched before, and its machines have the tokens of that call.
             made = await self._find_made(intent)
         except Throttled as error:
-            return Launched(refused=Refusal("throttled", error.message))
+            return Launched(refused=LaunchRefusal("throttled", error.message))
         placed = {worker_at(intent.id, one["AmiLaunchIndex"]): str(one["InstanceId"]) for one in made}
         asked = len(intent.instances)
         _log.info(
@@ -106,11 +108,11 @@ class AwsDriver:
                 found[worker].append(one)
         return {worker: _sighting(machines) for worker, machines in found.items()}
 
-    async def terminate(self, machines: Collection[Machine]) -> None:
+    async def terminate(self, machines: Collection[MachineRef]) -> None:
         ids = {machine.external_id for machine in machines if machine.external_id is not None}
         unnamed = {machine.worker for machine in machines if machine.external_id is None}
         if unnamed:
-            standing = await self._ec2.describe(self._ours(STANDING))
+            standing = await self._ec2.describe(self._ours(EXISTING_STATES))
             ids |= {str(one["InstanceId"]) for one in standing if _worker_of(one) in unnamed}
         due = sorted(ids)
         for first in range(0, len(due), _ENDED_AT_ONCE):
@@ -125,7 +127,7 @@ class AwsDriver:
         while left:
             try:
                 await self._ec2.terminate(left)
-            except Refused as error:
+            except AwsRefused as error:
                 unknown = set(_ID.findall(error.message))
                 if error.code != "InvalidInstanceID.NotFound" or not unknown.intersection(left):
                     raise
@@ -173,7 +175,7 @@ def _sighting(machines: list[dict[str, Any]]) -> Sighting:
 
 
 def _stands(one: dict[str, Any]) -> bool:
-    return one["State"]["Name"] in STANDING
+    return one["State"]["Name"] in EXISTING_STATES
 
 
 def _ended_at(one: dict[str, Any]) -> datetime | None:

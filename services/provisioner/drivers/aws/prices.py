@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from aiobotocore.session import get_session
 
-from services.provisioner.drivers.aws.connection import in_our_words
+from services.provisioner.drivers.aws.connection import translated_errors
 from services.provisioner.drivers.prices import Price
 from shared.errors import Rejected
 
@@ -35,7 +35,7 @@ async def fetch_prices(
         Rejected: AWS knows no such kind there (`unknown_kind`), or refuses to say (its own code).
         Transient: AWS does not answer.
     """
-    with in_our_words():
+    with translated_errors():
         return await _prices(ec2, price_list, region, kinds, now)
 
 

@@ -6,10 +6,10 @@ from random import Random
 
 import aiohttp
 
-from services.provisioner.core.instances.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 from services.provisioner.drivers.gcp.tokens import Tokens
-from services.provisioner.drivers.pace import Pace, Throttled
-from services.provisioner.drivers.rest import Answer, Json, Request, exchange
+from services.provisioner.drivers.pace import RateLimiter, Throttled
+from services.provisioner.drivers.rest import HttpRequest, Json, Response, exchange
 from shared.clock import Clock
 from shared.errors import Rejected, Transient
 
@@ -38,7 +38,7 @@ _WAYS_OUT: Mapping[Cause, str] = {
 }
 
 
-class Refused(Rejected):
+class GcpRefused(Rejected):
     """Compute Engine will not do it; `code` is its own reason."""
 
 
@@ -58,7 +58,7 @@ class ComputeEngine:
         self._tokens = tokens
         self._url = f"{url.rstrip('/')}/projects/{project}"
         self._clock = clock
-        self._pace = Pace(_PER_S, _BURST, _PATIENCE, clock, chance)
+        self._pace = RateLimiter(_PER_S, _BURST, _PATIENCE, clock, chance)
 
     async def bulk_insert(self, zone: str, request_id: str, content: Json) -> None:
         """Makes machines and waits until that is decided. The same request id makes none again.
@@ -78,7 +78,7 @@ class ComputeEngine:
             operation = await self._call("POST", f"zones/{zone}/operations/{operation['name']}/wait")
         faults = operation.get("error", {}).get("errors", [])
         if faults:
-            raise Refused(str(faults[0].get("code", "unknown")), str(faults[0].get("message", "")))
+            raise GcpRefused(str(faults[0].get("code", "unknown")), str(faults[0].get("message", "")))
 
     async def instances(self, label: str, value: str) -> AsyncIterator[Json]:
         """The machines of all zones with this label, page by page."""
@@ -99,7 +99,7 @@ class ComputeEngine:
         """Begins its end; nothing where it is gone already."""
         try:
             await self._call("DELETE", f"zones/{zone}/instances/{name}")
-        except Refused as error:
+        except GcpRefused as error:
             if error.code not in ("notFound", "resourceNotFound"):
                 raise
 
@@ -129,13 +129,13 @@ class ComputeEngine:
 
     async def _exchange(
         self, method: str, path: str, query: Mapping[str, str] | None, content: Json | None
-    ) -> Answer:
+    ) -> Response:
         try:
             token = await self._tokens.get()
         except Rejected as error:
-            raise Refused(error.code, error.message) from error
+            raise GcpRefused(error.code, error.message) from error
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        request = Request(method, f"{self._url}/{path}", headers, query, content)
+        request = HttpRequest(method, f"{self._url}/{path}", headers, query, content)
         return await exchange(self._session, request, "Google Cloud")
 
 
@@ -144,14 +144,14 @@ def cause_of(code: str) -> Cause:
     return _CAUSES.get(code, "unknown")
 
 
-def refusal(error: Refused, where: str) -> Refusal:
+def refusal(error: GcpRefused, where: str) -> LaunchRefusal:
     """What to tell people of a refused launch; `where`: the offer in words."""
     cause = cause_of(error.code)
     told = f"Google Cloud refused {where}: {error.message.rstrip('.')} ({error.code})"
-    return Refusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
+    return LaunchRefusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
 
 
-def _told(answer: Answer) -> Refused | Transient:
+def _told(answer: Response) -> GcpRefused | Transient:
     error = answer.content.get("error", {})
     reasons = [str(one.get("reason", "")) for one in error.get("errors", ())]
     code, message = reasons[0] if reasons else str(answer.status), str(error.get("message") or answer.text)
@@ -159,4 +159,4 @@ def _told(answer: Answer) -> Refused | Transient:
         return Throttled(f"Google Cloud throttles: {message}")
     if answer.status >= 500:
         return Transient(f"Google Cloud failed: {message} ({answer.status})")
-    return Refused(code, message)
+    return GcpRefused(code, message)

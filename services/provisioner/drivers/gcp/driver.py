@@ -8,9 +8,9 @@ import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.core.instances.refusals import Refusal
-from services.provisioner.drivers.base import Identity, Machine
-from services.provisioner.drivers.gcp.api import ComputeEngine, Refused, refusal
+from services.provisioner.core.instances.refusals import LaunchRefusal
+from services.provisioner.drivers.base import MachineIdentity, MachineRef
+from services.provisioner.drivers.gcp.api import ComputeEngine, GcpRefused, refusal
 from services.provisioner.drivers.gcp.request import (
     LABEL_INTENT,
     LABEL_SITE,
@@ -32,7 +32,7 @@ class GcpDriver:
     ends_strangers = True
 
     def __init__(
-        self, site: GcpSite, engine: ComputeEngine, name: str = "gcp", identity: Identity | None = None
+        self, site: GcpSite, engine: ComputeEngine, name: str = "gcp", identity: MachineIdentity | None = None
     ) -> None:
         self.name = name
         self.identity = identity
@@ -44,16 +44,16 @@ class GcpDriver:
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
         """As the port says. What was made is looked for, whatever was said: an operation may fail for some machines and not for others."""
-        refused: Refusal | None = None
+        refused: LaunchRefusal | None = None
         try:
             if intent.offer.zone is None:
-                raise Refused("no_zone", "machines are made in a zone, and the offer names none")
+                raise GcpRefused("no_zone", "machines are made in a zone, and the offer names none")
             content = bulk_insert(self._site, intent, tokens, intent.offer.zone)
             await self._engine.bulk_insert(intent.offer.zone, str(intent.id), content)
-        except Refused as error:
+        except GcpRefused as error:
             refused = refusal(error, intent.offer.words)
         except Throttled as error:
-            return Launched(refused=Refusal("throttled", error.message))
+            return Launched(refused=LaunchRefusal("throttled", error.message))
         placed = {}
         if refused is None or refused.cause != "credentials":
             placed = {
@@ -69,7 +69,9 @@ class GcpDriver:
             placed=len(placed),
         )
         if refused is None and len(placed) < asked:
-            short = Refused("RESOURCE_POOL_EXHAUSTED", f"only {len(placed)} of {asked} machines could be had")
+            short = GcpRefused(
+                "RESOURCE_POOL_EXHAUSTED", f"only {len(placed)} of {asked} machines could be had"
+            )
             refused = refusal(short, intent.offer.words)
         return Launched(placed, refused if len(placed) < asked else None)
 
@@ -83,7 +85,7 @@ class GcpDriver:
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         return await self._look(LABEL_SITE, self._site.name)
 
-    async def terminate(self, machines: Collection[Machine]) -> None:
+    async def terminate(self, machines: Collection[MachineRef]) -> None:
         """Deletes them, with their disks; also those that have shut themselves down."""
         names = {machine.external_id for machine in machines if machine.external_id is not None}
         unnamed = {machine.worker for machine in machines if machine.external_id is None}

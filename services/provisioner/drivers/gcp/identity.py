@@ -14,7 +14,7 @@ import aiohttp
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from services.provisioner.drivers.rest import Request, exchange
+from services.provisioner.drivers.rest import HttpRequest, exchange
 from shared.auth import jwts
 from shared.auth.jwts import Expected, NotValid
 from shared.auth.keysets import KeySet
@@ -77,7 +77,7 @@ def keys_at(place: str, session: aiohttp.ClientSession, clock: Clock) -> KeySet:
 
 
 async def _fetch(session: aiohttp.ClientSession, url: str) -> Mapping[str, Any]:
-    answer = await exchange(session, Request("GET", url, {"Accept": "application/json"}), "Google")
+    answer = await exchange(session, HttpRequest("GET", url, {"Accept": "application/json"}), "Google")
     if answer.status != 200:
         raise Transient(f"{url} answered with status {answer.status} and no keys")
     return answer.content

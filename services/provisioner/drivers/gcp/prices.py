@@ -11,7 +11,7 @@ import aiohttp
 from services.provisioner.drivers.gcp.request import GpuOf
 from services.provisioner.drivers.gcp.tokens import Tokens
 from services.provisioner.drivers.prices import Price
-from services.provisioner.drivers.rest import Json, Request, exchange
+from services.provisioner.drivers.rest import HttpRequest, Json, exchange
 from shared.errors import Rejected
 
 BILLING_URL = "https://cloudbilling.googleapis.com/v1"
@@ -144,7 +144,7 @@ class PriceCatalogue:
     async def _pages(self, url: str, query: dict[str, str]) -> AsyncIterator[Json]:
         while True:
             headers = {"Authorization": f"Bearer {await self.tokens.get()}"}
-            answer = await exchange(self.session, Request("GET", url, headers, query), "Google Cloud")
+            answer = await exchange(self.session, HttpRequest("GET", url, headers, query), "Google Cloud")
             if answer.status != 200:
                 told = answer.content.get("error", {}).get("message") or answer.text
                 raise Rejected("no_prices", f"Google Cloud does not tell prices: {told} ({answer.status})")

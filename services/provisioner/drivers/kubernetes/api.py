@@ -12,9 +12,9 @@ from kubernetes_asyncio.client import ApiClient, ApiException, Configuration
 from kubernetes_asyncio.config import ConfigException
 from yaml import YAMLError
 
-from services.provisioner.core.instances.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 from services.provisioner.drivers.kubernetes.access import Access
-from services.provisioner.drivers.pace import Pace, Throttled
+from services.provisioner.drivers.pace import RateLimiter, Throttled
 from services.provisioner.drivers.rest import Json
 from shared.clock import Clock
 from shared.errors import Rejected, Transient
@@ -30,7 +30,7 @@ _WAYS_OUT: Mapping[Cause, str] = {
 }
 
 
-class Refused(Rejected):
+class KubernetesRefused(Rejected):
     """The cluster will not do it; `code` is its own reason (`Forbidden`, `NotFound`, …)."""
 
 
@@ -43,7 +43,7 @@ class ApiServer:
     def __init__(self, access: Access, namespace: str, clock: Clock, chance: Random) -> None:
         self._access = access
         self._path = f"/api/v1/namespaces/{namespace}"
-        self._pace = Pace(_PER_S, _BURST, _PATIENCE, clock, chance)
+        self._pace = RateLimiter(_PER_S, _BURST, _PATIENCE, clock, chance)
         self._client: ApiClient | None = None
         self._loading = asyncio.Lock()
 
@@ -51,7 +51,7 @@ class ApiServer:
         """The object as it now is; also where it was made before under its name."""
         try:
             return await self._call("POST", resource, content)
-        except Refused as error:
+        except KubernetesRefused as error:
             if error.code != "AlreadyExists":
                 raise
         return await self._call("GET", f"{resource}/{content['metadata']['name']}")
@@ -75,7 +75,7 @@ class ApiServer:
         """Begins its end; nothing where it is gone already."""
         try:
             await self._call("DELETE", f"{resource}/{name}")
-        except Refused as error:
+        except KubernetesRefused as error:
             if error.code != "NotFound":
                 raise
 
@@ -143,14 +143,14 @@ class ApiServer:
         try:
             await self._access.load(into)
         except (ConfigException, YAMLError, ValueError, TypeError, AssertionError) as error:
-            raise Refused("Unauthorized", f"there is no access to the cluster: {error}") from error
+            raise KubernetesRefused("Unauthorized", f"there is no access to the cluster: {error}") from error
 
 
-def refusal(error: Refused, where: str) -> Refusal:
+def refusal(error: KubernetesRefused, where: str) -> LaunchRefusal:
     """What to tell people of pods that were not taken; `where`: the offer in words."""
     cause = _cause_of(error.code, error.message)
     told = f"Kubernetes refused {where}: {error.message.rstrip('.')} ({error.code})"
-    return Refusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
+    return LaunchRefusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
 
 
 def _cause_of(code: str, message: str) -> Cause:
@@ -161,7 +161,7 @@ def _cause_of(code: str, message: str) -> Cause:
     return "bad_request" if code in ("Invalid", "BadRequest", "NotFound") else "unknown"
 
 
-def _told(error: ApiException) -> Refused | Transient:
+def _told(error: ApiException) -> KubernetesRefused | Transient:
     body = error.body or ""
     try:
         parsed = orjson.loads(body)
@@ -173,4 +173,4 @@ def _told(error: ApiException) -> Refused | Transient:
         return Throttled(f"the cluster's API server is busy: {message}")
     if error.status >= 500:
         return Transient(f"the cluster's API server failed: {message} ({error.status})")
-    return Refused(code, message)
+    return KubernetesRefused(code, message)

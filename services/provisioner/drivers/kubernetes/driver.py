@@ -7,9 +7,9 @@ import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Sighting
-from services.provisioner.core.instances.refusals import Refusal
-from services.provisioner.drivers.base import Machine
-from services.provisioner.drivers.kubernetes.api import ApiServer, Refused, refusal
+from services.provisioner.core.instances.refusals import LaunchRefusal
+from services.provisioner.drivers.base import MachineRef
+from services.provisioner.drivers.kubernetes.api import ApiServer, KubernetesRefused, refusal
 from services.provisioner.drivers.kubernetes.objects import (
     LABEL_SITE,
     KubernetesSite,
@@ -46,15 +46,15 @@ class KubernetesDriver:
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
         """As the port says. Pods that wait for a node are placed: the cluster has taken them."""
         pods: dict[WorkerId, Json] = {}
-        refused: Refusal | None = None
+        refused: LaunchRefusal | None = None
         try:
             await self._api.create("secrets", secret_of(self._site, intent, tokens))
             for one in intent.instances:
                 pods[one.worker] = await self._api.create("pods", pod_of(self._site, intent, one))
-        except Refused as error:
+        except KubernetesRefused as error:
             refused = refusal(error, intent.offer.words)
         except Throttled as error:
-            refused = Refusal("throttled", error.message)
+            refused = LaunchRefusal("throttled", error.message)
         await self._bind_tokens(intent, pods)
         _log.info("pods were made", intent=intent.id, asked=len(intent.instances), placed=len(pods))
         return Launched({worker: pod["metadata"]["name"] for worker, pod in pods.items()}, refused)
@@ -70,7 +70,7 @@ class KubernetesDriver:
         pods = await self._api.list("pods", f"{LABEL_SITE}={self._site.name}")
         return dict(seen for pod in pods if (seen := sighting_of(pod)) is not None)
 
-    async def terminate(self, machines: Collection[Machine]) -> None:
+    async def terminate(self, machines: Collection[MachineRef]) -> None:
         for worker in {machine.worker for machine in machines}:
             await self._api.delete("pods", worker)
 
@@ -82,5 +82,5 @@ class KubernetesDriver:
                 await self._api.set_owners("secrets", name, owners(list(pods.values())))
             else:
                 await self._api.delete("secrets", name)
-        except (Refused, Transient) as error:
+        except (KubernetesRefused, Transient) as error:
             _log.warning("join tokens were left in the cluster", secret=name, error=str(error))

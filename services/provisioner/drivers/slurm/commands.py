@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from services.provisioner.core.instances.refusals import Cause, Refusal
+from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 from shared.errors import Rejected, Transient
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 _SAYINGS: Sequence[tuple[str, Cause]] = (
     ("limit", "quota"),
     ("violates accounting", "quota"),
@@ -43,7 +43,7 @@ _WAYS_OUT: Mapping[Cause, str] = {
 }
 
 
-class Failed(Rejected):
+class SlurmRefused(Rejected):
     """A program of Slurm's said no; its words are the message."""
 
 
@@ -66,27 +66,27 @@ async def run(
             env=dict(environment),
         )
     except OSError as error:
-        raise Failed("no_slurm", f"{program} cannot be run: {error}") from error
+        raise SlurmRefused("no_slurm", f"{program} cannot be run: {error}") from error
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_S):
             out, said = await process.communicate(script.encode() if script is not None else b"")
     except TimeoutError as error:
         process.kill()
         await process.wait()
-        raise Transient(f"{program} did not end within {PATIENCE_S:.0f} s") from error
+        raise Transient(f"{program} did not end within {TIMEOUT_S:.0f} s") from error
     if process.returncode == 0:
         return out.decode(errors="replace")
     words = _words(said.decode(errors="replace"), program)
     if any(saying in words.lower() for saying in _NO_ANSWER):
         raise Transient(f"{program}: {words}")
-    raise Failed("slurm_refused", words)
+    raise SlurmRefused("slurm_refused", words)
 
 
 async def ask(environment: Mapping[str, str]) -> Mapping[str, Any]:
     """All jobs of the cluster. Raises Transient where it does not say."""
     try:
         found: Mapping[str, Any] = orjson.loads(await run("squeue", "--json", environment=environment))
-    except (Failed, orjson.JSONDecodeError) as error:
+    except (SlurmRefused, orjson.JSONDecodeError) as error:
         raise Transient(f"squeue does not show the cluster's jobs: {error}") from error
     # It ends well and shows no jobs where it could not reach the cluster: all machines would seem to be gone.
     if faults := found.get("errors"):
@@ -95,12 +95,12 @@ async def ask(environment: Mapping[str, str]) -> Mapping[str, Any]:
     return found
 
 
-def refusal(words: str, where: str) -> Refusal:
+def refusal(words: str, where: str) -> LaunchRefusal:
     """What to tell people of jobs that were not taken; `where`: the offer in words."""
     unknown: Cause = "unknown"
     cause = next((cause for saying, cause in _SAYINGS if saying in words.lower()), unknown)
     told = f"Slurm refused {where}: {words.rstrip('.')}"
-    return Refusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
+    return LaunchRefusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
 
 
 def _words(said: str, program: str) -> str:

@@ -9,9 +9,9 @@ import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Sighting, worker_at
-from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap, job_script
-from services.provisioner.drivers.slurm.commands import Failed, ask, refusal, run
+from services.provisioner.drivers.slurm.commands import SlurmRefused, ask, refusal, run
 from services.provisioner.drivers.slurm.queue import job_name, read_jobs, sightings_of
 from shared.ids import WorkerId
 
@@ -95,7 +95,7 @@ class SlurmDriver:
                     environment=self._site.environment,
                     script=script,
                 )
-            except Failed as error:
+            except SlurmRefused as error:
                 return Launched(refused=refusal(error.message, intent.offer.words))
         array = answer.strip().partition(";")[0]
         _log.info("jobs were submitted", intent=intent.id, array=array, jobs=len(intent.instances))
@@ -113,7 +113,7 @@ class SlurmDriver:
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         return sightings_of(read_jobs(await ask(self._site.environment)), self._site.name)
 
-    async def terminate(self, machines: Collection[Machine]) -> None:
+    async def terminate(self, machines: Collection[MachineRef]) -> None:
         ids = {machine.external_id for machine in machines if machine.external_id is not None}
         unnamed = {machine.worker for machine in machines if machine.external_id is None}
         if unnamed:

@@ -11,7 +11,7 @@ from services.provisioner.core.instances.instance import IntentId
 from services.provisioner.core.instances.intents import Presence, Sighting, worker_at
 from shared.ids import WorkerId
 
-GONE = frozenset(
+ENDED_STATES = frozenset(
     "COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE OUT_OF_MEMORY REVOKED COMPLETING".split()
 )
 """States in which a job holds no machine, or is bound to leave it; in all others it waits for one, or has it."""
@@ -31,7 +31,7 @@ class Job:
 
     @property
     def is_gone(self) -> bool:
-        return not self.states.isdisjoint(GONE)
+        return not self.states.isdisjoint(ENDED_STATES)
 
 
 def job_name(site: str, intent: IntentId) -> str:
@@ -95,7 +95,7 @@ def _jobs_of(record: Mapping[str, Any]) -> Iterator[Job]:
             index=index,
             states=states,
             started_at=_time(record.get("start_time")) if "PENDING" not in states else None,
-            ended_at=_time(record.get("end_time")) if states & (GONE - {"COMPLETING"}) else None,
+            ended_at=_time(record.get("end_time")) if states & (ENDED_STATES - {"COMPLETING"}) else None,
         )
 
 

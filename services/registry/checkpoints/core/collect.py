@@ -8,7 +8,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class CollectionPolicy:
     """How many checkpoints survive the end of an experiment; the three sets are united."""
 
     save_experiment_best: int = 0
@@ -17,7 +17,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CollectionCandidate:
     """A saved checkpoint with what decides about it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Kept:
     validation: int = 0
 
 
-class Verdict(StrEnum):
+class RetentionVerdict(StrEnum):
     """Why a checkpoint stays, or that it goes."""
 
     goes = "goes"
@@ -51,16 +51,20 @@ class Pins:
     pinned: frozenset[UUID] = frozenset()
     registered: frozenset[UUID] = frozenset()
 
-    def why(self, checkpoint: UUID) -> Verdict | None:
+    def why(self, checkpoint: UUID) -> RetentionVerdict | None:
         """Return which of the reasons applies."""
         if checkpoint in self.registered:
-            return Verdict.registered
-        return Verdict.pinned if checkpoint in self.pinned else None
+            return RetentionVerdict.registered
+        return RetentionVerdict.pinned if checkpoint in self.pinned else None
 
 
 def judge_checkpoints(
-    checkpoints: Sequence[Kept], policy: Policy, pins: Pins, *, smaller_is_better: bool
-) -> dict[UUID, Verdict]:
+    checkpoints: Sequence[CollectionCandidate],
+    policy: CollectionPolicy,
+    pins: Pins,
+    *,
+    smaller_is_better: bool,
+) -> dict[UUID, RetentionVerdict]:
     """Return what becomes of each checkpoint, in the order of their ids.
 
     One goes when ((its rank in the experiment > `save_experiment_best` and its rank in the trial > `save_trial_best`)
@@ -77,22 +81,22 @@ def judge_checkpoints(
         newest = sorted(members, key=lambda one: (one.order, one.checkpoint), reverse=True)
         recency |= {one.checkpoint: rank for rank, one in enumerate(newest, start=1)}
 
-    def judge(one: Kept) -> Verdict:
+    def judge(one: CollectionCandidate) -> RetentionVerdict:
         if held := pins.why(one.checkpoint):
             return held
         if recency[one.checkpoint] <= policy.save_trial_latest:
-            return Verdict.trial_latest
+            return RetentionVerdict.trial_latest
         if one.metric is not None and in_trial[one.checkpoint] <= policy.save_trial_best:
-            return Verdict.trial_best
+            return RetentionVerdict.trial_best
         if one.metric is not None and in_experiment[one.checkpoint] <= policy.save_experiment_best:
-            return Verdict.experiment_best
-        return Verdict.goes
+            return RetentionVerdict.experiment_best
+        return RetentionVerdict.goes
 
     return {one.checkpoint: judge(one) for one in sorted(checkpoints, key=lambda one: one.checkpoint)}
 
 
-def _ranks(checkpoints: Sequence[Kept], smaller_is_better: bool) -> dict[UUID, int]:
-    def place(one: Kept) -> tuple[int, float, int, UUID]:
+def _ranks(checkpoints: Sequence[CollectionCandidate], smaller_is_better: bool) -> dict[UUID, int]:
+    def place(one: CollectionCandidate) -> tuple[int, float, int, UUID]:
         if one.metric is None:
             return 2, 0.0, one.validation, one.checkpoint
         if math.isnan(one.metric):
@@ -107,8 +111,8 @@ def _ranks(checkpoints: Sequence[Kept], smaller_is_better: bool) -> dict[UUID, i
     return {one.checkpoint: rank for rank, one in enumerate(sorted(checkpoints, key=place), start=1)}
 
 
-def _by_trial(checkpoints: Sequence[Kept]) -> dict[UUID, list[Kept]]:
-    trials: dict[UUID, list[Kept]] = {}
+def _by_trial(checkpoints: Sequence[CollectionCandidate]) -> dict[UUID, list[CollectionCandidate]]:
+    trials: dict[UUID, list[CollectionCandidate]] = {}
     for one in checkpoints:
         trials.setdefault(one.trial, []).append(one)
     return trials

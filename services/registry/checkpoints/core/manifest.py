@@ -2,7 +2,7 @@
 
 import re
 
-from services.registry.core.names import Refusal, refuse_path
+from services.registry.core.names import InputRefusal, refuse_path
 
 FILES_PER_MANIFEST = 1_000
 FILE_BYTES = 5 * 1024**4
@@ -10,10 +10,10 @@ FILE_BYTES = 5 * 1024**4
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def refuse_manifest(files: list[tuple[str, int, str]]) -> Refusal | None:
+def refuse_manifest(files: list[tuple[str, int, str]]) -> InputRefusal | None:
     """Return why a manifest of (path, size in bytes, SHA-256 in hex) is not taken; None when it is."""
     if not 0 < len(files) <= FILES_PER_MANIFEST:
-        return Refusal(
+        return InputRefusal(
             "manifest_length",
             f"A manifest holds 1 to {FILES_PER_MANIFEST} files, not {len(files)}.",
         )
@@ -22,16 +22,16 @@ def refuse_manifest(files: list[tuple[str, int, str]]) -> Refusal | None:
         if refusal := refuse_path(path):
             return refusal
         if path in seen:
-            return Refusal("path_twice", f"The path {path!r} stands twice in the manifest.")
+            return InputRefusal("path_twice", f"The path {path!r} stands twice in the manifest.")
         if not 0 <= size_bytes <= FILE_BYTES or not _SHA256.fullmatch(sha256):
-            return Refusal(
+            return InputRefusal(
                 "manifest_entry",
                 f"The file {path!r} needs a size of at most {FILE_BYTES} bytes and a SHA-256 of 64 hex digits.",
             )
         seen.add(path)
     for path in seen:
         if any(parent in seen for parent in _parents(path)):
-            return Refusal(
+            return InputRefusal(
                 "path_twice",
                 f"The path {path!r} lies under another file of the manifest.",
             )

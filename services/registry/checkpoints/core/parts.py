@@ -7,7 +7,7 @@ in its next generation: its token is the gang's, so the chief's word tells the t
 from collections.abc import Collection
 
 
-def has_part(said: Collection[str] | None, worker: str) -> bool:
+def has_shard(said: Collection[str] | None, worker: str) -> bool:
     """Whether a worker's files belong to a checkpoint; `said`: whose do, by the chief's word; None: it has not spoken yet."""
     return said is None or worker in said
 

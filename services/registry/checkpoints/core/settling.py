@@ -13,7 +13,7 @@ LONGEST_ROUND = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenCheckpoint:
     """An announced checkpoint that is neither saved nor given up.
 
     Attributes:
@@ -61,7 +61,7 @@ class Decision:
 
 
 def judge_open(
-    checkpoints: Sequence[Open],
+    checkpoints: Sequence[OpenCheckpoint],
     wait: Wait,
     limit: timedelta,
     *,
@@ -88,7 +88,7 @@ def judge_open(
     return Decision(abandoned, _describe(left, silent, responds) if left else None)
 
 
-def _describe(left: Sequence[Open], silent: Collection[str], responds: bool) -> str:
+def _describe(left: Sequence[OpenCheckpoint], silent: Collection[str], responds: bool) -> str:
     count = "1 checkpoint is" if len(left) == 1 else f"{len(left)} checkpoints are"
     workers = sorted({worker for one in left for worker in one.workers})
     away = [worker for worker in workers if worker in silent]

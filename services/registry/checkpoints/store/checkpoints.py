@@ -10,10 +10,17 @@ from sqlalchemy import case, delete, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.checkpoint import CHECKPOINT, OPEN, PUBLIC, Candidate, State, Trigger
+from services.registry.core.checkpoint import (
+    CHECKPOINT,
+    OPEN,
+    PUBLIC,
+    Candidate,
+    CheckpointStatus,
+    CheckpointTrigger,
+)
 from services.registry.store.tables import checkpoint_files, checkpoints
 from shared.database.statements import rows_given
-from shared.filters.fields import Position, Wanted
+from shared.filters.fields import ListQuery, Position
 from shared.filters.sql import Cells, load_part, position_at
 
 LISTED = Cells(
@@ -29,7 +36,7 @@ LISTED = Cells(
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class CheckpointRow:
     """A checkpoint's row."""
 
     id: UUID
@@ -41,7 +48,7 @@ class Checkpoint:
     token: int
     number: int
     step: int
-    state: State
+    state: CheckpointStatus
     version: int
     attempts: int
     files: int
@@ -71,7 +78,7 @@ async def insert_checkpoint(connection: AsyncConnection, row: Mapping[str, objec
 
 async def load_checkpoint(
     connection: AsyncConnection, checkpoint: UUID, *, lock: bool = False
-) -> Checkpoint | None:
+) -> CheckpointRow | None:
     """Return the checkpoint, its row locked when asked; None when the tenant has none of that id."""
     query = select(checkpoints).where(checkpoints.c.id == checkpoint)
     row = (await connection.execute(query.with_for_update() if lock else query)).first()
@@ -79,8 +86,12 @@ async def load_checkpoint(
 
 
 async def load_checkpoints(
-    connection: AsyncConnection, wanted: Wanted, *, trial: UUID | None = None, experiment: UUID | None = None
-) -> tuple[list[tuple[Checkpoint, Position]], bool]:
+    connection: AsyncConnection,
+    wanted: ListQuery,
+    *,
+    trial: UUID | None = None,
+    experiment: UUID | None = None,
+) -> tuple[list[tuple[CheckpointRow, Position]], bool]:
     """Return the checkpoints that are wanted, each with the position behind it, and whether there are more."""
     query = select(checkpoints)
     if trial is not None:
@@ -92,8 +103,12 @@ async def load_checkpoints(
 
 
 async def move_checkpoint(
-    connection: AsyncConnection, checkpoint: Checkpoint, trigger: Trigger, now: datetime, **also: object
-) -> Checkpoint:
+    connection: AsyncConnection,
+    checkpoint: CheckpointRow,
+    trigger: CheckpointTrigger,
+    now: datetime,
+    **also: object,
+) -> CheckpointRow:
     """Take a locked checkpoint to its next state, with a new version; unchanged where the trigger is ignored."""
     if not CHECKPOINT.moves(checkpoint.state, trigger):
         CHECKPOINT.next(checkpoint.state, trigger)
@@ -112,7 +127,7 @@ async def move_checkpoint(
     return _checkpoint(row.one())
 
 
-async def lock_many(connection: AsyncConnection, wanted: Sequence[UUID]) -> list[Checkpoint]:
+async def lock_many(connection: AsyncConnection, wanted: Sequence[UUID]) -> list[CheckpointRow]:
     """Lock and return these checkpoints in the order of their ids; what the tenant has not is left out."""
     rows = await connection.execute(
         select(checkpoints).where(checkpoints.c.id.in_(wanted)).order_by(checkpoints.c.id).with_for_update()
@@ -122,11 +137,11 @@ async def lock_many(connection: AsyncConnection, wanted: Sequence[UUID]) -> list
 
 async def move_many(
     connection: AsyncConnection,
-    moving: Sequence[Checkpoint],
-    trigger: Trigger,
+    moving: Sequence[CheckpointRow],
+    trigger: CheckpointTrigger,
     now: datetime,
     reason: str | None,
-) -> list[Checkpoint]:
+) -> list[CheckpointRow]:
     """As `move_checkpoint` for many that are locked, in one statement; returned are those that moved."""
     moving = [one for one in moving if CHECKPOINT.moves(one.state, trigger)]
     if not moving:
@@ -179,7 +194,7 @@ async def save_metadata(
 
 
 async def save_parts(
-    connection: AsyncConnection, checkpoint: Checkpoint, step: int, parts: Sequence[str]
+    connection: AsyncConnection, checkpoint: CheckpointRow, step: int, parts: Sequence[str]
 ) -> set[str]:
     """Keep whose parts a locked checkpoint has, and of which step; return who has sent any. What others sent, or of another step, goes."""
     kept = parts if step == checkpoint.step else ()
@@ -197,25 +212,25 @@ async def load_candidates(connection: AsyncConnection, trial: UUID) -> list[Cand
     """Return the trial's saved checkpoints for the choice of the newest."""
     rows = await connection.execute(
         select(checkpoints.c.id, checkpoints.c.token, checkpoints.c.step, checkpoints.c.state).where(
-            checkpoints.c.trial == trial, checkpoints.c.state == State.saved
+            checkpoints.c.trial == trial, checkpoints.c.state == CheckpointStatus.saved
         )
     )
-    return [Candidate(row.id, row.token, row.step, State(row.state)) for row in rows]
+    return [Candidate(row.id, row.token, row.step, CheckpointStatus(row.state)) for row in rows]
 
 
-async def lock_holders(connection: AsyncConnection, key: str) -> list[Checkpoint]:
+async def lock_holders(connection: AsyncConnection, key: str) -> list[CheckpointRow]:
     """Lock and return the saved checkpoints that hold this object."""
     holding = select(checkpoint_files.c.checkpoint).where(checkpoint_files.c.key == key)
     rows = await connection.execute(
         select(checkpoints)
-        .where(checkpoints.c.id.in_(holding), checkpoints.c.state == State.saved)
+        .where(checkpoints.c.id.in_(holding), checkpoints.c.state == CheckpointStatus.saved)
         .order_by(checkpoints.c.id)
         .with_for_update()
     )
     return [_checkpoint(row) for row in rows]
 
 
-async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoint]:
+async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[CheckpointRow]:
     """Lock and return the run's checkpoints that were announced and are neither saved nor given up."""
     rows = await connection.execute(
         select(checkpoints)
@@ -226,11 +241,14 @@ async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoin
     return [_checkpoint(row) for row in rows]
 
 
-async def load_left(connection: AsyncConnection, before: datetime, limit: int) -> list[Checkpoint]:
+async def load_left(connection: AsyncConnection, before: datetime, limit: int) -> list[CheckpointRow]:
     """Return checkpoints that were given up before that time, and of which something may lie in the store."""
     rows = await connection.execute(
         select(checkpoints)
-        .where(checkpoints.c.state.in_((State.abandoned, State.corrupt)), checkpoints.c.is_clean.is_(False))
+        .where(
+            checkpoints.c.state.in_((CheckpointStatus.abandoned, CheckpointStatus.corrupt)),
+            checkpoints.c.is_clean.is_(False),
+        )
         .where(checkpoints.c.changed_at < before)
         .order_by(checkpoints.c.changed_at)
         .limit(limit)
@@ -243,20 +261,20 @@ async def save_clean(connection: AsyncConnection, checkpoint: UUID) -> None:
     await connection.execute(update(checkpoints).where(checkpoints.c.id == checkpoint).values(is_clean=True))
 
 
-async def load_deleting(connection: AsyncConnection, limit: int) -> list[Checkpoint]:
+async def load_deleting(connection: AsyncConnection, limit: int) -> list[CheckpointRow]:
     """Return checkpoints whose objects are to be deleted, oldest intent first."""
     rows = await connection.execute(
         select(checkpoints)
-        .where(checkpoints.c.state == State.deleting)
+        .where(checkpoints.c.state == CheckpointStatus.deleting)
         .order_by(checkpoints.c.changed_at)
         .limit(limit)
     )
     return [_checkpoint(row) for row in rows]
 
 
-def _checkpoint(row: Any) -> Checkpoint:
-    values = {name: row._mapping[name] for name in Checkpoint.__dataclass_fields__}
-    values["state"] = State(values["state"])
+def _checkpoint(row: Any) -> CheckpointRow:
+    values = {name: row._mapping[name] for name in CheckpointRow.__dataclass_fields__}
+    values["state"] = CheckpointStatus(values["state"])
     values["waits_for"] = tuple(values["waits_for"] or ())
     values["parts"] = None if values["parts"] is None else tuple(values["parts"])
-    return Checkpoint(**values)
+    return CheckpointRow(**values)

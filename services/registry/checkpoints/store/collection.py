@@ -9,8 +9,8 @@ from uuid import UUID
 from sqlalchemy import func, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.checkpoints.core.collect import Kept, Policy
-from services.registry.core.checkpoint import State
+from services.registry.checkpoints.core.collect import CollectionCandidate, CollectionPolicy
+from services.registry.core.checkpoint import CheckpointStatus
 from services.registry.store.tables import (
     checkpoint_files,
     checkpoints,
@@ -24,17 +24,19 @@ from shared.database.statements import among
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class CollectableExperiment:
     """An experiment whose checkpoints may be collected."""
 
     experiment: UUID
     tenant: UUID
-    policy: Policy
+    policy: CollectionPolicy
     smaller_is_better: bool
     is_over: bool
 
 
-async def load_due(connection: AsyncConnection, ended_before: datetime, limit: int) -> list[Due]:
+async def load_due(
+    connection: AsyncConnection, ended_before: datetime, limit: int
+) -> list[CollectableExperiment]:
     """Return experiments that ended before that time, whose checkpoints are all settled, and that are not collected."""
     unsettled = (
         select(runs.c.id)
@@ -57,13 +59,13 @@ async def load_due(connection: AsyncConnection, ended_before: datetime, limit: i
     return [_due(row) for row in rows]
 
 
-async def load_experiment(connection: AsyncConnection, experiment: UUID) -> Due | None:
+async def load_experiment(connection: AsyncConnection, experiment: UUID) -> CollectableExperiment | None:
     """Return an experiment of the tenant's, over or not; None when it has none of that id."""
     row = (await connection.execute(_EXPERIMENT.where(experiments.c.id == experiment))).first()
     return _due(row) if row else None
 
 
-async def save_policy(connection: AsyncConnection, experiment: UUID, policy: Policy) -> None:
+async def save_policy(connection: AsyncConnection, experiment: UUID, policy: CollectionPolicy) -> None:
     """Set an experiment's rule in place of what its config says; it is collected anew by it."""
     await connection.execute(
         update(experiments)
@@ -72,7 +74,7 @@ async def save_policy(connection: AsyncConnection, experiment: UUID, policy: Pol
     )
 
 
-async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Kept]:
+async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[CollectionCandidate]:
     """Return the experiment's saved checkpoints, each with the searcher's metric of the validation at its step."""
     at_step = (
         select(validations.c.number, validations.c["values"])
@@ -89,11 +91,11 @@ async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Kept]
             at_step.c["values"][trials.c.metric].astext.label("metric"),
         )
         .select_from(checkpoints.join(trials, trials.c.id == columns.trial).outerjoin(at_step, true()))
-        .where(columns.experiment == experiment, columns.state == State.saved)
+        .where(columns.experiment == experiment, columns.state == CheckpointStatus.saved)
     )
     rows = await connection.execute(kept)
     return [
-        Kept(
+        CollectionCandidate(
             row.id,
             row.trial,
             (row.token, row.step),
@@ -111,7 +113,7 @@ async def load_newest(connection: AsyncConnection, wanted: Sequence[UUID]) -> fr
         select(columns.id)
         .distinct(columns.trial)
         .join(trials, trials.c.id == columns.trial)
-        .where(columns.state == State.saved, trials.c.is_final.is_(False))
+        .where(columns.state == CheckpointStatus.saved, trials.c.is_final.is_(False))
         .where(columns.trial.in_(select(asked.c.trial).where(among(asked.c.id, wanted))))
         .order_by(columns.trial, columns.token.desc(), columns.step.desc(), columns.id.desc())
         .subquery()
@@ -134,7 +136,7 @@ async def load_unwanted(connection: AsyncConnection, experiment: UUID) -> list[U
     rows = await connection.scalars(
         select(checkpoints.c.id)
         .where(checkpoints.c.experiment == experiment)
-        .where(checkpoints.c.state.in_((State.abandoned, State.corrupt)))
+        .where(checkpoints.c.state.in_((CheckpointStatus.abandoned, CheckpointStatus.corrupt)))
         .order_by(checkpoints.c.id)
     )
     return list(rows)
@@ -161,7 +163,7 @@ async def load_sizes(connection: AsyncConnection, wanted: Sequence[UUID]) -> lis
 async def load_saved(connection: AsyncConnection, experiment: UUID) -> list[UUID]:
     """Return the experiment's saved checkpoints."""
     saved = select(checkpoints.c.id).where(
-        checkpoints.c.experiment == experiment, checkpoints.c.state == State.saved
+        checkpoints.c.experiment == experiment, checkpoints.c.state == CheckpointStatus.saved
     )
     return list(await connection.scalars(saved))
 
@@ -172,7 +174,9 @@ async def load_freed_bytes(connection: AsyncConnection, going: Sequence[UUID]) -
     mine = (
         select(files.c.key, files.c.size_bytes).where(among(files.c.checkpoint, going)).distinct().subquery()
     )
-    stays = checkpoints.c.state.not_in((State.deleting, State.deleted)) & ~among(checkpoints.c.id, going)
+    stays = checkpoints.c.state.not_in((CheckpointStatus.deleting, CheckpointStatus.deleted)) & ~among(
+        checkpoints.c.id, going
+    )
     is_held = (
         select(held.c.key)
         .join(checkpoints, checkpoints.c.id == held.c.checkpoint)
@@ -202,11 +206,11 @@ async def save_settled(connection: AsyncConnection, run: UUID) -> None:
     await connection.execute(update(runs).where(runs.c.id == run).values(is_settled=True))
 
 
-def _due(row: Any) -> Due:
-    return Due(
+def _due(row: Any) -> CollectableExperiment:
+    return CollectableExperiment(
         row.id,
         row.tenant,
-        Policy(row.save_experiment_best, row.save_trial_best, row.save_trial_latest),
+        CollectionPolicy(row.save_experiment_best, row.save_trial_best, row.save_trial_latest),
         row.sign is not False,
         row.is_final,
     )

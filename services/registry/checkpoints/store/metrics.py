@@ -5,12 +5,14 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.store.tables import validations
 from services.registry.store.values import decode_values
 
 
-async def load_metrics(connection: AsyncConnection, wanted: list[Checkpoint]) -> dict[UUID, dict[str, float]]:
+async def load_metrics(
+    connection: AsyncConnection, wanted: list[CheckpointRow]
+) -> dict[UUID, dict[str, float]]:
     """Return the validation at each checkpoint's step: its own run's, else the trial's latest there."""
     if not wanted:
         return {}

@@ -10,11 +10,11 @@ from sqlalchemy import Float, and_, case, cast, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.checkpoints.core.settling import Open, Wait
-from services.registry.core.checkpoint import OPEN, State
-from services.registry.runs.core.fencing import Ending
+from services.registry.checkpoints.core.settling import OpenCheckpoint, Wait
+from services.registry.core.checkpoint import OPEN, CheckpointStatus
+from services.registry.runs.core.fencing import RunEnding
 from services.registry.store.tables import checkpoints, runs, trials, workers
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingR
     )
     announced = func.coalesce(runs.c.announced, 0)
     is_over = or_(
-        runs.c.ending != Ending.ordinary, trials.c.newest_token > runs.c.token, settled >= announced
+        runs.c.ending != RunEnding.ordinary, trials.c.newest_token > runs.c.token, settled >= announced
     ).label("is_over")
     # Of runs that ended before these columns were kept nothing is known: they keep a limit, as they had.
     waits = or_(
         runs.c.request.is_(None),
         and_(
-            or_(trials.c.wanted.is_(None), trials.c.wanted == Wanted.RUN.value),
+            or_(trials.c.wanted.is_(None), trials.c.wanted == DesiredState.RUN.value),
             or_(runs.c.is_requeued, trials.c.request > runs.c.request),
         ),
     )
@@ -99,16 +99,16 @@ async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingR
 
 async def load_open(
     connection: AsyncConnection, pending: Sequence[PendingRun]
-) -> Mapping[UUID, tuple[Open, ...]]:
+) -> Mapping[UUID, tuple[OpenCheckpoint, ...]]:
     """Return the open checkpoints of these runs, also those of which nothing was ever heard: their chief has them."""
     rows = await connection.execute(
         select(checkpoints.c.run, checkpoints.c.number, checkpoints.c.state, checkpoints.c.waits_for).where(
             checkpoints.c.run.in_([run.id for run in pending])
         )
     )
-    known: defaultdict[UUID, dict[int, tuple[State, tuple[str, ...]]]] = defaultdict(dict)
+    known: defaultdict[UUID, dict[int, tuple[CheckpointStatus, tuple[str, ...]]]] = defaultdict(dict)
     for row in rows:
-        known[row.run][row.number] = State(row.state), tuple(row.waits_for or ())
+        known[row.run][row.number] = CheckpointStatus(row.state), tuple(row.waits_for or ())
     return {run.id: _open_of(run, known[run.id]) for run in pending}
 
 
@@ -143,14 +143,18 @@ async def load_away(connection: AsyncConnection, names: Collection[str]) -> dict
     return {row.worker: row.state for row in rows}
 
 
-def _open_of(run: PendingRun, known: Mapping[int, tuple[State, tuple[str, ...]]]) -> tuple[Open, ...]:
+def _open_of(
+    run: PendingRun, known: Mapping[int, tuple[CheckpointStatus, tuple[str, ...]]]
+) -> tuple[OpenCheckpoint, ...]:
     chief = run.workers[:1]
     found = {
-        number: Open(number, (), run.workers)
-        if state is State.committing and not waits_for
-        else Open(number, waits_for or chief)
+        number: OpenCheckpoint(number, (), run.workers)
+        if state is CheckpointStatus.committing and not waits_for
+        else OpenCheckpoint(number, waits_for or chief)
         for number, (state, waits_for) in known.items()
         if state in OPEN
     }
-    unheard = {number: Open(number, chief) for number in range(1, run.announced + 1) if number not in known}
+    unheard = {
+        number: OpenCheckpoint(number, chief) for number in range(1, run.announced + 1) if number not in known
+    }
     return tuple(one for _, one in sorted({**found, **unheard}.items()))

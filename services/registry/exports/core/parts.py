@@ -12,7 +12,7 @@ PART_BYTES = 24 * 1024 * 1024
 """A file is ended once it has so many; in memory there is never more than one of an export."""
 
 
-class Part:
+class ExportFile:
     """One file that is being filled, of tables with one schema. NaN and the infinities stay what they are."""
 
     def __init__(self, schema: pa.Schema, format: Format) -> None:

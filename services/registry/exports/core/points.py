@@ -21,7 +21,7 @@ SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MetricPoints:
     """The points of one metric of one trial, by step."""
 
     trial: int
@@ -33,12 +33,12 @@ class Rows:
     values: NDArray[np.float64]
 
 
-def to_table(metrics: Iterable[Rows]) -> pa.Table:
+def to_table(metrics: Iterable[MetricPoints]) -> pa.Table:
     """Return the points of these metrics, in the order given."""
     return pa.concat_tables([SCHEMA.empty_table(), *map(_table, metrics)])
 
 
-def _table(rows: Rows) -> pa.Table:
+def _table(rows: MetricPoints) -> pa.Table:
     count = len(rows.steps)
     columns = [
         pa.array(np.full(count, rows.trial, np.int32)),

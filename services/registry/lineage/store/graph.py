@@ -12,23 +12,23 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.runs.core.datasets import dataset_id, parse_dataset
 from services.registry.store.tables import checkpoints, consumers, experiments, models, trials, versions
 from shared.database.statements import among
-from shared.messages.lineage import Dataset, EdgeKind, Node, NodeKind
+from shared.messages.lineage import Dataset, EdgeKind, LineageNode, NodeKind
 
 Pairs = list[tuple[str, str]]
 """Ids: of what was asked about, and of its neighbour."""
-Look = Callable[[AsyncConnection, Sequence[str], int], Awaitable[Pairs]]
+GraphLookup = Callable[[AsyncConnection, Sequence[str], int], Awaitable[Pairs]]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GraphStep:
     """From things of one kind to their neighbours of another, at most `limit` of them."""
 
     to: NodeKind
     edge: EdgeKind
-    look: Look
+    look: GraphLookup
 
 
-def _by(here: ColumnElement[Any], there: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Look:
+def _by(here: ColumnElement[Any], there: ColumnElement[Any], *conditions: ColumnElement[bool]) -> GraphLookup:
     query = select(cast(here, Text), cast(there, Text)).where(there.is_not(None), *conditions).distinct()
 
     async def look(connection: AsyncConnection, ids: Sequence[str], limit: int) -> Pairs:
@@ -75,50 +75,52 @@ _IS_USED = (
     | select(_STARTED.c.id).where(_STARTED.c.start_checkpoint == checkpoints.c.id).exists()
 )
 _HAS_USED = select(checkpoints.c.id).where(checkpoints.c.trial == trials.c.id, _IS_USED).exists()
-UP: Mapping[NodeKind, tuple[Step, ...]] = {
-    "consumer": (Step("version", "consumed", _by(consumers.c.id, consumers.c.version)),),
-    "version": (Step("checkpoint", "registered", _by(versions.c.id, versions.c.checkpoint)),),
-    "checkpoint": (Step("trial", "saved", _by(checkpoints.c.id, checkpoints.c.trial)),),
+UP: Mapping[NodeKind, tuple[GraphStep, ...]] = {
+    "consumer": (GraphStep("version", "consumed", _by(consumers.c.id, consumers.c.version)),),
+    "version": (GraphStep("checkpoint", "registered", _by(versions.c.id, versions.c.checkpoint)),),
+    "checkpoint": (GraphStep("trial", "saved", _by(checkpoints.c.id, checkpoints.c.trial)),),
     "trial": (
-        Step("experiment", "searched", _by(trials.c.id, trials.c.experiment)),
-        Step("checkpoint", "started", _by(trials.c.id, trials.c.start_checkpoint)),
+        GraphStep("experiment", "searched", _by(trials.c.id, trials.c.experiment)),
+        GraphStep("checkpoint", "started", _by(trials.c.id, trials.c.start_checkpoint)),
     ),
-    "experiment": (Step("code", "ran", _code_of), Step("dataset", "used", _datasets_of)),
+    "experiment": (GraphStep("code", "ran", _code_of), GraphStep("dataset", "used", _datasets_of)),
 }
 """What a thing came from."""
-DOWN: Mapping[NodeKind, tuple[Step, ...]] = {
-    "dataset": (Step("experiment", "used", _experiments_on),),
-    "code": (Step("experiment", "ran", _by(trials.c.code_hash, trials.c.experiment)),),
-    "experiment": (Step("trial", "searched", _by(trials.c.experiment, trials.c.id, _HAS_USED)),),
-    "trial": (Step("checkpoint", "saved", _by(checkpoints.c.trial, checkpoints.c.id, _IS_USED)),),
+DOWN: Mapping[NodeKind, tuple[GraphStep, ...]] = {
+    "dataset": (GraphStep("experiment", "used", _experiments_on),),
+    "code": (GraphStep("experiment", "ran", _by(trials.c.code_hash, trials.c.experiment)),),
+    "experiment": (GraphStep("trial", "searched", _by(trials.c.experiment, trials.c.id, _HAS_USED)),),
+    "trial": (GraphStep("checkpoint", "saved", _by(checkpoints.c.trial, checkpoints.c.id, _IS_USED)),),
     "checkpoint": (
-        Step("version", "registered", _by(versions.c.checkpoint, versions.c.id)),
-        Step("trial", "started", _by(trials.c.start_checkpoint, trials.c.id)),
+        GraphStep("version", "registered", _by(versions.c.checkpoint, versions.c.id)),
+        GraphStep("trial", "started", _by(trials.c.start_checkpoint, trials.c.id)),
     ),
-    "version": (Step("consumer", "consumed", _by(consumers.c.version, consumers.c.id)),),
+    "version": (GraphStep("consumer", "consumed", _by(consumers.c.version, consumers.c.id)),),
 }
 """What came of a thing. Of trials and checkpoints only those from which something came: an experiment has thousands of the others."""
 
 
-async def load_nodes(connection: AsyncConnection, kind: NodeKind, ids: Sequence[str]) -> list[Node]:
+async def load_nodes(connection: AsyncConnection, kind: NodeKind, ids: Sequence[str]) -> list[LineageNode]:
     """Return what things are called, with facts to show; ids that the tenant does not have are left out."""
     if kind == "dataset":
         found = {dataset: parse_dataset(dataset) for dataset in ids}
         return [
-            Node(id=dataset, kind=kind, name=one.name, facts=one.model_dump(include={"version", "hash"}))
+            LineageNode(
+                id=dataset, kind=kind, name=one.name, facts=one.model_dump(include={"version", "hash"})
+            )
             for dataset, one in found.items()
         ]
     if kind == "code":
-        return [Node(id=code, kind=kind, name=code[:12]) for code in ids]
+        return [LineageNode(id=code, kind=kind, name=code[:12]) for code in ids]
     query = _NODES[kind]
     rows = await connection.execute(query.where(_named(query.selected_columns["id"], ids)))
     return [_node(kind, row) for row in rows.mappings()]
 
 
-def _node(kind: NodeKind, row: RowMapping) -> Node:
+def _node(kind: NodeKind, row: RowMapping) -> LineageNode:
     facts = dict(row)
     named = {"id": str(facts.pop("id")), "name": facts.pop("called")}
-    return Node(**named, kind=kind, facts={**facts.pop("metadata", {}), **facts})
+    return LineageNode(**named, kind=kind, facts={**facts.pop("metadata", {}), **facts})
 
 
 _NODES: Mapping[NodeKind, Select[Any]] = {

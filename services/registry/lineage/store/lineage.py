@@ -5,7 +5,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.checkpoints.store.checkpoints import Checkpoint
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.checkpoints.store.metrics import load_metrics
 from services.registry.store.tables import experiments, trials, versions
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
@@ -18,7 +18,7 @@ async def load_lineage(connection: AsyncConnection, version: UUID) -> Lineage | 
     return Lineage.model_validate(stored) if stored is not None else None
 
 
-async def trace_lineage(connection: AsyncConnection, checkpoint: Checkpoint) -> Lineage:
+async def trace_lineage(connection: AsyncConnection, checkpoint: CheckpointRow) -> Lineage:
     """Gather where a checkpoint comes from: its trial's making, its experiment's data, and the metrics at its step."""
     trial = (
         await connection.execute(

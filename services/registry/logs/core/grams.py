@@ -30,7 +30,7 @@ _TOKEN = re.compile(r"(\\.|[^\\])([*+?]+|\{[0-9,]*\}[?+]?)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Grams:
+class NgramFilter:
     """A filter of 2 ** `bits` places, each with a bit for every slice, the first slice's the lowest; a piece's place is its hash's highest bits.
 
     Places of several bytes begin with the highest, as Postgres reads them.
@@ -51,7 +51,7 @@ def slice_of(part: int, parts: int, slices: int) -> int:
     return part if parts <= slices else part * slices // parts
 
 
-def index_letters(parts: Sequence[bytes | memoryview]) -> Grams:
+def build_filter(parts: Sequence[bytes | memoryview]) -> NgramFilter:
     """Return the filter of a text in parts."""
     slices = slices_of(len(parts))
     found: np.ndarray = np.zeros((slices, 1 << MOST_BITS), np.bool_)
@@ -65,7 +65,7 @@ def index_letters(parts: Sequence[bytes | memoryview]) -> Grams:
             break
         found, bits = folded, bits - 1
     packed = np.packbits(found.T, bitorder="little")
-    return Grams(bits, slices, packed.reshape(-1, max(1, slices // 8))[:, ::-1].tobytes())
+    return NgramFilter(bits, slices, packed.reshape(-1, max(1, slices // 8))[:, ::-1].tobytes())
 
 
 def asked_hashes(text: str) -> list[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from services.registry.logs.core.grams import Grams, index_letters
+from services.registry.logs.core.grams import NgramFilter, build_filter
 
 STREAMS = ("stdout", "stderr", "platform")
 LEVELS = ("debug", "info", "warning", "error")
@@ -34,7 +34,7 @@ _HEAD = _SCHEMA.serialize().to_pybytes()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class IncomingLine:
     """A log line as it arrives."""
 
     rank: int
@@ -62,7 +62,7 @@ class KeptLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ObjectSummary:
     """What stands in a pack, so that a search may pass it by."""
 
     lines: int
@@ -94,8 +94,8 @@ class Packed:
     """Lines as an object of the store, and what its row tells of it."""
 
     content: bytes
-    about: Content
-    grams: Grams
+    about: ObjectSummary
+    grams: NgramFilter
     layout: Layout
 
 
@@ -131,7 +131,7 @@ class Block:
     @property
     def text_bytes(self) -> int:
         """How long the lines are together."""
-        return int(letters(self.texts).size)
+        return int(text_buffer(self.texts).size)
 
     def numbers(self, column: str) -> np.ndarray:
         """A column of numbers: `time_ms`, `run`, `rank`, or `stream` and `level` by their places in `STREAMS` and `LEVELS`."""
@@ -155,7 +155,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ObjectPart:
     """Some lines of an object, from number `first` on; they are read when they are asked for, their text apart from the rest.
 
     `content` is one part of the object or several neighbours, or the whole, of which `place` is meant.
@@ -181,11 +181,11 @@ class Part:
         return lines.combine_chunks().to_batches()[0]
 
 
-def parts_of(first: int, content: bytes) -> list[Part]:
+def parts_of(first: int, content: bytes) -> list[ObjectPart]:
     """Return the parts of a whole object; `first` is the number of its first line."""
     whole = _open(content, [_TEXT_COLUMN])
     lines = int(json.loads(whole.schema.metadata[b"lines"]))
-    return [Part(first + place * lines, content, place) for place in range(whole.num_record_batches)]
+    return [ObjectPart(first + place * lines, content, place) for place in range(whole.num_record_batches)]
 
 
 def pack(blocks: Sequence[Block]) -> Packed:
@@ -203,11 +203,11 @@ def pack(blocks: Sequence[Block]) -> Packed:
             writer.write_batch(part.replace_schema_metadata(schema.metadata))
             offsets.append(sink.tell())
     about = _content(Block(0, whole.to_batches()[0]), text_bytes)
-    grams = index_letters([letters(part.column(_TEXT_COLUMN)) for part in parts])
+    grams = build_filter([text_buffer(part.column(_TEXT_COLUMN)) for part in parts])
     return Packed(sink.getvalue().to_pybytes(), about, grams, Layout(batch_lines, tuple(offsets)))
 
 
-def letters(texts: pa.StringArray) -> pa.Buffer:
+def text_buffer(texts: pa.StringArray) -> pa.Buffer:
     """All lines' text in one piece, nothing between them."""
     offsets = _offsets(texts)
     return (texts.buffers()[2] or pa.py_buffer(b"")).slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
@@ -225,10 +225,10 @@ def _options(columns: list[int] | None) -> pa.ipc.IpcReadOptions:
     return pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
 
 
-def _content(block: Block, text_bytes: int) -> Content:
+def _content(block: Block, text_bytes: int) -> ObjectSummary:
     times = block.numbers("time_ms")
     levels = _distinct(block.numbers("level"))
-    return Content(
+    return ObjectSummary(
         lines=len(block),
         text_bytes=text_bytes,
         since_ms=int(times.min()),

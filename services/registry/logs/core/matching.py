@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from services.registry.logs.core.grams import asked_hashes, required_text
-from services.registry.logs.core.lines import LEVELS, STREAMS, Block, letters
+from services.registry.logs.core.lines import LEVELS, STREAMS, Block, text_buffer
 from shared.errors import Rejected
 
 MOST_CHARACTERS = 500
@@ -23,7 +23,7 @@ NOWHERE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LineQuery:
     """Which lines; what is None does not matter.
 
     Attributes:
@@ -51,7 +51,7 @@ class Wanted:
 class Matcher:
     """Finds wanted lines in columns. Raises Rejected for a pattern that is none, or one that could cost too much."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: LineQuery) -> None:
         self.wanted = wanted
         if wanted.pattern:
             check_pattern(wanted.pattern)
@@ -107,7 +107,7 @@ def check_pattern(pattern: str) -> None:
 
 def lines_with(texts: pa.StringArray, wanted: str) -> np.ndarray:
     """Which lines hold a text. It is looked for in the letters of all first, which takes a third of the time: most parts lack it."""
-    if wanted.encode() not in letters(texts).to_pybytes():
+    if wanted.encode() not in text_buffer(texts).to_pybytes():
         return np.zeros(len(texts), np.bool_)
     return _matches(texts, re.escape(wanted))
 
@@ -117,7 +117,7 @@ def _matches(texts: pa.StringArray, pattern: str) -> np.ndarray:
     return found
 
 
-def _conditions(wanted: Wanted) -> list[Callable[[Block], np.ndarray]]:
+def _conditions(wanted: LineQuery) -> list[Callable[[Block], np.ndarray]]:
     conditions: list[Callable[[Block], np.ndarray]] = []
     if (run := wanted.run) is not None:
         conditions.append(lambda block: block.numbers("run") == run)

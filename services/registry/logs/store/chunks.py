@@ -13,11 +13,11 @@ import orjson
 from sqlalchemy import Date, delete, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.logs.core.lines import Line, Row
+from services.registry.logs.core.lines import IncomingLine, Row
 from services.registry.retention.store import LOG_DAYS, with_rules
 from services.registry.store.report_tables import log_chunks, log_heads
 from services.registry.store.tables import experiments, trials
-from shared.database.driver import Driver
+from shared.database.driver import AsyncpgDriver
 
 CHUNK_LINES = 10_000
 """No chunk holds more: a batch of 512 KiB has fewer, and a page finds its first chunk by that."""
@@ -31,7 +31,7 @@ class Chunk:
 
     trial: UUID
     run_number: int
-    lines: tuple[Line, ...]
+    lines: tuple[IncomingLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,9 @@ class StoredChunk:
         return rows
 
 
-async def save_chunks(driver: Driver, tenant: UUID, day: date, chunks: Sequence[Chunk]) -> dict[UUID, int]:
+async def save_chunks(
+    driver: AsyncpgDriver, tenant: UUID, day: date, chunks: Sequence[Chunk]
+) -> dict[UUID, int]:
     """Store chunks behind each other and return each trial's next number.
 
     The head's row lock makes the order of numbers the order of commits: who follows by number misses nothing.
@@ -133,7 +135,7 @@ async def delete_outdated(connection: AsyncConnection, today: date, most: int) -
     return (await connection.execute(gone)).rowcount
 
 
-def _pack(lines: Sequence[Line]) -> bytes:
+def _pack(lines: Sequence[IncomingLine]) -> bytes:
     rows = [(line.rank, line.stream, line.level, line.time_ms, line.text) for line in lines]
     return zlib.compress(orjson.dumps(rows), _LEVEL)
 

@@ -36,7 +36,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.logs.core.grams import slice_of, slices_with
 from services.registry.logs.core.lines import Layout, Packed
-from services.registry.logs.core.matching import Matcher, Wanted
+from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.retention.store import LOG_DAYS, with_rules
 from services.registry.store.report_tables import log_chunks, log_filters, log_heads, log_objects
 from services.registry.store.tables import experiments, trials
@@ -44,7 +44,7 @@ from shared.database.statements import among, rows_given
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PackableTrial:
     """A trial whose oldest chunks may be packed. `packed` is the first line that no object has."""
 
     tenant: UUID
@@ -53,11 +53,11 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class PackAttempt:
     """An object that is being made."""
 
     id: UUID
-    due: Due
+    due: PackableTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class TrialLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchPosition:
     """Where a search over many trials stands: behind a line of a trial. Experiments that are newer come first."""
 
     experiment: UUID
@@ -110,7 +110,7 @@ class Place:
 
 async def load_due(
     connection: AsyncConnection, letters: int, rest: int, over_since: datetime, limit: int
-) -> list[Due]:
+) -> list[PackableTrial]:
     """Return trials with so much text in chunks, and those that were over by then with `rest` of it."""
     heads = log_heads.c
     is_over = (trials.c.id == heads.trial) & trials.c.is_final & (trials.c.final_at < over_since)
@@ -121,10 +121,10 @@ async def load_due(
         .order_by(heads.letters.desc())
         .limit(limit)
     )
-    return [Due(*row) for row in await connection.execute(due)]
+    return [PackableTrial(*row) for row in await connection.execute(due)]
 
 
-async def begin_attempt(connection: AsyncConnection, attempt: Attempt, now: datetime) -> bool:
+async def begin_attempt(connection: AsyncConnection, attempt: PackAttempt, now: datetime) -> bool:
     """Write the intent down; False where another attempt is under way."""
     due = attempt.due
     made = insert(log_objects).values(
@@ -134,7 +134,7 @@ async def begin_attempt(connection: AsyncConnection, attempt: Attempt, now: date
     return (await connection.execute(made.returning(log_objects.c.id))).first() is not None
 
 
-async def finish_attempt(connection: AsyncConnection, attempt: Attempt, packed: Packed) -> None:
+async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, packed: Packed) -> None:
     """Let the object count in place of the chunks. Raises LookupError where the attempt does not stand any more: roll back."""
     trial, first = attempt.due.trial, attempt.due.packed
     content, grams = packed.about, packed.grams
@@ -170,7 +170,7 @@ async def finish_attempt(connection: AsyncConnection, attempt: Attempt, packed: 
     await connection.execute(gone)
 
 
-async def skip_lines(connection: AsyncConnection, due: Due, following: int | None) -> None:
+async def skip_lines(connection: AsyncConnection, due: PackableTrial, following: int | None) -> None:
     """Begin behind lines that are gone; where nothing is left (None), at the trial's next line."""
     if following is None:
         await connection.execute(_passing(due).values(packed=log_heads.c.next, letters=0))
@@ -185,7 +185,7 @@ async def give_up(connection: AsyncConnection, attempt: UUID) -> None:
     await connection.execute(unkept.values(state="deleting"))
 
 
-async def let_go(
+async def mark_deleting(
     connection: AsyncConnection,
     now: datetime,
     attempt_for: timedelta,
@@ -203,7 +203,7 @@ async def let_go(
     return [StoredObject(*row) for row in rows]
 
 
-async def let_go_by_rules(connection: AsyncConnection, now: datetime) -> None:
+async def mark_expired_deleting(connection: AsyncConnection, now: datetime) -> None:
     """Write down that objects go whose lines are all older than experiment, workspace or tenant keep them."""
     aged = log_objects.alias("aged")
     of_experiment = aged.outerjoin(trials, trials.c.id == aged.c.trial).outerjoin(
@@ -219,7 +219,7 @@ async def let_go_by_rules(connection: AsyncConnection, now: datetime) -> None:
     await connection.execute(going.values(state="deleting"))
 
 
-async def save_gone(connection: AsyncConnection, objects: Sequence[UUID]) -> None:
+async def remove_deleted(connection: AsyncConnection, objects: Sequence[UUID]) -> None:
     """Forget objects that were deleted."""
     gone = delete(log_objects).where(among(log_objects.c.id, objects), log_objects.c.state == "deleting")
     await connection.execute(gone)
@@ -266,13 +266,13 @@ async def load_logs(
     return [replace(one, objects=tuple(parts[one.trial])) for one in found.values()]
 
 
-async def load_places(
+async def load_search_positions(
     connection: AsyncConnection,
     of_experiments: Sequence[UUID] | None,
     of_trials: Sequence[UUID] | None,
-    begin: Place | None,
+    begin: SearchPosition | None,
     limit: int,
-) -> list[Place]:
+) -> list[SearchPosition]:
     """Return the beginnings of the next logs, `begin`'s own first: newer experiments first, then by the trial's number."""
     number = func.coalesce(trials.c.number, 0)
     places = select(trials.c.experiment, number, trials.c.id).join(
@@ -288,15 +288,15 @@ async def load_places(
             (trials.c.experiment < begin.experiment) | (trials.c.experiment == begin.experiment) & is_behind
         )
     ordered = places.order_by(trials.c.experiment.desc(), number, trials.c.id).limit(limit)
-    return [Place(*row, 0) for row in await connection.execute(ordered)]
+    return [SearchPosition(*row, 0) for row in await connection.execute(ordered)]
 
 
-def _passing(due: Due) -> Update:
+def _passing(due: PackableTrial) -> Update:
     """The head of a trial, unless another attempt has moved it meanwhile."""
     return update(log_heads).where(log_heads.c.trial == due.trial, log_heads.c.packed == due.packed)
 
 
-def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+def _conditions(wanted: LineQuery) -> list[ColumnElement[bool]]:
     """Which objects may have lines that are wanted."""
     objects = log_objects.c
     conditions = [objects.state == "kept"]

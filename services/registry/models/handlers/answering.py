@@ -6,7 +6,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from services.registry.core.metadata import refuse_metadata
-from services.registry.core.names import Refusal
+from services.registry.core.names import InputRefusal
 from shared.bus import Delivery, Unit
 from shared.errors import Conflict, Rejected
 from shared.messages.base import Command
@@ -15,7 +15,7 @@ from shared.messages.experiments import OperationRefused
 C = TypeVar("C", bound=Command)
 
 
-def each(
+def handle_each(
     carry_out: Callable[[Unit, Delivery[C]], Awaitable[None]],
 ) -> Callable[[Unit, list[Delivery[C]]], Awaitable[None]]:
     """Return a handler that carries out one command after the other. What a refused one wrote and emitted is undone."""
@@ -37,7 +37,7 @@ def each(
     return on
 
 
-def check(refusal: Refusal | None, place: str | None = None) -> None:
+def check(refusal: InputRefusal | None, place: str | None = None) -> None:
     """Raises Rejected when there is a refusal."""
     if refusal:
         raise Rejected(refusal.code, refusal.reason, place=place)

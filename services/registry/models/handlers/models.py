@@ -12,7 +12,7 @@ from services.registry.models.core.names import (
 from services.registry.models.core.stage import refuse_deletion
 from services.registry.models.handlers.answering import check, check_metadata, check_version
 from services.registry.models.handlers.versions import remove
-from services.registry.models.store import Model
+from services.registry.models.store import ModelRow
 from shared.bus import Delivery, Unit
 from shared.errors import Conflict, NotFound
 from shared.ids import ModelId
@@ -105,7 +105,7 @@ async def delete_model(unit: Unit, delivery: Delivery[DeleteModel]) -> None:
     unit.emit(events.model_event(gone, message.operation_id), cause=delivery)
 
 
-async def _locked(unit: Unit, id: ModelId, command: Command) -> Model:
+async def _locked(unit: Unit, id: ModelId, command: Command) -> ModelRow:
     model = await models.lock_model(unit.connection, id)
     if model is None:
         raise NotFound(f"model {id}")

@@ -4,12 +4,12 @@ from typing import TypeVar
 from uuid import UUID
 
 from services.registry.checkpoints.store import checkpoints, collection
-from services.registry.core.checkpoint import PUBLIC, State
+from services.registry.core.checkpoint import PUBLIC, CheckpointStatus
 from services.registry.lineage.store import lineage
 from services.registry.models import events, store as models
 from services.registry.models.core.names import change_tags, refuse_tags
 from services.registry.models.core.stage import (
-    Staged,
+    StageStatus,
     ask_stage,
     decide_stage as decided,
     refuse_decision,
@@ -17,10 +17,10 @@ from services.registry.models.core.stage import (
     refuse_stage,
 )
 from services.registry.models.handlers.answering import check, check_metadata, check_version
-from services.registry.models.store import Model, Version
+from services.registry.models.store import ModelRow, VersionRow
 from services.registry.runs.store import trials
 from shared.bus import Delivery, Unit
-from shared.bus.deletion import is_gone
+from shared.bus.deletion import has_been_deleted
 from shared.errors import Broken, Conflict, NotFound
 from shared.messages.base import Command
 from shared.messages.models import (
@@ -50,9 +50,9 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
     if checkpoint is None:
         raise NotFound(f"checkpoint {message.checkpoint_id}")
     await trials.hold_experiment(unit.connection, checkpoint.experiment)
-    if await is_gone(unit, "registry", checkpoint.experiment):
+    if await has_been_deleted(unit, "registry", checkpoint.experiment):
         raise Conflict("checkpoint_not_saved", f"checkpoint {checkpoint.id} is being deleted")
-    if checkpoint.state is not State.saved:
+    if checkpoint.state is not CheckpointStatus.saved:
         raise Conflict(
             "checkpoint_not_saved",
             f"checkpoint {checkpoint.id} is {PUBLIC[checkpoint.state]}, not saved",
@@ -142,7 +142,7 @@ async def record_consumer(unit: Unit, delivery: Delivery[RecordConsumer]) -> Non
 
 
 async def remove(
-    unit: Unit, delivery: Delivery[C], model: Model, version: Version, reason: str, by: str
+    unit: Unit, delivery: Delivery[C], model: ModelRow, version: VersionRow, reason: str, by: str
 ) -> None:
     """Let a version go, and its checkpoint be looked at by collection again. Raises nothing: whether it may go was asked before."""
     gone = await models.save_version(
@@ -155,9 +155,9 @@ async def remove(
 async def _restage(
     unit: Unit,
     delivery: Delivery[Staging],
-    model: Model,
-    version: Version,
-    staged: Staged,
+    model: ModelRow,
+    version: VersionRow,
+    staged: StageStatus,
 ) -> None:
     changed = await models.save_version(
         unit.connection, version, **models.staged_columns(staged), changed_by=delivery.message.by
@@ -165,7 +165,7 @@ async def _restage(
     await _say(unit, delivery, model, changed)
 
 
-async def _locked(unit: Unit, id: UUID, command: Command) -> tuple[Model, Version]:
+async def _locked(unit: Unit, id: UUID, command: Command) -> tuple[ModelRow, VersionRow]:
     """Return the version and its model, whose lock covers both."""
     found = await models.find_version(unit.connection, id=id)
     model = await models.lock_model(unit.connection, found.model) if found else None
@@ -176,7 +176,7 @@ async def _locked(unit: Unit, id: UUID, command: Command) -> tuple[Model, Versio
     return model, version
 
 
-async def _say(unit: Unit, delivery: Delivery[C], model: Model, version: Version) -> None:
+async def _say(unit: Unit, delivery: Delivery[C], model: ModelRow, version: VersionRow) -> None:
     checkpoint = await checkpoints.load_checkpoint(unit.connection, version.checkpoint)
     if checkpoint is None:
         raise Broken(f"version {version.id} has no checkpoint")

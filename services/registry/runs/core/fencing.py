@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Ending(StrEnum):
+class RunEnding(StrEnum):
     """How an allocation ended, as far as its token is concerned."""
 
     ordinary = "ordinary"
@@ -24,7 +24,7 @@ class Fence:
 
     token: int
     newest_token: int
-    ending: Ending | None = None
+    ending: RunEnding | None = None
 
     @property
     def is_stale(self) -> bool:
@@ -32,4 +32,4 @@ class Fence:
 
         An ordinary end leaves the token valid for what was journaled before the exit.
         """
-        return self.newest_token > self.token or self.ending in (Ending.lost, Ending.forced)
+        return self.newest_token > self.token or self.ending in (RunEnding.lost, RunEnding.forced)

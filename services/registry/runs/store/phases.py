@@ -11,13 +11,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.checkpoint import OPEN
 from services.registry.store.tables import checkpoints, runs
 from shared.database.statements import among
-from shared.messages.phases import Phase, RunPhases
+from shared.messages.phases import PhaseRecord, RunPhases
 
 MOST = 300
 """A run that has so many tells no more."""
 
 
-async def save_phases(connection: AsyncConnection, run: UUID, phases: Sequence[Phase]) -> None:
+async def save_phases(connection: AsyncConnection, run: UUID, phases: Sequence[PhaseRecord]) -> None:
     """Keep them beside what is kept of the run."""
     named = {f"{one.kind} {one.number}": one.model_dump(mode="json", exclude_none=True) for one in phases}
     known = func.coalesce(runs.c.phases, literal({}, JSONB))
@@ -38,7 +38,7 @@ async def load_phases(connection: AsyncConnection, trials: Sequence[UUID]) -> di
         .order_by(runs.c.trial, runs.c.number)
     )
     rows = (await connection.execute(told)).all()
-    by_run = {row.id: [Phase.model_validate(one) for one in row.phases.values()] for row in rows}
+    by_run = {row.id: [PhaseRecord.model_validate(one) for one in row.phases.values()] for row in rows}
     waiting = [run for run, phases in by_run.items() if any(one.waits_for for one in phases)]
     decided = await _load_decided(connection, waiting) if waiting else {}
     found: dict[UUID, list[RunPhases]] = defaultdict(list)
@@ -59,7 +59,7 @@ async def _load_decided(connection: AsyncConnection, wanted: Sequence[UUID]) -> 
     return {(row.run, row.number): int(row.changed_at.timestamp() * 1000) for row in rows}
 
 
-def _closed(phase: Phase, decided_ms: int | None) -> Phase:
+def _closed(phase: PhaseRecord, decided_ms: int | None) -> PhaseRecord:
     if phase.waits_for is None or decided_ms is None:
         return phase
     return phase.model_copy(update={"waits_for": None, "ended_ms": max(phase.began_ms, decided_ms)})

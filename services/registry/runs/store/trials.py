@@ -28,8 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.runs.core.fencing import Ending, Fence
-from services.registry.series.core.supersede import Attempt
+from services.registry.runs.core.fencing import Fence, RunEnding
+from services.registry.series.core.supersede import RunStart
 from services.registry.series.store.series import supersede_summaries
 from services.registry.store.tables import experiments, marks, runs, trials, validations
 from shared.database.statements import among, rows_given
@@ -42,7 +42,7 @@ _IDENTITY = {"id", "tenant"}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RankedValidation:
     """A validation that counts; `value` is the searcher's metric in it."""
 
     step: int
@@ -63,9 +63,9 @@ class StoredRun:
     superseded_after: int | None
 
     @property
-    def attempt(self) -> Attempt:
+    def attempt(self) -> RunStart:
         """The run as superseding sees it."""
-        return Attempt(self.number, self.resumed_from)
+        return RunStart(self.number, self.resumed_from)
 
 
 async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
@@ -112,13 +112,13 @@ async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: d
         trial=facts.trial_id,
         number=facts.run_number,
         token=facts.token,
-        ending=Ending.lost if facts.stale and facts.token else None,
+        ending=RunEnding.lost if facts.stale and facts.token else None,
         first_day=now.date(),
     )
     await connection.execute(run.on_conflict_do_nothing())
 
 
-async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: Ending) -> None:
+async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: RunEnding) -> None:
     """Keep how a run ended, and for how long it had which slots."""
     slots = sum(member.part / WHOLE_SLOT if member.part else member.slots for member in ended.members)
     changed = update(runs).where(runs.c.id == ended.run_id)
@@ -179,7 +179,7 @@ async def save_resumption(
     await connection.execute(changed.values(resumed_from=resumed_from, restored=restored))
 
 
-async def load_standing(connection: AsyncConnection, trial: UUID) -> list[Standing]:
+async def load_current_validations(connection: AsyncConnection, trial: UUID) -> list[RankedValidation]:
     """The trial's validations without those that a later run makes again: the ten best by the searcher's metric, the best first."""
     value = cast(validations.c["values"][trials.c.metric].astext, Float)
     counts = runs.c.superseded_after.is_(None) | (validations.c.step <= runs.c.superseded_after)
@@ -191,7 +191,7 @@ async def load_standing(connection: AsyncConnection, trial: UUID) -> list[Standi
         .order_by(case((trials.c.smaller_is_better, value), else_=-value), validations.c.step)
         .limit(10)
     )
-    return [Standing(*row) for row in await connection.execute(standing)]
+    return [RankedValidation(*row) for row in await connection.execute(standing)]
 
 
 async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
@@ -220,7 +220,7 @@ async def _save_newer(
 
 
 def _stored(row: Row[Any], newest: int) -> StoredRun:
-    ending = Ending(row.ending) if row.ending else None
+    ending = RunEnding(row.ending) if row.ending else None
     return StoredRun(
         row.id,
         row.number,

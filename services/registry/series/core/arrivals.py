@@ -11,7 +11,7 @@ from services.registry.series.core.names import SeriesName
 
 
 @dataclass(slots=True)
-class Arrived:
+class SeriesPoints:
     """Points of one series in the order of their reporting: record numbers, steps, milliseconds, values; four columns of one length."""
 
     seqs: list[int] = field(default_factory=list)
@@ -39,13 +39,13 @@ Judge = Callable[[str, tuple[str, ...]], Collection[str]]
 """Says which metrics of a group are taken."""
 
 
-class Arrivals:
+class ReportColumns:
     """Takes reports in order, and gives their points by series."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._open: dict[str, _Alike] = {}
-        self._series: dict[SeriesName, Arrived] = {}
+        self._series: dict[SeriesName, SeriesPoints] = {}
 
     def take(
         self, seq: int, group: str, step: int, time_ms: int, values: Mapping[str, float]
@@ -62,7 +62,7 @@ class Arrivals:
         alike.rows.append(values.values())
         return alike.kept
 
-    def series(self) -> dict[SeriesName, Arrived]:
+    def series(self) -> dict[SeriesName, SeriesPoints]:
         """All points so far."""
         for group in self._open:
             self._close(group)
@@ -75,7 +75,7 @@ class Arrivals:
             return
         for name, column in zip(alike.names, zip(*alike.rows, strict=True), strict=True):
             if name in alike.kept:
-                arrived = self._series.setdefault((group, name), Arrived())
+                arrived = self._series.setdefault((group, name), SeriesPoints())
                 arrived.seqs += alike.seqs
                 arrived.steps += alike.steps
                 arrived.times_ms += alike.times_ms

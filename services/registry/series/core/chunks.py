@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from services.registry.series.core.arrivals import Arrived
+from services.registry.series.core.arrivals import SeriesPoints
 from services.registry.series.core.downsample import EXTREMES, choose_extremes
 
 MOST_POINTS = 4_096
@@ -46,7 +46,7 @@ class Columns:
         return len(self.steps)
 
     @classmethod
-    def of(cls, points: Arrived) -> Self:
+    def of(cls, points: SeriesPoints) -> Self:
         """The same points in columns."""
         return cls(
             np.array(points.seqs, dtype=np.int64),
@@ -108,7 +108,7 @@ def is_long(count: int, most: int) -> bool:
     return count >= most * ROLLED_UP * EXTREMES
 
 
-def to_plain(points: Arrived) -> bytes:
+def to_plain(points: SeriesPoints) -> bytes:
     """The bytes of a few points, as quick to write as can be: big-endian columns, as Postgres's own `int8send` makes them."""
     count = len(points)
     return pack(

@@ -17,10 +17,10 @@ EXTREMES = 4
 """Of more, so many are chosen first for each that is wanted."""
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
-def choose_points(steps: Floats, values: Floats, most: int) -> Places:
+def choose_points(steps: Floats, values: Floats, most: int) -> Indices:
     """Return the indices of at most `most` points, ascending, the first and the last among them.
 
     Args:
@@ -41,7 +41,7 @@ def choose_points(steps: Floats, values: Floats, most: int) -> Places:
     return places[_largest_triangles(steps[places], values[places], most)]
 
 
-def choose_extremes(values: Floats, most: int) -> Places:
+def choose_extremes(values: Floats, most: int) -> Indices:
     """Return the indices of the ends and of each stretch's least and greatest value, ascending, at most `most` (at least 2).
 
     What is not finite counts as its stretch's greatest.
@@ -64,11 +64,11 @@ def choose_extremes(values: Floats, most: int) -> Places:
     )
     starts = np.arange(stretches) * size + 1
     found = np.unique(np.concatenate([[0], starts + low, starts + high, [count - 1]]))
-    chosen: Places = found[found < count]
+    chosen: Indices = found[found < count]
     return chosen
 
 
-def _largest_triangles(steps: Floats, values: Floats, most: int) -> Places:
+def _largest_triangles(steps: Floats, values: Floats, most: int) -> Indices:
     count = len(steps)
     edges = _bucket_edges(count, most)
     # Which triangle is the largest does not depend on the scale, and sums of huge values would overflow.

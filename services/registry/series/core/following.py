@@ -12,7 +12,7 @@ MEASURED = ("system", "timing")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReadPosition:
     """Behind a record of a run, with the highest step and the number of points up to there."""
 
     run: int = 0
@@ -32,7 +32,7 @@ class Reported:
     points: Columns
 
 
-class Told(NamedTuple):
+class StoredPoint(NamedTuple):
     """One point. In the order of telling: by run and record."""
 
     run: int
@@ -44,20 +44,22 @@ class Told(NamedTuple):
     value: float
 
 
-def has_missed(series: Iterable[Reported], after: Place) -> bool:
+def has_missed(series: Iterable[Reported], after: ReadPosition) -> bool:
     """Whether the run at `after` has more points than were told and are here: its steps have gone back, and it must be read whole."""
     own = [one for one in series if one.run == after.run]
     here = sum(int((one.points.seqs > after.record).sum()) for one in own)
     return after.count + here < sum(one.count for one in own)
 
 
-def recount(series: Iterable[Reported], after: Place) -> Place:
+def recount(series: Iterable[Reported], after: ReadPosition) -> ReadPosition:
     """Return the place with the number of points that lie before it, of series that were read whole."""
     before = (int((one.points.seqs <= after.record).sum()) for one in series if one.run == after.run)
     return replace(after, count=sum(before))
 
 
-def choose_new(series: Iterable[Reported], after: Place, limit: int) -> tuple[list[Told], Place, bool]:
+def choose_new(
+    series: Iterable[Reported], after: ReadPosition, limit: int
+) -> tuple[list[StoredPoint], ReadPosition, bool]:
     """Return the points behind a place, of whole records and about `limit` of them; the place behind them; and whether that is all."""
     new = sorted(told for one in series for told in _told(one) if told[:2] > (after.run, after.record))
     end = limit
@@ -67,17 +69,17 @@ def choose_new(series: Iterable[Reported], after: Place, limit: int) -> tuple[li
     return shown, _behind(shown, after), end >= len(new)
 
 
-def _told(series: Reported) -> Iterable[Told]:
+def _told(series: Reported) -> Iterable[StoredPoint]:
     points = series.points
     columns = (points.seqs.tolist(), points.steps.tolist(), points.times_ms.tolist(), points.values.tolist())
     for record, step, time_ms, value in zip(*columns, strict=True):
-        yield Told(series.run, record, series.group, series.name, step, time_ms, value)
+        yield StoredPoint(series.run, record, series.group, series.name, step, time_ms, value)
 
 
-def _behind(shown: Sequence[Told], after: Place) -> Place:
+def _behind(shown: Sequence[StoredPoint], after: ReadPosition) -> ReadPosition:
     if not shown:
         return after
     run, record = shown[-1][:2]
-    before = after if run == after.run else Place(run)
+    before = after if run == after.run else ReadPosition(run)
     own = [told.step for told in shown if told.run == run]
-    return Place(run, record, max(before.step, *own), before.count + len(own))
+    return ReadPosition(run, record, max(before.step, *own), before.count + len(own))

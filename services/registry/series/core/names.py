@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from services.registry.core.names import CONTROL, Refusal, is_text
+from services.registry.core.names import CONTROL, InputRefusal, is_text
 
 METRIC_NAME_BYTES = 256
 METRICS_PER_REPORT = 1_000
@@ -14,36 +14,36 @@ SeriesName = tuple[str, str]
 """Group and name."""
 
 
-def refuse_metric_name(name: str) -> Refusal | None:
+def refuse_metric_name(name: str) -> InputRefusal | None:
     """Return why a metric may not be called so; None when it may."""
     return _refuse_long_name(name) if len(name) > METRIC_NAME_BYTES else _refuse_short_name(name)
 
 
 @lru_cache(maxsize=16_384)
-def _refuse_short_name(name: str) -> Refusal | None:
+def _refuse_short_name(name: str) -> InputRefusal | None:
     """Kept in mind: every point has a name, and nearly all are known."""
     if not name.strip():
-        return Refusal("metric_name_blank", "A metric needs a name.")
+        return InputRefusal("metric_name_blank", "A metric needs a name.")
     if len(name.encode("utf-8", "surrogatepass")) > METRIC_NAME_BYTES:
         return _refuse_long_name(name)
     if CONTROL.search(name) or not is_text(name):
-        return Refusal(
+        return InputRefusal(
             "metric_name_characters",
             f"The metric name {name!r} has characters that cannot be shown.",
         )
     return None
 
 
-def _refuse_long_name(name: str) -> Refusal:
+def _refuse_long_name(name: str) -> InputRefusal:
     reason = f"The metric name {name[:40]!r}… has more than {METRIC_NAME_BYTES} bytes; shorten it."
-    return Refusal("metric_name_long", reason)
+    return InputRefusal("metric_name_long", reason)
 
 
-def refuse_report(names: int) -> Refusal | None:
+def refuse_report(names: int) -> InputRefusal | None:
     """Return why a report with so many metrics is not taken; None when it is."""
     if names <= METRICS_PER_REPORT:
         return None
-    return Refusal(
+    return InputRefusal(
         "metrics_too_many",
         f"One report holds {names} metrics; at most {METRICS_PER_REPORT} are taken. "
         "Save large tables as files of a checkpoint.",
@@ -52,7 +52,7 @@ def refuse_report(names: int) -> Refusal | None:
 
 def choose_new_series(
     known: Collection[SeriesName], new: Sequence[SeriesName]
-) -> tuple[Sequence[SeriesName], Refusal | None]:
+) -> tuple[Sequence[SeriesName], InputRefusal | None]:
     """Return which series a run may begin, and why not the others: the first ones, as many as there is room for.
 
     Validations, by which searches go, have room of their own: a flood of other names takes none of it.
@@ -64,7 +64,7 @@ def choose_new_series(
         begun += wanted[: max(0, SERIES_PER_RUN - held)]
     if len(begun) == len(new):
         return begun, None
-    return begun, Refusal(
+    return begun, InputRefusal(
         "series_too_many",
         f"The run would have {len(known) + len(new)} metric names; at most {SERIES_PER_RUN} are kept, and as many of validations. "
         "Use few names and many steps.",

@@ -11,7 +11,7 @@ NOTHING = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class RunStart:
     """One run of a trial.
 
     Attributes:
@@ -23,7 +23,7 @@ class Attempt:
     resumed_from: int | None = None
 
 
-def plan_boundaries(attempts: Sequence[Attempt]) -> dict[int, int | None]:
+def plan_boundaries(attempts: Sequence[RunStart]) -> dict[int, int | None]:
     """Return for each run's number the last of its steps that still counts; None when all do.
 
     A run's points count up to the lowest step from which any later run resumed. A run that has not asked what to

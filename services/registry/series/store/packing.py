@@ -63,7 +63,7 @@ class PackedChunk:
     is_thinned: bool = False
 
 
-async def take_turn(connection: AsyncConnection) -> None:
+async def lock_packing(connection: AsyncConnection) -> None:
     """Wait for this transaction's turn; until its end nobody else has it."""
     await connection.execute(select(func.pg_advisory_xact_lock(_TURN)))
 

@@ -16,13 +16,13 @@ from sqlalchemy import BigInteger, ColumnElement, RowMapping, Uuid, cast, column
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.chunks import Columns, from_bytes, is_long, join
-from services.registry.series.core.following import MEASURED, Place, Reported
+from services.registry.series.core.following import MEASURED, ReadPosition, Reported
 from services.registry.series.core.steps import EVERY_STEP, Steps
 from services.registry.series.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.series.core.supersede import choose_newest, is_repeated
 from services.registry.store.report_tables import point_chunks
 from services.registry.store.tables import marks, runs, series
-from shared.database.driver import Driver, Row
+from shared.database.driver import AsyncpgDriver, Row
 from shared.database.statements import among, rows_given
 
 Metric = tuple[str, str]
@@ -33,7 +33,7 @@ SERIES_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
+class MetricSelection:
     """Which metrics are wanted; without a group or names, all of them."""
 
     group: str | None = None
@@ -70,7 +70,7 @@ class Curve:
 async def load_curves(
     connection: AsyncConnection,
     trials: Sequence[UUID],
-    which: Which,
+    which: MetricSelection,
     most: int | None = None,
     steps: Steps = EVERY_STEP,
 ) -> list[Curve]:
@@ -90,7 +90,7 @@ async def load_curves(
 
 
 async def load_reported(
-    connection: AsyncConnection, behind: Mapping[UUID, tuple[int, int]], which: Which
+    connection: AsyncConnection, behind: Mapping[UUID, tuple[int, int]], which: MetricSelection
 ) -> dict[UUID, list[Reported]]:
     """Return what the scripts of these trials reported in their runs from a number on; of that run's series what lies from a step on."""
     if not behind:
@@ -109,7 +109,9 @@ async def load_reported(
     return found
 
 
-async def load_ends(connection: AsyncConnection, trials: Sequence[UUID], which: Which) -> dict[UUID, Place]:
+async def load_latest_positions(
+    connection: AsyncConnection, trials: Sequence[UUID], which: MetricSelection
+) -> dict[UUID, ReadPosition]:
     """Return behind what the scripts of these trials have reported so far, without reading any of it; trials that reported nothing are left out."""
     # In one statement: marks move in the transaction that stores what lies before them.
     reported = (
@@ -139,7 +141,7 @@ async def load_ends(connection: AsyncConnection, trials: Sequence[UUID], which: 
         .join(reported, reported.c.run == newest.c.run)
         .group_by(newest.c.trial, newest.c.run, newest.c.number)
     )
-    return {trial: Place(*place) for trial, *place in await connection.execute(ends)}
+    return {trial: ReadPosition(*place) for trial, *place in await connection.execute(ends)}
 
 
 async def load_summaries(connection: AsyncConnection, trial: UUID) -> dict[Metric, Summary]:
@@ -148,12 +150,14 @@ async def load_summaries(connection: AsyncConnection, trial: UUID) -> dict[Metri
     Those of its runs are put together. Where a later run reported a step again they overlap, and the points are read.
     """
     by_metric: dict[Metric, list[Row]] = defaultdict(list)
-    for row in await _load_series(connection, [trial], Which()):
+    for row in await _load_series(connection, [trial], MetricSelection()):
         by_metric[row["group"], row["name"]].append(row)
     found = {metric: reduce(merge, map(_summary, rows)) for metric, rows in by_metric.items()}
     repeated = {metric for metric, rows in by_metric.items() if _overlap(rows)}
     if repeated:
-        for curve in await load_curves(connection, [trial], Which(names=[name for _, name in repeated])):
+        for curve in await load_curves(
+            connection, [trial], MetricSelection(names=[name for _, name in repeated])
+        ):
             summary = summarise_sorted(curve.steps, curve.values)
             if summary and (curve.group, curve.name) in repeated:
                 found[curve.group, curve.name] = summary
@@ -178,9 +182,11 @@ async def supersede_summaries(connection: AsyncConnection, boundaries: Mapping[U
         await connection.execute(update(series).where(series.c.id == new.c.id).values(corrected))
 
 
-async def _load_series(connection: AsyncConnection, trials: Sequence[UUID], which: Which) -> Sequence[Row]:
+async def _load_series(
+    connection: AsyncConnection, trials: Sequence[UUID], which: MetricSelection
+) -> Sequence[Row]:
     names = list(which.names) or None
-    return await Driver.of(connection).fetch(_SERIES, list(trials), which.group, names)
+    return await AsyncpgDriver.of(connection).fetch(_SERIES, list(trials), which.group, names)
 
 
 def _metric_of_trial(row: Row) -> tuple[UUID, str, str]:
@@ -208,7 +214,7 @@ async def _load_parts(
         return {}
     boundaries = {row["id"]: row["superseded_after"] for row in rows}
     firsts = dict.fromkeys(boundaries, steps[0]) | dict(since or {})
-    found = await Driver.of(connection).fetch(
+    found = await AsyncpgDriver.of(connection).fetch(
         _CHUNKS,
         min(row["first_day"] for row in rows),
         [row["id"] for row in rows],

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, Row, RowMapping, TableValuedAl
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.summary import Summary, merge, summarise_sorted
-from services.registry.series.store.series import Metric, Which, load_curves
+from services.registry.series.store.series import Metric, MetricSelection, load_curves
 from services.registry.store.tables import runs, series
 from shared.database.statements import among, rows_given
 
@@ -76,7 +76,7 @@ async def _from_points(connection: AsyncConnection, repeated: Sequence[Row[UUID,
     for at in range(0, len(trials), TRIALS_AT_ONCE):
         some = trials[at : at + TRIALS_AT_ONCE]
         names = {name for trial in some for _, name in wanted[trial]}
-        for curve in await load_curves(connection, some, Which(names=sorted(names))):
+        for curve in await load_curves(connection, some, MetricSelection(names=sorted(names))):
             summary = summarise_sorted(curve.steps, curve.values)
             if summary and (curve.group, curve.name) in wanted[curve.trial]:
                 found.setdefault(curve.trial, {})[curve.group, curve.name] = summary

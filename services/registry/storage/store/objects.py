@@ -14,7 +14,7 @@ from sqlalchemy import FromClause, Select, case, delete, func, select, tuple_, u
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import CheckpointStatus
 from services.registry.storage.store.files import File
 from services.registry.store.tables import checkpoint_files, checkpoints, objects
 from shared.database.statements import among
@@ -99,7 +99,10 @@ async def adopt_unknown(connection: AsyncConnection) -> dict[UUID, int]:
     unknown = (
         select(files.key, files.tenant, files.sha256, files.size_bytes)
         .distinct()
-        .join(checkpoints, (checkpoints.c.id == files.checkpoint) & (checkpoints.c.state == State.saved))
+        .join(
+            checkpoints,
+            (checkpoints.c.id == files.checkpoint) & (checkpoints.c.state == CheckpointStatus.saved),
+        )
         .where(~select(objects.c.key).where(objects.c.key == files.key).exists())
     )
     adopted = (
@@ -136,7 +139,7 @@ async def ask_to_verify(
 
 async def load_waiting(connection: AsyncConnection, experiment: UUID) -> tuple[int, int]:
     """Return number and bytes of what was asked for and not read yet, of the experiment's saved checkpoints."""
-    of_experiment = (checkpoints.c.experiment == experiment, checkpoints.c.state == State.saved)
+    of_experiment = (checkpoints.c.experiment == experiment, checkpoints.c.state == CheckpointStatus.saved)
     waiting = select(objects.c.size_bytes).where(
         objects.c.asked_at.is_not(None), objects.c.state == "kept", _HOLDING.where(*of_experiment).exists()
     )
@@ -201,7 +204,7 @@ async def load_unused(connection: AsyncConnection, before: datetime, limit: int)
     return [Unused(row.tenant, row.key) for row in rows]
 
 
-async def let_go(connection: AsyncConnection, keys: Sequence[str]) -> list[str]:
+async def mark_deleting(connection: AsyncConnection, keys: Sequence[str]) -> list[str]:
     """Lock objects and return those that may be deleted, marked so; one that got a reference meanwhile is in use again."""
     await connection.execute(
         select(objects.c.key).where(objects.c.key.in_(keys)).order_by(objects.c.key).with_for_update()
@@ -215,7 +218,7 @@ async def let_go(connection: AsyncConnection, keys: Sequence[str]) -> list[str]:
     return sorted(key for key, state in rows if state == "deleting")
 
 
-async def save_gone(connection: AsyncConnection, keys: Sequence[str]) -> int:
+async def remove_deleted(connection: AsyncConnection, keys: Sequence[str]) -> int:
     """Forget objects that were deleted; return their bytes."""
     gone = delete(objects).where(objects.c.key.in_(keys), objects.c.state == "deleting")
     return sum(await connection.scalars(gone.returning(objects.c.size_bytes)))
@@ -251,4 +254,4 @@ _HOLDING = (
     .where(checkpoint_files.c.key == objects.c.key)
     .correlate(objects)
 )
-_IS_HELD = _HOLDING.where(checkpoints.c.state != State.deleted).exists()
+_IS_HELD = _HOLDING.where(checkpoints.c.state != CheckpointStatus.deleted).exists()

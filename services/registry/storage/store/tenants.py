@@ -15,26 +15,26 @@ from services.registry.store.tables import storage
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StorageUsage:
     """A tenant's bytes; no maximum bounds nothing."""
 
     used_bytes: int = 0
     maximum_bytes: int | None = None
 
 
-async def load_stored(connection: AsyncConnection, tenant: UUID) -> Stored:
+async def load_stored(connection: AsyncConnection, tenant: UUID) -> StorageUsage:
     """Return what the tenant has and may have; without a row, nothing of either."""
     columns = storage.c.used_bytes, storage.c.maximum_bytes
     row = (await connection.execute(select(*columns).where(storage.c.tenant == tenant))).first()
-    return Stored(*row) if row else Stored()
+    return StorageUsage(*row) if row else StorageUsage()
 
 
-async def lock_stored(connection: AsyncConnection, tenant: UUID) -> Stored:
+async def lock_stored(connection: AsyncConnection, tenant: UUID) -> StorageUsage:
     """As `load_stored`; nobody else's bytes are counted until this transaction ends."""
     await connection.execute(insert(storage).values(tenant=tenant).on_conflict_do_nothing())
     columns = storage.c.used_bytes, storage.c.maximum_bytes
     row = await connection.execute(select(*columns).where(storage.c.tenant == tenant).with_for_update())
-    return Stored(*row.one())
+    return StorageUsage(*row.one())
 
 
 async def add_used(connection: AsyncConnection, tenant: UUID, more_bytes: int) -> None:

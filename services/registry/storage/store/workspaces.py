@@ -12,14 +12,14 @@ from sqlalchemy import Text, Uuid, delete, func, literal, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import CheckpointStatus
 from services.registry.storage.store.objects import Content
-from services.registry.storage.store.tenants import Stored
+from services.registry.storage.store.tenants import StorageUsage
 from services.registry.store.storage_tables import workspace_objects, workspace_storage
 from services.registry.store.tables import checkpoint_files, checkpoints, experiments, objects
 from shared.database.statements import among
 
-MOST_SHOWN = 1_000
+MAX_LISTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class WorkspaceStored:
     """A workspace's bytes."""
 
     workspace: str
-    stored: Stored
+    stored: StorageUsage
 
 
 async def find_workspace(connection: AsyncConnection, experiment: UUID) -> str | None:
@@ -38,10 +38,10 @@ async def find_workspace(connection: AsyncConnection, experiment: UUID) -> str |
     return found
 
 
-async def load_stored(connection: AsyncConnection, workspace: str) -> Stored:
+async def load_stored(connection: AsyncConnection, workspace: str) -> StorageUsage:
     """Return what a workspace of the connection's tenant has and may have."""
     row = (await connection.execute(_STORED.where(workspace_storage.c.workspace == workspace))).first()
-    return Stored(*row) if row else Stored()
+    return StorageUsage(*row) if row else StorageUsage()
 
 
 async def load_all(connection: AsyncConnection) -> list[WorkspaceStored]:
@@ -51,17 +51,17 @@ async def load_all(connection: AsyncConnection) -> list[WorkspaceStored]:
         select(columns.workspace, columns.used_bytes, columns.maximum_bytes)
         .where((columns.used_bytes != 0) | columns.maximum_bytes.is_not(None))
         .order_by(columns.workspace)
-        .limit(MOST_SHOWN)
+        .limit(MAX_LISTED)
     )
-    return [WorkspaceStored(row.workspace, Stored(row.used_bytes, row.maximum_bytes)) for row in rows]
+    return [WorkspaceStored(row.workspace, StorageUsage(row.used_bytes, row.maximum_bytes)) for row in rows]
 
 
-async def lock_stored(connection: AsyncConnection, tenant: UUID, workspace: str) -> Stored:
+async def lock_stored(connection: AsyncConnection, tenant: UUID, workspace: str) -> StorageUsage:
     """As `load_stored`; nobody else's bytes are counted there until this transaction ends."""
     made = insert(workspace_storage).values(tenant=tenant, workspace=workspace)
     await connection.execute(made.on_conflict_do_nothing())
     locked = _STORED.where(workspace_storage.c.workspace == workspace).with_for_update()
-    return Stored(*(await connection.execute(locked)).one())
+    return StorageUsage(*(await connection.execute(locked)).one())
 
 
 async def find_held(
@@ -120,7 +120,7 @@ async def release(connection: AsyncConnection, gone: Sequence[UUID]) -> None:
         select(checkpoint_files.c.key)
         .select_from(_WITH_FILES)
         .where(checkpoint_files.c.key == held.key, experiments.c.workspace == held.workspace)
-        .where(checkpoints.c.state != State.deleted)
+        .where(checkpoints.c.state != CheckpointStatus.deleted)
         .correlate(workspace_objects)
         .exists()
     )

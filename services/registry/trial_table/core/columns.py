@@ -93,7 +93,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchMetric:
     """The metric by which the experiment's search goes; None where it has none. Its results are validations."""
 
     metric: str | None = None
@@ -104,7 +104,7 @@ class Search:
         return metric.key == ("validation", self.metric)
 
 
-def read_column(parts: Sequence[str], search: Search, place: str) -> Column:
+def read_column(parts: Sequence[str], search: SearchMetric, place: str) -> Column:
     """Return what a dotted name means.
 
     `metrics.GROUP.NAME` without a stat means its `last`; a NAME with dots is taken as it is.
@@ -163,7 +163,7 @@ def quoted(part: str) -> str:
     return '"' + part.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _metric(rest: Sequence[str], search: Search, place: str) -> Metric:
+def _metric(rest: Sequence[str], search: SearchMetric, place: str) -> Metric:
     group, *name = rest
     stat = Stat.LAST
     if len(name) > 1 and name[-1] in list(Stat):

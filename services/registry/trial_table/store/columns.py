@@ -14,16 +14,23 @@ from sqlalchemy.types import Integer, Text
 
 from services.registry.series.store.series import Metric as MetricKey
 from services.registry.store.tables import series, trials
-from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Search, Values
+from services.registry.trial_table.core.columns import (
+    Column,
+    Fact,
+    Hyperparameter,
+    Metric,
+    SearchMetric,
+    Values,
+)
 
 
-async def load_search(connection: AsyncConnection, experiment: UUID) -> Search:
+async def load_search(connection: AsyncConnection, experiment: UUID) -> SearchMetric:
     """Return the metric by which the experiment's search goes."""
     query = select(trials.c.metric, trials.c.smaller_is_better).where(
         trials.c.experiment == experiment, trials.c.metric.is_not(None)
     )
     row = (await connection.execute(query.limit(1))).first()
-    return Search(row.metric, row.smaller_is_better) if row else Search()
+    return SearchMetric(row.metric, row.smaller_is_better) if row else SearchMetric()
 
 
 async def load_metric_keys(connection: AsyncConnection, experiment: UUID) -> list[MetricKey]:

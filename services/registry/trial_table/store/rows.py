@@ -30,7 +30,14 @@ from services.registry.series.core.summary import Summary
 from services.registry.series.store.series import Metric as MetricKey
 from services.registry.series.store.summaries import load_repeated, load_summaries_of
 from services.registry.store.tables import runs, series, trials
-from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Search, Stat
+from services.registry.trial_table.core.columns import (
+    Column,
+    Fact,
+    Hyperparameter,
+    Metric,
+    SearchMetric,
+    Stat,
+)
 from services.registry.trial_table.core.filters import Filter, Order
 from services.registry.trial_table.store.filtering import FACTS, Cells, Cursor, stat_of
 from shared.database.statements import among, rows_given
@@ -38,7 +45,7 @@ from shared.filters.tree import columns_of
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowQuery:
     """Which rows, in which order; `after` is the cursor of the row before. No limit: all of them."""
 
     experiment: UUID
@@ -52,12 +59,12 @@ class Wanted:
 class Found:
     """Rows of a table, and how many meet its filter in all; None where a cursor left some behind."""
 
-    rows: tuple["Placed", ...]
+    rows: tuple["RowWithCursor", ...]
     total: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RowWithCursor:
     """A row, and the cursor behind it."""
 
     trial: UUID
@@ -66,7 +73,7 @@ class Placed:
     cursor: tuple[str | None, ...]
 
 
-async def load_rows(connection: AsyncConnection, wanted: Wanted, search: Search) -> Found:
+async def load_rows(connection: AsyncConnection, wanted: RowQuery, search: SearchMetric) -> Found:
     """Return the rows behind the cursor that meet the filter, in order."""
     cells, is_first = len(wanted.orders), wanted.after is None
     total = func.count().over() if is_first else null()
@@ -76,7 +83,9 @@ async def load_rows(connection: AsyncConnection, wanted: Wanted, search: Search)
     return Found(tuple(_placed(row, cells) for row in rows), whole if is_first else None)
 
 
-async def load_order(connection: AsyncConnection, wanted: Wanted, search: Search) -> list[tuple[UUID, int]]:
+async def load_order(
+    connection: AsyncConnection, wanted: RowQuery, search: SearchMetric
+) -> list[tuple[UUID, int]]:
     """Return id and number of all trials that meet the filter, in order."""
     shown = (trials.c.id, trials.c.number)
     rows = await _load(connection, replace(wanted, limit=None), search, shown)
@@ -84,7 +93,7 @@ async def load_order(connection: AsyncConnection, wanted: Wanted, search: Search
 
 
 async def load_cells(
-    connection: AsyncConnection, rows: Sequence[UUID], columns: Sequence[Column], search: Search
+    connection: AsyncConnection, rows: Sequence[UUID], columns: Sequence[Column], search: SearchMetric
 ) -> list[tuple[JsonValue, ...]]:
     """Return the cells of these trials, in their order; None where a trial has no such value. Those of metrics may be NaN or infinite."""
     facts = (cell.label(name) for name, cell in FACTS.items())
@@ -97,13 +106,13 @@ async def load_cells(
     ]
 
 
-def number_of(metric: Metric, summary: Summary | None, search: Search) -> float | None:
+def number_of(metric: Metric, summary: Summary | None, search: SearchMetric) -> float | None:
     """Return what the column says of a metric's summary; NaN where it has no finite value of which to say it."""
     return None if summary is None else _NUMBERS[stat_of(metric, search.smaller_is_better)](summary)
 
 
 async def _load(
-    connection: AsyncConnection, wanted: Wanted, search: Search, shown: Sequence[ColumnElement[Any]]
+    connection: AsyncConnection, wanted: RowQuery, search: SearchMetric, shown: Sequence[ColumnElement[Any]]
 ) -> Sequence[Row[Any]]:
     """What is shown of the rows that are wanted, with the cells by which they are ordered as `k0`, `k1`, …"""
     metrics = await _load_metrics(connection, wanted, search)
@@ -131,7 +140,7 @@ async def _load(
 
 
 async def _load_metrics(
-    connection: AsyncConnection, wanted: Wanted, search: Search
+    connection: AsyncConnection, wanted: RowQuery, search: SearchMetric
 ) -> dict[MetricKey, FromClause]:
     """The metrics by which rows are filtered and ordered, by trial: summaries added up in SQL, but for trials whose runs repeated steps."""
     stats: dict[MetricKey, list[Stat]] = {}
@@ -179,8 +188,8 @@ def _metric(
     return found.subquery()
 
 
-def _placed(row: Row[Any], cells: int) -> Placed:
-    return Placed(
+def _placed(row: Row[Any], cells: int) -> RowWithCursor:
+    return RowWithCursor(
         row.id,
         row.number,
         row.state,
@@ -189,7 +198,7 @@ def _placed(row: Row[Any], cells: int) -> Placed:
 
 
 def _cell(
-    column: Column, trial: RowMapping, summaries: Mapping[MetricKey, Summary], search: Search
+    column: Column, trial: RowMapping, summaries: Mapping[MetricKey, Summary], search: SearchMetric
 ) -> JsonValue:
     match column:
         case Fact(name):

@@ -1,14 +1,14 @@
 """What a person is told, when submitting, of an elastic trial's chances."""
 
-from services.scheduler.core.planning.fit import Reach
+from services.scheduler.core.planning.fit import ReachableSlots
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
-from services.scheduler.core.state.records.spending import Spending
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.spending import BudgetSpending
+from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import PoolName, TenantId
 
 
-def lending_warnings(policy: PoolPolicy, needs: Needs, reach: Reach) -> tuple[str, ...]:
+def lending_warnings(policy: PoolPolicy, needs: SlotNeeds, reach: ReachableSlots) -> tuple[str, ...]:
     """Why a trial that can start will not get all it would take; nothing where it may, or is not elastic."""
     if not needs.is_elastic:
         return ()
@@ -36,7 +36,7 @@ def warnings_of(cluster: Cluster, pool: PoolName, tenant: TenantId, workspace: s
     return tuple(_warning(whose, one) for whose, one in found if one.is_near)
 
 
-def _warning(whose: str, one: Spending) -> str:
+def _warning(whose: str, one: BudgetSpending) -> str:
     if one.is_over:
         return f"{whose} has spent its budget for this month: nothing more starts in this pool until it is raised or the month is over"
     return f"{whose} has spent {one.spent / one.per_month:.0%} of its budget for this month"

@@ -8,12 +8,12 @@ from typing import Literal
 from services.scheduler.core.explaining.supposing import (
     AnyMachine,
     Change,
+    DifferentMaximum,
+    DifferentPolicy,
     FewerSlots,
-    OtherMaximum,
-    OtherPart,
     outcome_of,
 )
-from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.queue import ask_of
 from services.scheduler.core.state.records.pool import FIRST_PRIORITY
@@ -29,7 +29,7 @@ Kind = Literal["slots", "labels", "priority", "pool", "max_slots", "workspace_ma
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class StartAlternative:
     """`change` would let the trial start. `number` is the other value, of a pool there is the name instead."""
 
     kind: Kind
@@ -39,11 +39,11 @@ class Alternative:
     pool: PoolName | None = None
 
 
-Steps = Generator[Alternative | None, None, None]
+Steps = Generator[StartAlternative | None, None, None]
 """One plan a step, None where it finds nothing. Between two steps the world is as it was, and may move on."""
 
 
-def alternatives(cluster: Cluster, name: TrialId, reason: Reason) -> Steps:
+def alternatives(cluster: Cluster, name: TrialId, reason: WaitReason) -> Steps:
     """Looks for the smallest change of each kind with which the trial would start now, or as soon as others have given back.
 
     Args:
@@ -58,7 +58,7 @@ def alternatives(cluster: Cluster, name: TrialId, reason: Reason) -> Steps:
         yield from search(cluster, trial, reason)
 
 
-def _fewer_slots(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+def _fewer_slots(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """The most slots, below what it asks for, that it would get at the end of the queue."""
     pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
     free = pool.capacity.free_for(ask_of(trial.wish.tenant, needs))
@@ -70,18 +70,18 @@ def _fewer_slots(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
         else:
             fails = slots
     if works:
-        yield Alternative("slots", FewerSlots(works), "now", works)
+        yield StartAlternative("slots", FewerSlots(works), "now", works)
 
 
-def _any_machine(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+def _any_machine(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Whether it would get a machine at the end of the queue if it took any."""
     if trial.wish.needs.where is None or reason not in ("slots", "beyond_pool"):
         return
     if (yield from _tried(cluster, trial, AnyMachine())) == "now":
-        yield Alternative("labels", AnyMachine(), "now")
+        yield StartAlternative("labels", AnyMachine(), "now")
 
 
-def _priority(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+def _priority(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """The least important priority, above its own, that would do."""
     part = cluster.part_of(trial)
     if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order == "fifo":
@@ -89,19 +89,19 @@ def _priority(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
     works, fails = FIRST_PRIORITY, part.priority
     best: Start | None = None
     if fails > works:
-        best = yield from _tried(cluster, trial, OtherPart(replace(part, priority=works)))
+        best = yield from _tried(cluster, trial, DifferentPolicy(replace(part, priority=works)))
     while best and fails - works > 1:
         priority = (works + fails) // 2
-        found = yield from _tried(cluster, trial, OtherPart(replace(part, priority=priority)))
+        found = yield from _tried(cluster, trial, DifferentPolicy(replace(part, priority=priority)))
         if found:
             works, best = priority, found
         else:
             fails = priority
     if best:
-        yield Alternative("priority", OtherPart(replace(part, priority=works)), best, works)
+        yield StartAlternative("priority", DifferentPolicy(replace(part, priority=works)), best, works)
 
 
-def _pools(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+def _pools(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Each other pool in which it would start, with its whole experiment moved there."""
     here, needs = cluster.pool_of(trial), trial.wish.needs
     if len(cluster.live[trial.wish.experiment]) > MOST_MOVED:
@@ -111,12 +111,12 @@ def _pools(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
         capacity = cluster.pools[name].capacity
         if needs.min_slots > capacity.free_for(ask_of(trial.wish.tenant, needs)):
             continue
-        change = OtherPart(replace(cluster.part_of(trial), pool=name))
+        change = DifferentPolicy(replace(cluster.part_of(trial), pool=name))
         if (yield from _tried(cluster, trial, change)) == "now":
-            yield Alternative("pool", change, "now", pool=name)
+            yield StartAlternative("pool", change, "now", pool=name)
 
 
-def _limits(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+def _limits(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """The limit that binds, raised as far as needed."""
     pool, slots = cluster.pools[cluster.pool_of(trial)], trial.wish.needs.least
     leaf = pool.shares.leaves.get(trial.wish.experiment)
@@ -127,17 +127,17 @@ def _limits(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
         case "max_slots":
             kind: Kind = "max_slots"
             number = ceil(leaf.held + slots)
-            change = OtherPart(replace(cluster.part_of(trial), max_slots=number))
+            change = DifferentPolicy(replace(cluster.part_of(trial), max_slots=number))
         case "workspace_quota" | "tenant_quota":
             kind = "workspace_maximum" if reason == "workspace_quota" else "tenant_maximum"
             node = leaf.workspace if reason == "workspace_quota" else leaf.tenant
             number = ceil(node.held + slots)
-            change = OtherMaximum(node.path, number)
+            change = DifferentMaximum(node.path, number)
         case _:
             return
     found = yield from _tried(cluster, trial, change)
     if found:
-        yield Alternative(kind, change, found, number)
+        yield StartAlternative(kind, change, found, number)
 
 
 def _tried(cluster: Cluster, trial: Trial, change: Change) -> Generator[None, None, Start | None]:

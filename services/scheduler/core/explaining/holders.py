@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import Node
-from services.scheduler.core.state.indexes.pool import Charge, Pool
+from services.scheduler.core.state.indexes.holders import ShareNode
+from services.scheduler.core.state.indexes.pool import Pool, RunCharge
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
 from shared.ids import RunId
@@ -16,7 +16,7 @@ MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
+class SlotHolders:
     """`named`: at most `MOST_NAMED` of the tenant's own runs, those on their way out first, then the largest."""
 
     named: tuple[Run, ...] = ()
@@ -26,21 +26,21 @@ class Holders:
     other_slots: int = 0
 
 
-def holders_of(cluster: Cluster, trial: Trial, reason: Reason) -> Holders:
+def holders_of(cluster: Cluster, trial: Trial, reason: WaitReason) -> SlotHolders:
     """Runs that hold slots in whose place the request could be, as far as `reason` says which."""
     pool = cluster.pools[cluster.pool_of(trial)]
     leaf = pool.shares.leaves.get(trial.wish.experiment)
     if leaf is None:
-        return Holders()
-    own: list[tuple[RunId, Charge]] = []
-    others: list[Charge] = []
+        return SlotHolders()
+    own: list[tuple[RunId, RunCharge]] = []
+    others: list[RunCharge] = []
     for run, charge in _charges(pool, leaf, reason):
         if charge.leaf.tenant is leaf.tenant:
             own.append((run, charge))
         else:
             others.append(charge)
     own.sort(key=lambda found: (not found[1].is_leaving, -found[1].slots, cluster.runs[found[0]].token))
-    return Holders(
+    return SlotHolders(
         named=tuple(cluster.runs[run] for run, _ in own[:MOST_NAMED]),
         own_runs=len(own),
         own_slots=ceil(sum(charge.slots for _, charge in own)),
@@ -49,7 +49,7 @@ def holders_of(cluster: Cluster, trial: Trial, reason: Reason) -> Holders:
     )
 
 
-def _charges(pool: Pool, leaf: Node, reason: Reason) -> Iterator[tuple[RunId, Charge]]:
+def _charges(pool: Pool, leaf: ShareNode, reason: WaitReason) -> Iterator[tuple[RunId, RunCharge]]:
     holding = ((run, charge) for run, charge in pool.charges.items() if charge.slots)
     match reason:
         case "max_slots" | "max_trials":

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from services.scheduler.core.planning.order.keyed import key_of
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import Key, Line, Node
+from services.scheduler.core.state.indexes.holders import Key, RequestGroup, ShareNode
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import PoolName, TenantId, TrialId
@@ -17,7 +17,7 @@ Rank = tuple[bool, int, int]
 """What is smaller goes first."""
 
 
-class Place(NamedTuple):
+class QueuePosition(NamedTuple):
     """Where a request is shown: what runs before what waits, pool by pool; what waits in the order of the queue."""
 
     pool: PoolName
@@ -28,7 +28,7 @@ class Place(NamedTuple):
     trial: TrialId
 
 
-def places(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) -> Iterator[Place]:
+def positions(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) -> Iterator[QueuePosition]:
     """All of a tenant's requests that are not closed, in no particular order."""
     for trials in cluster.live.values():
         for name in trials:
@@ -44,7 +44,7 @@ def places(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) -> 
                 if name in queue
                 else (False, 0, trial.place)
             )
-            yield Place(pool, trial.state is not RequestState.RUNNING, *rank, name)
+            yield QueuePosition(pool, trial.state is not RequestState.RUNNING, *rank, name)
 
 
 def ahead(pool: Pool, trials: Sequence[TrialId]) -> dict[TrialId, int]:
@@ -65,7 +65,7 @@ def ahead(pool: Pool, trials: Sequence[TrialId]) -> dict[TrialId, int]:
     return {trial: count for (_, trial), count in zip(found, accumulate(first_behind), strict=False)}
 
 
-def rank_of(pool: Pool, line: Line, key: Key) -> Rank:
+def rank_of(pool: Pool, line: RequestGroup, key: Key) -> Rank:
     """A waiting request's place in its pool's order, as far as that does not change from plan to plan: under fair share that of a user's
     own experiments."""
     if pool.policy.order == "fair_share":
@@ -73,13 +73,13 @@ def rank_of(pool: Pool, line: Line, key: Key) -> Rank:
     return key_of(pool.policy, line, key)
 
 
-def _lines(pool: Pool, leaf: Node) -> Iterable[Line]:
+def _lines(pool: Pool, leaf: ShareNode) -> Iterable[RequestGroup]:
     if pool.policy.order != "fair_share":
         return pool.queue.lines.values()
     return (line for line in pool.queue.lines.values() if line.leaf.tenant is leaf.tenant)
 
 
-def _counted(pool: Pool, line: Line, ranks: list[Rank]) -> Iterator[tuple[int, int]]:
+def _counted(pool: Pool, line: RequestGroup, ranks: list[Rank]) -> Iterator[tuple[int, int]]:
     """(i, n): n requests of this line go before all from the i-th rank on, and before none of those that come earlier."""
 
     def rank(key: Key) -> Rank:

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from services.scheduler.core.explaining.places import ahead
-from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.planning.fit import reach_of
 from services.scheduler.core.planning.quotas import Limit, limit_of
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.state.indexes.holders import ShareNode
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of, milliseconds
 from services.scheduler.core.state.records.slots import stored
@@ -21,7 +21,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class WaitExplanation:
     """Why a request waits."""
 
     code: str
@@ -30,8 +30,8 @@ class Refusal:
 
 
 def explain(
-    cluster: Cluster, trial: Trial, reason: Reason | None = None, before: int | None = None
-) -> Refusal:
+    cluster: Cluster, trial: Trial, reason: WaitReason | None = None, before: int | None = None
+) -> WaitExplanation:
     """Why a waiting request waits; counts are those of now.
 
     Args:
@@ -45,7 +45,7 @@ def explain(
     return _told(cluster, pool, trial, binding_of(cluster, trial, reason), before)
 
 
-def binding_of(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> Reason:
+def binding_of(cluster: Cluster, trial: Trial, reason: WaitReason | None = None) -> WaitReason:
     """What a waiting request waits for, as things stand. `reason` is what the last plan said of it."""
     refresh(cluster)
     if trial.state is RequestState.AWAITING:
@@ -62,19 +62,19 @@ def binding_of(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> 
     return "preempting" if reason == "preempting" else "slots"
 
 
-def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: int) -> Refusal:
+def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, before: int) -> WaitExplanation:
     facts = {**_facts(cluster, pool, trial), "ahead": before}
     slots, name = facts["slots"], pool.policy.name
     match reason:
         case "uploads":
             left = facts.get("checkpoints_left", 0)
-            return Refusal(
+            return WaitExplanation(
                 "waiting_for_uploads",
                 f"waiting for {_count(left, 'checkpoint')} of its last run to be stored",
                 facts,
             )
         case "back_off":
-            return Refusal(
+            return WaitExplanation(
                 "waiting_to_retry",
                 f"{_count(trial.fruitless, 'run')} in a row ended without progress, at no fault of its code; it is tried again in"
                 f" {facts.get('retry_in_s', 0)} s",
@@ -93,24 +93,24 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: in
             message = (
                 f"waiting for {_count(slots, 'slot')} that other runs in pool {name} were asked to give back"
             )
-            return Refusal("waiting_for_preemption", message, facts)
+            return WaitExplanation("waiting_for_preemption", message, facts)
         case "beyond_pool":
             return _beyond_pool(cluster, pool, trial, facts)
         case "slots":
             return _waiting(pool, trial, facts)
 
 
-def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
+def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> WaitExplanation:
     held, name = facts["experiment_slots"], pool.policy.name
     match limit:
         case "max_slots":
             most = facts["max_slots"]
             message = f"its experiment holds {held} of the {_count(most, 'slot')} that max_slots allows"
-            return Refusal("max_slots_reached", message, facts)
+            return WaitExplanation("max_slots_reached", message, facts)
         case "max_trials":
             most = facts["max_trials"]
             message = f"its experiment runs {_count(most, 'trial')}, as many as max_trials allows"
-            return Refusal("max_trials_reached", message, facts)
+            return WaitExplanation("max_trials_reached", message, facts)
         case "workspace_quota" | "tenant_quota":
             whose = limit.removesuffix("_quota")
             node = _holder(pool, trial, whose)
@@ -118,12 +118,12 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
             maximum = (node.quota.maximum if node else None) or 0
             facts |= {f"{whose}_slots": held, f"{whose}_maximum": maximum}
             message = f"its {whose} holds {held} of the {_count(maximum, 'slot')} that its quota in pool {name} allows"
-            return Refusal(f"{limit}_reached", message, facts)
+            return WaitExplanation(f"{limit}_reached", message, facts)
         case "workspace_budget" | "tenant_budget":
             return _spent(pool, trial, limit.removesuffix("_budget"), facts)
 
 
-def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> Refusal:
+def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> WaitExplanation:
     node = _holder(pool, trial, whose)
     spending = pool.shares.spending.get(node.path) if node else None
     of = ""
@@ -134,16 +134,16 @@ def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> Refusal:
         f"its {whose}'s budget{of} for this month is spent;"
         f" nothing starts in pool {pool.policy.name} until it is raised or the month is over"
     )
-    return Refusal(f"{whose}_budget_spent", message, facts)
+    return WaitExplanation(f"{whose}_budget_spent", message, facts)
 
 
-def _holder(pool: Pool, trial: Trial, whose: str) -> Node | None:
+def _holder(pool: Pool, trial: Trial, whose: str) -> ShareNode | None:
     leaf = pool.shares.leaves.get(trial.wish.experiment)
     length = 1 if whose == "tenant" else 2
     return next((node for node in leaf.upwards() if len(node.path) == length), None) if leaf else None
 
 
-def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Refusal:
+def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> WaitExplanation:
     slots, name, total = facts["slots"], pool.policy.name, facts["pool_slots"]
     needs = trial.wish.needs
     reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.wish.tenant, needs)
@@ -153,24 +153,24 @@ def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Re
             f"can never start: needs {_count(slots, 'slot')}; pool {name} can have {reach.slots} {reach.where}."
             " Set aside: move its experiment to a larger pool, or end it"
         )
-        return Refusal("never_fits", message, facts)
+        return WaitExplanation("never_fits", message, facts)
     if not len(pool.capacity):
         message = f"waiting for {_count(slots, 'slot')}; pool {name} has no open worker now"
-        return Refusal("no_workers", message + _of_closed(facts) + _of_money(facts), facts)
+        return WaitExplanation("no_workers", message + _of_closed(facts) + _of_money(facts), facts)
     such = (f" of kind {needs.kind}" if needs.kind else "") + _on_machines(facts)
     if needs.where is not None and not total:
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has no such machine open now"
         if trial.excluded:
             message += f"; log policies that it met keep it off {', '.join(sorted(trial.excluded))}"
-        return Refusal("no_such_worker", message + _of_closed(facts), facts)
+        return WaitExplanation("no_such_worker", message + _of_closed(facts), facts)
     if facts["largest_worker"] == total or (needs.single_node is False and pool.policy.exclusive):
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has {total}"
-        return Refusal("larger_than_pool", message + _of_closed(facts) + _of_money(facts), facts)
+        return WaitExplanation("larger_than_pool", message + _of_closed(facts) + _of_money(facts), facts)
     message = f"needs {_count(slots, 'slot')}{such} on one machine; the largest in pool {name} has {facts['largest_worker']}"
-    return Refusal("larger_than_any_worker", message + _of_closed(facts) + _of_money(facts), facts)
+    return WaitExplanation("larger_than_any_worker", message + _of_closed(facts) + _of_money(facts), facts)
 
 
-def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
+def _waiting(pool: Pool, trial: Trial, facts: Facts) -> WaitExplanation:
     slots, name = facts["slots"], pool.policy.name
     message = (
         f"waiting for {_count(slots, 'slot')}{_on_machines(facts)};"
@@ -181,7 +181,7 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
     message += _of_bookings(facts) + _of_turns(pool, facts) + _of_closed(facts) + _of_money(facts)
-    return Refusal("waiting_for_slots", message, facts)
+    return WaitExplanation("waiting_for_slots", message, facts)
 
 
 def _of_bookings(facts: Facts) -> str:

@@ -8,9 +8,9 @@ from typing import Literal
 
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import NO_QUOTA, Path
-from services.scheduler.core.state.records.trial import Needs, Trial
+from services.scheduler.core.state.records.trial import SlotNeeds, Trial
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import PoolName, TrialId
 from shared.tuples import changed
@@ -30,14 +30,14 @@ class FewerSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherPart:
+class DifferentPolicy:
     """Its experiment has another priority, limit or pool."""
 
-    part: Part
+    part: ExperimentPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class OtherMaximum:
+class DifferentMaximum:
     """Its tenant, or its workspace, may hold so many slots in the pool."""
 
     path: Path
@@ -49,7 +49,7 @@ class AnyMachine:
     """The request is withdrawn, and one of its experiment that takes any machine comes last."""
 
 
-Change = FewerSlots | AnyMachine | OtherPart | OtherMaximum
+Change = FewerSlots | AnyMachine | DifferentPolicy | DifferentMaximum
 
 
 def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
@@ -72,14 +72,14 @@ def _supposed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContext
             return _with_needs(cluster, trial, trial.wish.needs._replace(min_slots=slots, max_slots=most))
         case AnyMachine():
             return _with_needs(cluster, trial, trial.wish.needs._replace(where=None))
-        case OtherPart(part):
+        case DifferentPolicy(part):
             return _with_part(cluster, trial, part)
-        case OtherMaximum(path, maximum):
+        case DifferentMaximum(path, maximum):
             return _with_maximum(cluster, cluster.pool_of(trial), path, maximum)
 
 
 @contextmanager
-def _with_needs(cluster: Cluster, trial: Trial, needs: Needs) -> Iterator[None]:
+def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[None]:
     queue = cluster.pools[cluster.pool_of(trial)].queue
     shapes = len(queue.shapes)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
@@ -93,7 +93,7 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: Needs) -> Iterator[None]:
 
 
 @contextmanager
-def _with_part(cluster: Cluster, trial: Trial, part: Part) -> Iterator[None]:
+def _with_part(cluster: Cluster, trial: Trial, part: ExperimentPolicy) -> Iterator[None]:
     experiment, pool = trial.wish.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
     before, shapes = cluster.parts.get(experiment), len(pool.queue.shapes)
     default = cluster.part_of(trial)

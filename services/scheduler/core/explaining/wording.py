@@ -3,14 +3,14 @@
 from shlex import quote
 from typing import assert_never
 
-from services.scheduler.core.explaining.alternatives import Alternative
+from services.scheduler.core.explaining.alternatives import StartAlternative
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.records.asked import Cause
+from services.scheduler.core.state.records.asked import PreemptionCause
 from services.scheduler.core.state.records.pool import NO_QUOTA
 from services.scheduler.core.state.records.trial import Trial
 
 
-def asked_back(because: Cause, by: str | None) -> str:
+def asked_back(because: PreemptionCause, by: str | None) -> str:
     """Why a run was asked for its slots. `by`: the trial that asked; None: one of another tenant, or nobody in particular."""
     match because:
         case "priority":
@@ -39,14 +39,14 @@ def asked_back(because: Cause, by: str | None) -> str:
             assert_never(because)
 
 
-def would_start(cluster: Cluster, trial: Trial, one: Alternative) -> tuple[str, str]:
+def would_start(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
     """A sentence, and the command that does it."""
     when = "now" if one.start == "now" else "as soon as other runs have given their slots back"
     change, command = _change(cluster, trial, one)
     return f"{change} it would start {when}", command
 
 
-def _change(cluster: Cluster, trial: Trial, one: Alternative) -> tuple[str, str]:
+def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
     number = trial.wish.experiment_number
     needs, part, pool = trial.wish.needs, cluster.part_of(trial), cluster.pool_of(trial)
     match one.kind:
@@ -76,7 +76,7 @@ def _change(cluster: Cluster, trial: Trial, one: Alternative) -> tuple[str, str]
             assert_never(one.kind)
 
 
-def _limit(cluster: Cluster, trial: Trial, one: Alternative, whose: str) -> str:
+def _limit(cluster: Cluster, trial: Trial, one: StartAlternative, whose: str) -> str:
     """The whole limit: setting one replaces what was said before."""
     wish, pool = trial.wish, cluster.pool_of(trial)
     path = (wish.tenant, wish.workspace) if whose == "workspace" else (wish.tenant,)

@@ -7,14 +7,14 @@ which the provider brings do not have: they are served by what stands. Neighbour
 from collections import Counter
 
 from services.scheduler.core.planning.fit import reach_of
-from services.scheduler.core.planning.hopes import OF_NOBODY
-from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.planning.hopes import ANY_TENANT
+from services.scheduler.core.state.indexes.holders import ShareNode
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.records.labels import has_all
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 
 
-def set_aside(pool: Pool) -> int:
+def unschedulable_shapes(pool: Pool) -> int:
     """The mask of all shapes that growth does not help; while a plan is under way nobody waits for what they ask."""
     beyond = 0
     for needs, bit in pool.queue.shapes.items():
@@ -27,18 +27,18 @@ def set_aside(pool: Pool) -> int:
     return beyond
 
 
-def single_node_sizes(pool: Pool, granted: Counter[tuple[Node, int]]) -> tuple[tuple[int, int], ...]:
+def single_node_sizes(pool: Pool, granted: Counter[tuple[ShareNode, int]]) -> tuple[tuple[int, int], ...]:
     """How many requests wait for so many slots on one machine, the largest first, of those that can ever have them and whose tenant and workspace may
     have so many now: what a limit or a budget stops shapes nobody's machines. `granted`: those of each workspace and size that wait no more."""
     left: Counter[int] = Counter()
     for (holder, size), count in pool.single_node.items():
         if size <= min(holder.usable, holder.tenant.usable):
             left[size] += count - granted[holder, size]
-    sizes = (size for size in left if size and _may_grow(pool, Needs(size, size, single_node=True)))
+    sizes = (size for size in left if size and _may_grow(pool, SlotNeeds(size, size, single_node=True)))
     return tuple((size, left[size]) for size in sorted(sizes, reverse=True) if left[size] > 0)
 
 
-def _may_grow(pool: Pool, needs: Needs) -> bool:
+def _may_grow(pool: Pool, needs: SlotNeeds) -> bool:
     policy, where = pool.policy, needs.where
     if (
         where is not None
@@ -46,5 +46,5 @@ def _may_grow(pool: Pool, needs: Needs) -> bool:
         and not has_all(policy.provided_labels, where.required)
     ):
         return False
-    reach = reach_of(pool.capacity, policy, (), OF_NOBODY.tenant, needs)
+    reach = reach_of(pool.capacity, policy, (), ANY_TENANT.tenant, needs)
     return needs.min_slots <= reach.slots or not reach.is_final

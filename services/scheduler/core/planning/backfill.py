@@ -2,32 +2,32 @@
 
 from collections.abc import Iterator
 
-from services.scheduler.core.state.indexes.holders import Line
-from services.scheduler.core.state.indexes.placement.capacity import Ask, Placement
-from services.scheduler.core.state.indexes.placement.spot import Spot
-from services.scheduler.core.state.indexes.pool import Pool, Reserved
+from services.scheduler.core.state.indexes.holders import RequestGroup
+from services.scheduler.core.state.indexes.placement.capacity import Placement, PlacementRequest
+from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity
+from services.scheduler.core.state.indexes.pool import BackfillReservation, Pool
 from shared.ids import TrialId, WorkerId
 
 
-class Head:
+class QueueHead:
     """The first request that must simply wait, in a plan under way. Nobody behind it may take the free slots of its machines, but
     those from whom they can be asked back. `priority`: its own; None while there is no such request."""
 
     def __init__(self, pool: Pool) -> None:
-        self.reserved: Reserved | None = None
+        self.reserved: BackfillReservation | None = None
         self.priority: int | None = None
         self._pool = pool
         self._withheld: Placement = ()
         self._later_withheld: Placement = ()
 
-    def reserve(self, line: Line, trial: TrialId, slots: int) -> int:
+    def reserve(self, line: RequestGroup, trial: TrialId, slots: int) -> int:
         """Keeps the free slots of machines; the same as in the plan before, if it is the same request.
 
         Returns how many of the slots that it needs stand ready now.
         """
         pool = self._pool
         workers = choose_reserved(pool, line.ask, slots, trial)
-        self.reserved = Reserved(trial, workers)
+        self.reserved = BackfillReservation(trial, workers)
         self.priority = line.leaf.priority
         spots = [(worker, pool.capacity.get(worker)) for worker in workers]
         self._withheld = tuple(
@@ -42,7 +42,7 @@ class Head:
             slots, sum(spot.free for _, spot in spots if spot and spot.owner in (None, line.ask.tenant))
         )
 
-    def lend(self, line: Line) -> None:
+    def lend(self, line: RequestGroup) -> None:
         """Less important requests may use what is reserved where it can be asked back from them."""
         if self.is_lendable and self.priority is not None and line.leaf.priority > self.priority:
             self._pool.capacity.restore(self._withheld)
@@ -58,7 +58,7 @@ class Head:
         return bool(self._withheld) and is_ranked
 
 
-def choose_reserved(pool: Pool, ask: Ask, slots: int, trial: TrialId) -> tuple[WorkerId, ...]:
+def choose_reserved(pool: Pool, ask: PlacementRequest, slots: int, trial: TrialId) -> tuple[WorkerId, ...]:
     """The machines that can hold the request soonest: those of others last, then those with the fewest used slots.
 
     What was reserved for it before stands as long as it would do: only so is it sure to start when what runs there has ended.
@@ -78,7 +78,7 @@ def choose_reserved(pool: Pool, ask: Ask, slots: int, trial: TrialId) -> tuple[W
     return tuple(chosen)
 
 
-def _soonest(pool: Pool, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
+def _soonest(pool: Pool, ask: PlacementRequest) -> Iterator[tuple[WorkerId, WorkerCapacity]]:
     usable = pool.capacity.usable_by(ask)
     yield from sorted(usable, key=lambda found: (found[1].total - found[1].free, -found[1].total, found[0]))
     for worker, spot in pool.capacity.least_used(ask):
@@ -86,7 +86,7 @@ def _soonest(pool: Pool, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
             yield worker, spot
 
 
-def _suffices(pool: Pool, ask: Ask, slots: int, workers: tuple[WorkerId, ...]) -> bool:
+def _suffices(pool: Pool, ask: PlacementRequest, slots: int, workers: tuple[WorkerId, ...]) -> bool:
     """Whether they are all open and such as it may be on, and together large enough."""
     spots = [pool.capacity.get(worker) for worker in workers if pool.capacity.admits(ask, worker)]
     return len(spots) == len(workers) and all(spots) and sum(spot.total for spot in spots if spot) >= slots

@@ -5,11 +5,11 @@ from typing import Literal, NamedTuple
 
 from services.scheduler.core.planning.quotas import Limit
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.records.asked import Cause
+from services.scheduler.core.state.records.asked import PreemptionCause
 from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
 
-Reason = Literal["slots", "preempting", "beyond_pool", "uploads", "back_off"] | Limit
+WaitReason = Literal["slots", "preempting", "beyond_pool", "uploads", "back_off"] | Limit
 """Why a request was passed by; `refusals` puts it in words."""
 
 
@@ -26,7 +26,7 @@ class Preempt(NamedTuple):
 
     run: RunId
     for_trial: TrialId | None
-    because: Cause
+    because: PreemptionCause
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.scheduler.core.state.indexes.placement.capacity import Capacity
+from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex
 from services.scheduler.core.state.indexes.queue import ask_of
-from services.scheduler.core.state.records.labels import Where, has_all
+from services.scheduler.core.state.records.labels import PlacementConstraint, has_all
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from services.scheduler.core.state.records.worker import Liveness, Worker
 from shared.ids import TenantId
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ReachableSlots:
     """The most slots that a pool can have for some needs; `is_final`: it can never have more, whatever joins it."""
 
     slots: int
@@ -22,8 +22,8 @@ class Reach:
 
 
 def reach_of(
-    capacity: Capacity, policy: PoolPolicy, workers: Iterable[Worker], tenant: TenantId, needs: Needs
-) -> Reach:
+    capacity: CapacityIndex, policy: PoolPolicy, workers: Iterable[Worker], tenant: TenantId, needs: SlotNeeds
+) -> ReachableSlots:
     """What stands, or what the provider may bring the pool to. Without a provider, workers may join at any time.
 
     Args:
@@ -32,21 +32,25 @@ def reach_of(
     must_be_one = needs.single_node or not policy.exclusive
     where = "on one machine" if must_be_one else "in all"
     if needs.kind is not None and policy.kind not in (None, needs.kind):
-        return Reach(0, f"of kind {needs.kind}", is_final=True)
+        return ReachableSlots(0, f"of kind {needs.kind}", is_final=True)
     if needs.where is not None and not has_all(policy.provided_labels, needs.where.required):
         return _reach_of_labels(policy, workers, needs, needs.where, must_be_one)
     total, largest = capacity.total_for(ask_of(tenant, needs))
     if policy.max_slots is None:
-        return Reach(largest if must_be_one else total, where, is_final=False)
+        return ReachableSlots(largest if must_be_one else total, where, is_final=False)
     if needs.kind is not None and policy.provided_kind not in (None, needs.kind):
-        return Reach(largest if must_be_one else total, f"of kind {needs.kind}", is_final=True)
+        return ReachableSlots(largest if must_be_one else total, f"of kind {needs.kind}", is_final=True)
     most = (policy.max_slots_per_worker or 0) if must_be_one else policy.max_slots
-    return Reach(max(largest if must_be_one else total, most), where, is_final=True)
+    return ReachableSlots(max(largest if must_be_one else total, most), where, is_final=True)
 
 
 def _reach_of_labels(
-    policy: PoolPolicy, workers: Iterable[Worker], needs: Needs, where: Where, must_be_one: bool
-) -> Reach:
+    policy: PoolPolicy,
+    workers: Iterable[Worker],
+    needs: SlotNeeds,
+    where: PlacementConstraint,
+    must_be_one: bool,
+) -> ReachableSlots:
     """Machines that no provider brings: there are those that are known. Labels that no known machine has are taken for a mistake."""
     known = [one for one in workers if one.pool == policy.name and one.liveness is not Liveness.GONE]
     sizes = [
@@ -56,4 +60,4 @@ def _reach_of_labels(
     ]
     most = max(sizes, default=0) if must_be_one else sum(sizes)
     place = f"on one machine {where}" if must_be_one else f"on machines {where}"
-    return Reach(most, place, is_final=policy.max_slots is not None or bool(known and not sizes))
+    return ReachableSlots(most, place, is_final=policy.max_slots is not None or bool(known and not sizes))

@@ -2,36 +2,36 @@
 
 from uuid import UUID
 
-from services.scheduler.core.planning.backfill import Head
-from services.scheduler.core.planning.kept import Kept
-from services.scheduler.core.planning.preemption.rights import Rights, claim_of
+from services.scheduler.core.planning.backfill import QueueHead
+from services.scheduler.core.planning.kept import ReservedSlots
+from services.scheduler.core.planning.preemption.rights import PreemptionRights, claim_of
 from services.scheduler.core.state.indexes.decay import STEP_MS
-from services.scheduler.core.state.indexes.holders import Line, Node
-from services.scheduler.core.state.indexes.placement.capacity import Ask
+from services.scheduler.core.state.indexes.holders import RequestGroup, ShareNode
+from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of
 from services.scheduler.core.state.records.slots import SlotCount
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import TenantId
 from shared.messages.specs import Thousandths
 
 ALL = -1
-TURNS, VAIN_TURNS = 16, 8
+SLICE_SEARCHES, FAILED_SLICE_SEARCHES = 16, 8
 """So many requests of a plan may look for a run whose turn is over, and so many in vain. Those behind them have their look in the next plan;
 after so many in vain, in the next step."""
-OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
+ANY_TENANT = PlacementRequest(TenantId(UUID(int=0)), None, single_node=False)
 """What a tenant without machines of its own would ask."""
 
 
-class Hopes:
+class Feasibility:
     """Masks of shapes (`Line.bit`). Neighbour: `order` asks for them while it looks for the next line."""
 
-    def __init__(self, pool: Pool, head: Head, kept: Kept, now_ms: int) -> None:
+    def __init__(self, pool: Pool, head: QueueHead, kept: ReservedSlots, now_ms: int) -> None:
         self._pool, self._head, self._kept = pool, head, kept
         # Looked for a few at a time, and in vain once in a step: with many runs it costs more than the rest of a plan.
         is_step = pool.policy.quantum is not None and pool.turned_step != now_ms // STEP_MS
         self._may_turn = is_step and pool.standing.is_over(now_ms)
-        self._turns, self._vain_turns = TURNS, VAIN_TURNS
+        self._turns, self._vain_turns = SLICE_SEARCHES, FAILED_SLICE_SEARCHES
         self._decided = 0
         self._known: dict[object, tuple[int, int]] = {}
         self._vain: dict[object, int] = {}
@@ -45,7 +45,7 @@ class Hopes:
         """Something was granted, kept or asked for: what was found before may have changed."""
         self._decided += 1
 
-    def is_vain(self, line: Line) -> bool:
+    def is_vain(self, line: RequestGroup) -> bool:
         """Whether this tenant has asked others for such a shape in vain already."""
         return bool(self._vain.get(line.leaf.path[0], 0) & line.bit)
 
@@ -59,12 +59,12 @@ class Hopes:
         """Whether the next plan should go on looking for them."""
         return self._may_turn and self._turns == 0 and self._vain_turns > 0
 
-    def look(self, rights: Rights) -> None:
+    def look(self, rights: PreemptionRights) -> None:
         """Somebody is looked for who could be asked."""
         self._decided += 1
         self._turns -= rights.equals is not None
 
-    def give_up(self, line: Line, rights: Rights) -> None:
+    def give_up(self, line: RequestGroup, rights: PreemptionRights) -> None:
         """Nobody could be asked. Where a guarantee gave the right, nobody can be for such a shape by this tenant; equals differ."""
         if rights.equals is not None:
             self._vain_turns -= 1
@@ -73,14 +73,14 @@ class Hopes:
         tenant = line.leaf.path[0]
         self._vain[tenant] = self._vain.get(tenant, 0) | line.bit
 
-    def of(self, asking: Node | Line) -> int:
+    def of(self, asking: ShareNode | RequestGroup) -> int:
         """Before a head is found everything is looked at; then what may fit, or may ask."""
         if self._head.priority is None or self._head.is_lendable or self.are_turns_over:
             return ALL
-        leaf = asking.leaf if isinstance(asking, Line) else asking
+        leaf = asking.leaf if isinstance(asking, RequestGroup) else asking
         if self._kept.concerns(leaf.tenant):
             return ALL
-        if isinstance(asking, Line) and leaf.priority < self._worst_priority():
+        if isinstance(asking, RequestGroup) and leaf.priority < self._worst_priority():
             return ALL
         # What was found for a tenant is good as long as nothing was decided since.
         tenant = leaf.tenant.path[0]
@@ -93,14 +93,14 @@ class Hopes:
     def _fitting(self, tenant: object) -> int:
         """Shapes that may fit for this tenant."""
         capacity = self._pool.capacity
-        ask = Ask(tenant, None, False)  # type: ignore[arg-type]
+        ask = PlacementRequest(tenant, None, False)  # type: ignore[arg-type]
         joining = self._joining(capacity.sharing.largest(ask.tenant)) if capacity.sharing else 0
         if capacity.exclusive and capacity.owned_free(ask.tenant):
             return joining | self._within(ask)
         # All tenants that have no machine with room are in the same case.
         version, mask = self._known.get(None, (-1, 0))
         if version != self._decided:
-            mask = self._within(OF_NOBODY)
+            mask = self._within(ANY_TENANT)
             self._known[None] = (self._decided, mask)
         return joining | mask
 
@@ -112,7 +112,7 @@ class Hopes:
                 mask |= bit
         return mask
 
-    def _within(self, ask: Ask) -> int:
+    def _within(self, ask: PlacementRequest) -> int:
         gang, single = self._room(ask)
         mask = self._anywhere.get((gang, single))
         if mask is None:
@@ -124,12 +124,12 @@ class Hopes:
                 mask &= ~bit
         return mask
 
-    def _room(self, ask: Ask) -> tuple[int, int]:
+    def _room(self, ask: PlacementRequest) -> tuple[int, int]:
         """Slots free for a gang, and on one machine."""
         free, largest = self._pool.capacity.room_for(ask)
         return (free if self._pool.capacity.exclusive else largest), largest
 
-    def _claims(self, tenant: Node) -> int:
+    def _claims(self, tenant: ShareNode) -> int:
         """Shapes that this tenant may ask others for."""
         claim = claim_of(self._pool.policy, tenant) if self._pool.later is not None else 0
         if not claim:
@@ -145,6 +145,6 @@ class Hopes:
         return self._worst
 
 
-def _most(needs: Needs, gang: int, single: int) -> int:
+def _most(needs: SlotNeeds, gang: int, single: int) -> int:
     """Slots that such a request could be given, of so many for a gang and so many on one machine."""
     return single if needs.single_node else gang

@@ -9,10 +9,14 @@ A booking is known beforehand, so it goes before guarantees, `min_run` and `max_
 from collections.abc import Iterator
 from typing import Literal
 
-from services.scheduler.core.state.indexes.holders import NEVER, Line, Node
-from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity, Placement
+from services.scheduler.core.state.indexes.holders import NEVER, RequestGroup, ShareNode
+from services.scheduler.core.state.indexes.placement.capacity import (
+    CapacityIndex,
+    Placement,
+    PlacementRequest,
+)
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.indexes.standing import Stander
+from services.scheduler.core.state.indexes.standing import RunningAllocation
 from services.scheduler.core.state.records.pool import Path
 from shared.ids import RunId, TenantId, WorkerId
 
@@ -20,7 +24,7 @@ View = Literal["own", "kin", "foreign"]
 """Who looks at what is kept: its holder, others of its tenant, or another tenant."""
 
 
-class Kept:
+class ReservedSlots:
     """See the module. Free slots are hidden from all but the holder whose line is being served.
 
     Attributes:
@@ -47,7 +51,7 @@ class Kept:
         """Slots that are booked, and neither held by their holders nor free nor on their way."""
         return sum(self._missing.values())
 
-    def concerns(self, tenant: Node) -> bool:
+    def concerns(self, tenant: ShareNode) -> bool:
         """Whether something is kept for this tenant, or a workspace of it."""
         return bool(self.booked) and any(holder[0] == tenant.path[0] for holder in self.booked)
 
@@ -56,7 +60,7 @@ class Kept:
         for holder in sorted(self.booked, key=lambda holder: -len(holder)):
             self._view(holder, "foreign")
 
-    def show(self, line: Line) -> None:
+    def show(self, line: RequestGroup) -> None:
         """Whose turn it is sees what is kept for it, and for nobody else."""
         for holder in self.booked:
             self._view(holder, _view_of(holder, line.leaf.path))
@@ -89,7 +93,7 @@ class Kept:
     def _hide(self, holder: Path, is_foreign: bool) -> None:
         pool = self._pool
         missing = self.booked[holder] - self._held(holder)
-        ask = Ask(TenantId(holder[0]), None, single_node=False)  # type: ignore[arg-type]
+        ask = PlacementRequest(TenantId(holder[0]), None, single_node=False)  # type: ignore[arg-type]
         soon = pool.later or pool.capacity
         hidden: list[tuple[WorkerId, int]] = []
         usable = sorted(
@@ -125,7 +129,7 @@ class Kept:
         return max(0, int(self._held_by(holder)) - apart)
 
     def _held_by(self, holder: Path) -> int:
-        node: Node | None = self._pool.shares.root
+        node: ShareNode | None = self._pool.shares.root
         for step in holder:
             node = node.children.get(step) if node else None
         return int(node.staying) if node else 0
@@ -134,7 +138,7 @@ class Kept:
         standing = self._pool.standing
         return standing.machines(dict.fromkeys(standing.owners(), NEVER), (), self._now_ms, None)
 
-    def _askable(self, holder: Path, worker: WorkerId) -> list[Stander]:
+    def _askable(self, holder: Path, worker: WorkerId) -> list[RunningAllocation]:
         """Runs there that nobody has booked for and that are not leaving; of another tenant's machine all or none."""
         assert self._pool.later is not None
         spot, standers = self._pool.later.get(worker), self._pool.standing.on(worker)
@@ -150,7 +154,7 @@ class Kept:
                 missing -= int(one.here)
         return chosen
 
-    def _is_booked(self, leaf: Node) -> bool:
+    def _is_booked(self, leaf: ShareNode) -> bool:
         return any(leaf.path[: len(holder)] == holder for holder in self.booked)
 
 
@@ -160,6 +164,6 @@ def _view_of(holder: Path, path: Path) -> View:
     return "kin" if path[0] == holder[0] else "foreign"
 
 
-def _at_most(capacity: Capacity, hidden: list[tuple[WorkerId, int]]) -> Placement:
+def _at_most(capacity: CapacityIndex, hidden: list[tuple[WorkerId, int]]) -> Placement:
     spots = ((worker, slots, capacity.get(worker)) for worker, slots in hidden)
     return tuple((worker, min(slots, spot.free)) for worker, slots, spot in spots if spot)

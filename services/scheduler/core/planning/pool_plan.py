@@ -16,20 +16,29 @@ What can never fit in this pool holds up nobody; nothing is asked for what no gr
 from collections import Counter
 from math import ceil
 
-from services.scheduler.core.planning.aside import set_aside, single_node_sizes
-from services.scheduler.core.planning.backfill import Head
-from services.scheduler.core.planning.decisions import Demand, Grant, Preempt, Reason
-from services.scheduler.core.planning.elastic.lending import Resize, is_due, lend
-from services.scheduler.core.planning.hopes import Hopes
-from services.scheduler.core.planning.kept import Kept
-from services.scheduler.core.planning.order import Serving, serving
-from services.scheduler.core.planning.preemption.moves import Moving, hold_places, place_moved, take_places
+from services.scheduler.core.planning.aside import single_node_sizes, unschedulable_shapes
+from services.scheduler.core.planning.backfill import QueueHead
+from services.scheduler.core.planning.decisions import Demand, Grant, Preempt, WaitReason
+from services.scheduler.core.planning.elastic.lending import Resize, assign_extra_slots, is_due
+from services.scheduler.core.planning.hopes import Feasibility
+from services.scheduler.core.planning.kept import ReservedSlots
+from services.scheduler.core.planning.order import QueueOrder, queue_order
+from services.scheduler.core.planning.preemption.moves import (
+    MigrationSearch,
+    place_migrated,
+    reserve_targets,
+    take_targets,
+)
 from services.scheduler.core.planning.preemption.rights import rights_of
-from services.scheduler.core.planning.preemption.victims import Search, held_by
-from services.scheduler.core.planning.quotas import limit_of, room_of
+from services.scheduler.core.planning.preemption.victims import VictimSearch, held_by
+from services.scheduler.core.planning.quotas import limit_of, remaining_slots_of
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import Line
-from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity, Placement
+from services.scheduler.core.state.indexes.holders import RequestGroup
+from services.scheduler.core.state.indexes.placement.capacity import (
+    CapacityIndex,
+    Placement,
+    PlacementRequest,
+)
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.records.slots import SlotCount
@@ -44,11 +53,11 @@ class PoolPlan:
         self.grants: list[Grant] = []
         self.signals: list[Preempt] = []
         self.resizes: list[Resize] = []
-        self.refusals: dict[TrialId, Reason] = {}
-        self.head = Head(pool)
-        self.kept = Kept(pool, cluster.now_ms)
-        self._hopes = Hopes(pool, self.head, self.kept, cluster.now_ms)
-        self._order: Serving = serving(pool, self._favoured(), cluster.now_ms)
+        self.refusals: dict[TrialId, WaitReason] = {}
+        self.head = QueueHead(pool)
+        self.kept = ReservedSlots(pool, cluster.now_ms)
+        self._hopes = Feasibility(pool, self.head, self.kept, cluster.now_ms)
+        self._order: QueueOrder = queue_order(pool, self._favoured(), cluster.now_ms)
         self._free_before = pool.capacity.free
         self._granted_slots = 0
         self._covered = 0
@@ -58,9 +67,9 @@ class PoolPlan:
         self._aside = 0
 
     def serve(self) -> None:
-        self._aside = set_aside(self.pool)
+        self._aside = unschedulable_shapes(self.pool)
         if self.pool.policy.defragment:
-            hold_places(self.cluster, self.pool)
+            reserve_targets(self.cluster, self.pool)
         self._keep_booked()
         while (line := self._order.next(self._hopes.of)) is not None:
             self.kept.show(line)
@@ -76,7 +85,7 @@ class PoolPlan:
         served = {g.trial: g.placement for g in self.grants if trials[g.trial].wish.needs.is_elastic}
         if not is_due(self.cluster, self.pool, served, self.refusals.values()):
             return
-        lending = lend(self.cluster, self.pool, served)
+        lending = assign_extra_slots(self.cluster, self.pool, served)
         self.resizes = list(lending.resizes)
         self.grants = [
             grant._replace(placement=lending.grants.get(grant.trial, grant.placement))
@@ -134,7 +143,7 @@ class PoolPlan:
             if run not in self._asked:
                 self._let_go(later, Preempt(run, None, "reservation"))
 
-    def _favoured(self) -> Line | None:
+    def _favoured(self) -> RequestGroup | None:
         """The line whose first request has a reservation: fair share goes on with it, whatever the shares are now. With a
         quantum it does not: the head would take what others have asked for, and will have its own turn."""
         reserved = self.pool.reserved
@@ -143,9 +152,9 @@ class PoolPlan:
         line, key = self.pool.queue.line_of(reserved.trial)
         return line if line.keys[0] is key else None
 
-    def _serve_first(self, line: Line) -> None:
+    def _serve_first(self, line: RequestGroup) -> None:
         trial, leaf = line.keys[self._order.first_of(line)][2], line.leaf
-        room = room_of(leaf)
+        room = remaining_slots_of(leaf)
         if leaf.is_full or line.needs.least > room:
             self._pass(line, trial, limit_of(leaf, line.needs.least) or "max_slots")
             return
@@ -157,12 +166,12 @@ class PoolPlan:
                 return
         self._wait(line, trial)
 
-    def _place(self, line: Line, trial: TrialId, slots: int) -> Placement | None:
+    def _place(self, line: RequestGroup, trial: TrialId, slots: int) -> Placement | None:
         if self.pool.policy.defragment:
-            return place_moved(self.cluster, self.pool, trial, line.ask, slots)
+            return place_migrated(self.cluster, self.pool, trial, line.ask, slots)
         return self.pool.capacity.place(line.ask, slots)
 
-    def _grant(self, line: Line, trial: TrialId, placement: Placement, slots: int) -> None:
+    def _grant(self, line: RequestGroup, trial: TrialId, placement: Placement, slots: int) -> None:
         self.grants.append(Grant(trial, self.pool.policy.name, placement))
         self.pool.capacity.take(placement, line.ask)
         if self.pool.later is not None:
@@ -170,18 +179,18 @@ class PoolPlan:
         self._granted_slots += sum(taken for _, taken in placement)
         self._charge(line, line.needs.charged(slots))
 
-    def _charge(self, line: Line, slots: SlotCount) -> None:
+    def _charge(self, line: RequestGroup, slots: SlotCount) -> None:
         """Served, now or soon: it counts, and the next of its line may follow."""
         self._hopes.decide()
         asked = 0 if line.bit & self._aside else line.needs.most
         self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-asked)
         self._order.granted(line)
 
-    def _pass(self, line: Line, trial: TrialId, reason: Reason) -> None:
+    def _pass(self, line: RequestGroup, trial: TrialId, reason: WaitReason) -> None:
         self.refusals[trial] = reason
         self._order.passed(line)
 
-    def _wait(self, line: Line, trial: TrialId) -> None:
+    def _wait(self, line: RequestGroup, trial: TrialId) -> None:
         slots = line.needs.min_slots
         if slots == 0:
             self._pass(line, trial, "slots")
@@ -198,7 +207,7 @@ class PoolPlan:
                 self._covered += 0 if line.bit & self._aside else ready
             self._pass(line, trial, "slots")
 
-    def _keep(self, line: Line, slots: int) -> bool:
+    def _keep(self, line: RequestGroup, slots: int) -> bool:
         """Sets free and soon free slots aside when together they hold the request; False leaves all as it was."""
         later = self.pool.later
         if later is None or not (self._asked or self.pool.is_lending):
@@ -210,24 +219,26 @@ class PoolPlan:
         later.take(placement, line.ask)
         return True
 
-    def _ask(self, line: Line, trial: TrialId, slots: int) -> bool:
+    def _ask(self, line: RequestGroup, trial: TrialId, slots: int) -> bool:
         """Asks runs to give way, or to move; False: there are none."""
         return self._preempt(line, trial, slots) or (
             self.pool.policy.defragment and self.head.priority is None and self._move(line, trial, slots)
         )
 
-    def _move(self, line: Line, trial: TrialId, slots: int) -> bool:
+    def _move(self, line: RequestGroup, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
         assert later is not None
         waited_ms = self.cluster.now_ms - milliseconds(self.cluster.trials[trial].since)
-        moves = Moving(self.cluster, self.pool, later, line.ask, slots, waited_ms, self._asked).choose()
+        moves = MigrationSearch(
+            self.cluster, self.pool, later, line.ask, slots, waited_ms, self._asked
+        ).choose()
         for move in moves:
             self._let_go(later, Preempt(move.run, trial, "defragment"))
-        take_places(self.pool.capacity, moves)
-        take_places(later, moves)
+        take_targets(self.pool.capacity, moves)
+        take_targets(later, moves)
         return bool(moves)
 
-    def _preempt(self, line: Line, trial: TrialId, slots: int) -> bool:
+    def _preempt(self, line: RequestGroup, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
         if later is None or self._hopes.is_vain(line):
             return False
@@ -237,7 +248,7 @@ class PoolPlan:
             return False
         self._hopes.look(rights)
         kept = self.head.reserved.workers if self.head.reserved else ()
-        search = Search(
+        search = VictimSearch(
             self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent, kept
         )
         victims = [(one.run, search.cause(one)) for one in search.choose()]
@@ -247,7 +258,7 @@ class PoolPlan:
             self._hopes.give_up(line, rights)
         return bool(victims)
 
-    def _let_go(self, later: Capacity, signal: Preempt) -> None:
+    def _let_go(self, later: CapacityIndex, signal: Preempt) -> None:
         """A run is asked for its slots: they are on their way back."""
         charge = self.pool.charges[signal.run]
         self.signals.append(signal)
@@ -260,12 +271,12 @@ class PoolPlan:
     def _stands_on(self, worker: WorkerId) -> bool:
         return any(one.run not in self._asked for one in self.pool.standing.on(worker))
 
-    def _most(self, ask: Ask) -> int:
+    def _most(self, ask: PlacementRequest) -> int:
         """The most slots that such a request could get if nothing ran."""
         total, largest = self.pool.capacity.total_for(ask)
         return largest if ask.single_node or not self.pool.capacity.exclusive else total
 
-    def _cover_once(self, ask: Ask, slots: int) -> None:
+    def _cover_once(self, ask: PlacementRequest, slots: int) -> None:
         """What stands free already is part of what the first request beyond the pool will use."""
         if self.pool.capacity.exclusive and not ask.single_node and not self._is_counted:
             self._covered += min(slots, self.pool.capacity.free_for(ask))

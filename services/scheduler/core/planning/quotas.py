@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.state.indexes.holders import ShareNode
 from services.scheduler.core.state.records.slots import SlotCount
 
 Limit = Literal[
@@ -10,12 +10,12 @@ Limit = Literal[
 ]
 
 
-def room_of(leaf: Node) -> SlotCount:
+def remaining_slots_of(leaf: ShareNode) -> SlotCount:
     """Slots that an experiment may still be given."""
     return min(node.room for node in leaf.upwards())
 
 
-def limit_of(leaf: Node, slots: SlotCount) -> Limit | None:
+def limit_of(leaf: ShareNode, slots: SlotCount) -> Limit | None:
     """The nearest limit that such a request runs into; None: none does."""
     if leaf.is_full:
         return "max_trials"

@@ -9,8 +9,8 @@ from services.scheduler.core.state.observed import Observed
 from services.scheduler.core.state.records.gang import Gang
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.run_states import GangState, GangTrigger
-from services.scheduler.core.state.records.trial import without
-from services.scheduler.core.state.records.worker import Hold, Worker
+from services.scheduler.core.state.records.trial import excluding
+from services.scheduler.core.state.records.worker import SlotHold, Worker
 from shared.ids import WorkerId
 from shared.tuples import changed
 
@@ -39,7 +39,7 @@ def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> 
 def _exclude(draft: Draft, worker: Worker, run: Run) -> None:
     trial = draft.trial(run.trial) if run.trial in draft.cluster.trials else None
     if trial is not None and worker.id not in trial.excluded:
-        draft.put_trial(without(trial, worker.id))
+        draft.put_trial(excluding(trial, worker.id))
 
 
 def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
@@ -63,8 +63,8 @@ def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: dat
         draft.put_run(followed, lazily=True)
     elif followed is not run:
         draft.follow(followed)
-    forming.settle(draft, followed, now)
-    forming.mend(draft, draft.run(run.id), now)
+    forming.finish_if_formed(draft, followed, now)
+    forming.reform_if_broken(draft, draft.run(run.id), now)
 
 
 def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
@@ -101,7 +101,7 @@ def miss(draft: Draft, worker: Worker, run: Run, now: datetime) -> None:
             draft.put_run(run.released_by(worker.id), lazily=True)
     elif worker.id in run.gang.seen and worker.id not in run.gang.released:
         draft.release(worker.id, run)
-        ends.lose(draft, run, worker.id, VANISHED, now)
+        ends.lose_member(draft, run, worker.id, VANISHED, now)
 
 
 def _hold_foreign(draft: Draft, worker: Worker, observed: Observed) -> None:
@@ -109,11 +109,11 @@ def _hold_foreign(draft: Draft, worker: Worker, observed: Observed) -> None:
     if observed.exit is not None:
         draft.release(worker.id, observed.allocation)
     elif observed.allocation not in worker.held:
-        draft.hold(worker.id, observed.allocation, Hold(None, ()))
+        draft.hold(worker.id, observed.allocation, SlotHold(None, ()))
 
 
 def _hold_zombie(draft: Draft, worker: Worker, run: Run) -> None:
     draft.want((worker.id,))
     if run.allocation not in worker.held:
         share = next(share for share in run.shares if share.worker == worker.id)
-        draft.hold(worker.id, run.allocation, Hold(run.tenant, share.slot_ids, share.part))
+        draft.hold(worker.id, run.allocation, SlotHold(run.tenant, share.slot_ids, share.part))

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Set
 
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.grants import preempt
-from services.scheduler.core.state.changes import Changes, Spent
+from services.scheduler.core.state.changes import Changes, SetSpending
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.records.asked import PreemptionNotice
 from services.scheduler.core.state.records.pool import Path
-from services.scheduler.core.state.records.spending import Spending
+from services.scheduler.core.state.records.spending import BudgetSpending
 
 
-def on_spending(cluster: Cluster, spending: Mapping[Path, Spending]) -> Changes:
+def on_spending(cluster: Cluster, spending: Mapping[Path, BudgetSpending]) -> Changes:
     """What has been spent up to now, by holder; holders that are not named have no budget. Pools without a price cost nothing, and go on."""
     draft = Draft(cluster)
-    draft.rules.append(Spent(spending))
+    draft.rules.append(SetSpending(spending))
     over = {path for path, one in spending.items() if one.preempts and one.is_over}
     for pool in cluster.pools.values():
         if over and pool.policy.price_per_slot_hour:
@@ -28,4 +28,4 @@ def _ask_back(draft: Draft, pool: Pool, over: Set[Path]) -> None:
         if not charge.slots or charge.is_leaving:
             continue
         if any(node.path in over for node in charge.leaf.upwards()):
-            preempt(draft, draft.run(name), Asked("budget"))
+            preempt(draft, draft.run(name), PreemptionNotice("budget"))

@@ -10,7 +10,7 @@ from services.scheduler.core.state.indexes.elastic.records import Report
 from services.scheduler.core.state.indexes.pauses import Kind
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
-from services.scheduler.core.state.records.worker import Hold, Worker
+from services.scheduler.core.state.records.worker import SlotHold, Worker
 from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 
 
@@ -54,7 +54,7 @@ class Draft(Changes):
         """Nothing is new of it that a plan looks at."""
         self.quiet_workers[worker.id] = worker
 
-    def hold(self, worker: WorkerId, allocation: AllocationId, hold: Hold) -> None:
+    def hold(self, worker: WorkerId, allocation: AllocationId, hold: SlotHold) -> None:
         """An allocation that no new shares tell of occupies slots."""
         self.holds.append((worker, allocation, hold))
 

@@ -8,8 +8,8 @@ from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import WorkerEmptied, WorkerUp
-from services.scheduler.core.state.observed import Leaving
-from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.observed import ReclaimNotice
+from services.scheduler.core.state.records.asked import PreemptionNotice
 from services.scheduler.core.state.records.worker import DRAIN, Drain, DrainTrigger, Liveness, Worker
 from shared.ids import WorkerId
 
@@ -23,10 +23,10 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
     trigger = DrainTrigger.UNDO if undo else DrainTrigger.DRAIN
     worker = replace(worker, drain=DRAIN.next(worker.drain, trigger))
     draft.put_worker(worker)
-    tell(draft, worker)
+    emit_worker(draft, worker)
     if reclaim and not undo:
         for run in draft.runs_on(worker_id):
-            preempt(draft, run, Asked("drain"))
+            preempt(draft, run, PreemptionNotice("drain"))
     finish(draft, worker)
     return draft
 
@@ -39,26 +39,26 @@ def on_slot(cluster: Cluster, worker_id: WorkerId, slot: int, undo: bool) -> Cha
         return draft
     worker = replace(worker, disabled=worker.disabled ^ {slot})
     draft.put_worker(worker)
-    tell(draft, worker)
+    emit_worker(draft, worker)
     return draft
 
 
-def leave(draft: Draft, worker: Worker, leaving: Leaving | None) -> Worker:
+def leave(draft: Draft, worker: Worker, leaving: ReclaimNotice | None) -> Worker:
     """Its provider takes the machine back, and it said so: nothing more is granted there. Where it has said when, runs are asked for their
     slots, but those that can do without it, which lose nothing. None: it stays, or stays after all."""
     if worker.is_leaving != (leaving is not None):
         worker = replace(worker, is_leaving=leaving is not None)
         draft.put_worker(worker)
-        tell(draft, worker)
+        emit_worker(draft, worker)
     if leaving is None or leaving.in_s is None:
         return worker
     for run in draft.runs_on(worker.id):
         if not forming.can_do_without(run, draft.trial(run.trial), worker.id):
-            preempt(draft, run, Asked("leaving"))
+            preempt(draft, run, PreemptionNotice("leaving"))
     return worker
 
 
-def tell(draft: Draft, worker: Worker) -> None:
+def emit_worker(draft: Draft, worker: Worker) -> None:
     """Its tables and neighbours learn what has changed of a worker. Of a drained one it is said again that it is empty: a newer word
     without it would hide the older one that had it."""
     draft.worker_rows[worker.id] = None

@@ -4,16 +4,16 @@ from datetime import datetime, timedelta
 
 from services.scheduler.core.reducers import forming, stops
 from services.scheduler.core.reducers.draft import Draft
-from services.scheduler.core.reducers.judging import combined, judge_exit, judge_loss
+from services.scheduler.core.reducers.judging import combined, outcome_of_exit, outcome_of_loss
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed, Ended
 from services.scheduler.core.state.indexes.queue import milliseconds
-from services.scheduler.core.state.records.outcomes import Ending
-from services.scheduler.core.state.records.run import Exit, Progress, Run
+from services.scheduler.core.state.records.outcomes import RunEnding
+from services.scheduler.core.state.records.run import Progress, Run, RunExit
 from services.scheduler.core.state.records.run_states import RunState, RunTrigger
 from services.scheduler.core.state.records.slots import SlotCount
-from services.scheduler.core.state.records.trial import Awaited, RequestTrigger, Trial, back_off
+from services.scheduler.core.state.records.trial import AwaitedUploads, RequestTrigger, Trial, back_off
 from shared.ids import WorkerId
 from shared.tuples import changed
 
@@ -21,7 +21,7 @@ GANG_GRACE = timedelta(seconds=30)
 """How long the rest of a gang may take to end after its first member has ended well."""
 
 
-def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: datetime) -> Changes:
+def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: RunExit, now: datetime) -> Changes:
     """One member's ranks have ended: its slots are free; the run ends with its last member. A failure ends the rest."""
     draft = Draft(cluster)
     leave(draft, run, worker, exited, now)
@@ -38,7 +38,7 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
     return draft
 
 
-def leave(draft: Draft, run: Run, worker: WorkerId, exited: Exit, now: datetime) -> None:
+def leave(draft: Draft, run: Run, worker: WorkerId, exited: RunExit, now: datetime) -> None:
     """As `on_exit`."""
     if worker in run.gang.released or worker not in run.workers:
         return
@@ -52,7 +52,7 @@ def leave(draft: Draft, run: Run, worker: WorkerId, exited: Exit, now: datetime)
         _leave_for_good(draft, run, worker, exited, now)
 
 
-def lose(draft: Draft, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
+def lose_member(draft: Draft, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
     """A machine is gone, and its part of the run with it: the run is over, and the other members are told to end theirs, unless
     it can do without."""
     trial = draft.trial(run.trial)
@@ -65,10 +65,10 @@ def lose(draft: Draft, run: Run, worker: WorkerId, reason: str, now: datetime) -
     else:
         draft.want(run.workers)
         run = run.released_by(worker)
-        _end(draft, run, trial, judge_loss(trial, run, reason), None, now)
+        _end(draft, run, trial, outcome_of_loss(trial, run, reason), None, now)
 
 
-def _leave_for_good(draft: Draft, run: Run, worker: WorkerId, exited: Exit, now: datetime) -> None:
+def _leave_for_good(draft: Draft, run: Run, worker: WorkerId, exited: RunExit, now: datetime) -> None:
     exits = (*run.exits, (worker, exited))
     run = run.released_by(worker, exits=exits, first_exit_at=run.first_exit_at or now)
     if not run.is_ended and len(run.gang.released) == len(run.shares):
@@ -81,15 +81,17 @@ def _leave_for_good(draft: Draft, run: Run, worker: WorkerId, exited: Exit, now:
         draft.want(run.workers)
 
 
-def _conclude(draft: Draft, run: Run, exited: Exit, now: datetime) -> None:
+def _conclude(draft: Draft, run: Run, exited: RunExit, now: datetime) -> None:
     trial = draft.trial(run.trial)
     before = run.progress
     progress = Progress(exited.step, exited.checkpoints, before.saved_at, exited.checkpoints, before.settled)
     run = changed(run, progress=progress)
-    _end(draft, run, trial, judge_exit(trial, run, exited), exited, now)
+    _end(draft, run, trial, outcome_of_exit(trial, run, exited), exited, now)
 
 
-def _end(draft: Draft, run: Run, trial: Trial, ending: Ending, exited: Exit | None, now: datetime) -> None:
+def _end(
+    draft: Draft, run: Run, trial: Trial, ending: RunEnding, exited: RunExit | None, now: datetime
+) -> None:
     is_stale = ending.outcome == "lost" or (exited is not None and exited.forced)
     run = stops.left(draft, run.ended(now, is_stale), now)
     draft.put_run(run)
@@ -101,7 +103,7 @@ def _end(draft: Draft, run: Run, trial: Trial, ending: Ending, exited: Exit | No
         ending = ending._replace(reason=_resized(run.slots, promised))
     trial = _counted(trial, run, ending, promised is not None)
     if not run.progress.is_settled:
-        trial = changed(trial, awaited=Awaited(run.id, run.progress.announced or 0))
+        trial = changed(trial, awaited=AwaitedUploads(run.id, run.progress.announced or 0))
     trial = trial.moved(_trigger_of(trial, ending), now)
     draft.put_trial(trial)
     draft.tell(Ended(run, trial, ending, exited))
@@ -109,7 +111,7 @@ def _end(draft: Draft, run: Run, trial: Trial, ending: Ending, exited: Exit | No
         draft.tell(Closed(trial, ending.closes, ending.reason, ending.is_invalid))
 
 
-def _trigger_of(trial: Trial, ending: Ending) -> RequestTrigger:
+def _trigger_of(trial: Trial, ending: RunEnding) -> RequestTrigger:
     if ending.closes is not None:
         return RequestTrigger.CLOSED
     return RequestTrigger.AWAITED if trial.awaited or trial.not_before else RequestTrigger.REQUEUED
@@ -122,7 +124,7 @@ def _resized(before: SlotCount, after: int) -> str:
     return f"the trial {verb} from {before} to {after} slots; nothing is charged"
 
 
-def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
+def _counted(trial: Trial, run: Run, ending: RunEnding, is_resized: bool) -> Trial:
     has_progress = run.progress.step > trial.best_step or run.progress.checkpoints > 0
     gave_way = ending.outcome == "preempted" and not is_resized
     is_deaf = ending.outcome == "preempted" and run.is_stale and (run.yields or is_resized)

@@ -15,14 +15,14 @@ from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Resized
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.gang import NOBODY, Gang, Share
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.gang import NOBODY, Gang, GangShare
+from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.run_states import GangState, GangTrigger, RunState
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import RunId, WorkerId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from shared.tuples import changed
 
 FORM_WITHIN = timedelta(seconds=90)
@@ -36,7 +36,7 @@ def on_resized(cluster: Cluster, run: RunId, slots: int, placement: Placement, n
     if placement:
         _begin(draft, cluster.runs[run], placement, now)
     else:
-        preempt(draft, cluster.runs[run], Asked("resize", slots=slots))
+        preempt(draft, cluster.runs[run], PreemptionNotice("resize", slots=slots))
     return draft
 
 
@@ -46,14 +46,14 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
     for run in [cluster.runs[run_id] for run_id in cluster.forming]:
         if run.gang.since is not None and now - run.gang.since >= FORM_WITHIN:
             slots = sum(share.slots for share in run.gang.target)
-            preempt(draft, run, Asked("resize", slots=slots))
+            preempt(draft, run, PreemptionNotice("resize", slots=slots))
     return draft
 
 
 def can_do_without(run: Run, trial: Trial, worker: WorkerId) -> bool:
     """Whether the run goes on when this member is lost: it can form anew, and keeps its chief and its minimum."""
     gang = run.gang
-    if run.state is not RunState.ACTIVE or trial.wish.wanted is not Wanted.RUN:
+    if run.state is not RunState.ACTIVE or trial.wish.wanted is not DesiredState.RUN:
         return False
     if not gang.is_live or gang.state is GangState.STARTING or worker == run.chief:
         return False
@@ -66,7 +66,7 @@ def is_leaver(run: Run, worker: WorkerId) -> bool:
     return bool(run.gang.target) and all(share.worker != worker for share in run.gang.target)
 
 
-def is_loss(exited: Exit) -> bool:
+def is_loss(exited: RunExit) -> bool:
     """Whether ranks have ended for what is not their code's doing: the machine's fault, or a signal."""
     return exited.is_machine_fault or (exited.exit_code is not None and exited.exit_code < 0)
 
@@ -84,7 +84,7 @@ def leave(draft: Draft, run: Run, worker: WorkerId, now: datetime) -> None:
     run = run.released_by(worker)
     draft.put_run(run)
     draft.want((worker,))
-    settle(draft, run, now)
+    finish_if_formed(draft, run, now)
 
 
 def followed(gang: Gang, worker: WorkerId, generation: int, prepared: int, joined: int) -> Gang:
@@ -102,7 +102,7 @@ def followed(gang: Gang, worker: WorkerId, generation: int, prepared: int, joine
     return gang
 
 
-def settle(draft: Draft, run: Run, now: datetime) -> None:
+def finish_if_formed(draft: Draft, run: Run, now: datetime) -> None:
     """The last that was waited for may have happened: all members train, and who has no part any more has let go."""
     gang = run.gang
     if not run.is_forming:
@@ -120,7 +120,7 @@ def settle(draft: Draft, run: Run, now: datetime) -> None:
     draft.tell(Resized(run, draft.trial(run.trial)))
 
 
-def mend(draft: Draft, run: Run, now: datetime) -> None:
+def reform_if_broken(draft: Draft, run: Run, now: datetime) -> None:
     """A gang of which all members wait since it broke, while nobody is lost, forms anew as it was: a connection was lost."""
     if run.is_ended or run.state is RunState.KILLING or run.gang.state is GangState.FORMING:
         return
@@ -140,7 +140,7 @@ def _begin(draft: Draft, run: Run, placement: Placement, now: datetime) -> None:
 
 
 def _form(
-    draft: Draft, run: Run, shares: tuple[Share, ...], target: tuple[Share, ...], now: datetime
+    draft: Draft, run: Run, shares: tuple[GangShare, ...], target: tuple[GangShare, ...], now: datetime
 ) -> None:
     gang = run.gang.moved(
         GangTrigger.FORMS,
@@ -171,13 +171,13 @@ def _without(gang: Gang, leavers: frozenset[WorkerId]) -> dict[str, frozenset[Wo
     }
 
 
-def _share(worker: Worker, slots: int, had: Share | None) -> Share:
+def _share(worker: Worker, slots: int, had: GangShare | None) -> GangShare:
     """Of what it had first: ranks that stay keep their slots."""
     kept = had.slot_ids[:slots] if had else ()
-    return Share(worker.id, slots, kept + worker.free_slot_ids[: slots - len(kept)], worker.address)
+    return GangShare(worker.id, slots, kept + worker.free_slot_ids[: slots - len(kept)], worker.address)
 
 
-def _larger(had: Share | None, gets: Share | None) -> Share:
+def _larger(had: GangShare | None, gets: GangShare | None) -> GangShare:
     assert had or gets
     if had is None or gets is None:
         return had or gets  # type: ignore[return-value]

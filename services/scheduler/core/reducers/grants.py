@@ -10,11 +10,11 @@ from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Granted
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from services.scheduler.core.state.indexes.placement.parts import tightest
-from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.gang import Gang, Share
+from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.gang import Gang, GangShare
 from services.scheduler.core.state.records.run import Grant, Run
 from services.scheduler.core.state.records.run_states import RunTrigger
-from services.scheduler.core.state.records.trial import RequestTrigger, Wish
+from services.scheduler.core.state.records.trial import RequestTrigger, TrialRequest
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import AllocationId, RunId, TrialId
 
@@ -59,14 +59,14 @@ def on_granted(
     return draft
 
 
-def on_preempted(cluster: Cluster, run: RunId, asked: Asked) -> Changes:
+def on_preempted(cluster: Cluster, run: RunId, asked: PreemptionNotice) -> Changes:
     """A run is asked for its slots; they are free only when its workers say so."""
     draft = Draft(cluster)
     preempt(draft, cluster.runs[run], asked)
     return draft
 
 
-def preempt(draft: Draft, run: Run, asked: Asked) -> None:
+def preempt(draft: Draft, run: Run, asked: PreemptionNotice) -> None:
     """As `on_preempted`: one that was asked before, or has ended, is not asked again."""
     if run.preempted or run.is_ended:
         return
@@ -75,9 +75,9 @@ def preempt(draft: Draft, run: Run, asked: Asked) -> None:
     draft.want(run.workers)
 
 
-def _share(worker: Worker, slots: int, wish: Wish) -> Share:
+def _share(worker: Worker, slots: int, wish: TrialRequest) -> GangShare:
     """The lowest free slots of a worker; for a part that opens none, the shared slot that is left with the least."""
     part = wish.needs.part
     room = tightest(worker.rooms, wish.tenant, part) if part and not slots else None
     slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
-    return Share(worker.id, 1 if part else slots, slot_ids, worker.address, part)
+    return GangShare(worker.id, 1 if part else slots, slot_ids, worker.address, part)

@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping
 
-from services.scheduler.core.state.records.outcomes import Ending, RequestOutcome, RunOutcome
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.outcomes import RequestOutcome, RunEnding, RunOutcome
+from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.trial import Trial
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import DesiredState, Signal
 from shared.tuples import changed
 
 MAX_FRUITLESS = 10
 """So many uncharged ends in a row without progress end a trial."""
-TURN_OVER = "its turn was over, and others of equal right were waiting"
+TIME_SLICE_OVER = "its turn was over, and others of equal right were waiting"
 
-_ENDS: Mapping[Wanted, RequestOutcome] = {
-    Wanted.PARK: "parked",
-    Wanted.STOP: "stopped",
-    Wanted.CANCEL: "cancelled",
-    Wanted.KILL: "killed",
+_ENDS: Mapping[DesiredState, RequestOutcome] = {
+    DesiredState.PARK: "parked",
+    DesiredState.STOP: "stopped",
+    DesiredState.CANCEL: "cancelled",
+    DesiredState.KILL: "killed",
 }
 _ACKNOWLEDGED: Mapping[Signal, RequestOutcome] = {
     Signal.STOP: "stopped",
@@ -25,7 +25,7 @@ _ACKNOWLEDGED: Mapping[Signal, RequestOutcome] = {
 }
 
 
-def combined(run: Run) -> Exit:
+def combined(run: Run) -> RunExit:
     """The gang's exit: the counts are the chief's, the cause is the first that calls the hyperparameters invalid, or else the first
     failure, or else the chief's end."""
     exits = dict(run.exits)
@@ -45,82 +45,84 @@ def combined(run: Run) -> Exit:
     )
 
 
-def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
+def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
     """What follows from an exit. In this order: invalid hyperparameters of what is to go on, an acknowledged signal, force, exit 0, what
     was wanted, whose fault."""
     wanted = trial.wish.wanted
-    if exited.is_invalid and wanted in (Wanted.RUN, Wanted.PARK):
-        return Ending("failed", closes="failed", reason=exited.reason, is_invalid=True)
+    if exited.is_invalid and wanted in (DesiredState.RUN, DesiredState.PARK):
+        return RunEnding("failed", closes="failed", reason=exited.reason, is_invalid=True)
     if exited.acknowledged is not None:
         return _judge_acknowledged(trial, run, exited.acknowledged)
     if exited.forced:
         return _judge_forced(trial, run, exited)
     if exited.exit_code == 0:
-        return Ending("completed", closes="completed")
-    if wanted is not Wanted.RUN:
+        return RunEnding("completed", closes="completed")
+    if wanted is not DesiredState.RUN:
         return _closed_as_wanted(wanted)
     reason = exited.reason or f"the run exited with code {exited.exit_code}"
     if last_by := next((name for name, action in exited.policies if action == "cancel_retries"), None):
         given_up = f"{reason}; it is not tried again: log policy '{last_by}' was met"
-        return Ending("failed", closes="failed", reason=given_up)
+        return RunEnding("failed", closes="failed", reason=given_up)
     if exited.is_machine_fault:
         return _judge_trouble(trial, run, reason)
     if trial.restarts >= trial.wish.max_restarts:
         left = f"; max_restarts is {trial.wish.max_restarts}"
-        return Ending("failed", closes="failed", reason=reason + left)
-    return Ending("failed", closes=None, charged=True, reason=reason)
+        return RunEnding("failed", closes="failed", reason=reason + left)
+    return RunEnding("failed", closes=None, charged=True, reason=reason)
 
 
-def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
+def outcome_of_loss(trial: Trial, run: Run, reason: str) -> RunEnding:
     """What follows when machines took the run away: free of charge, but not without end."""
-    if trial.wish.wanted is not Wanted.RUN:
+    if trial.wish.wanted is not DesiredState.RUN:
         return _closed_as_wanted(trial.wish.wanted)._replace(outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
 
 
-def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> Ending:
+def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
     wanted = trial.wish.wanted
     if signal is Signal.PREEMPT:
-        return Ending("preempted", closes=_ENDS.get(wanted), reason=TURN_OVER if run.yields else None)
-    if signal is Signal.PAUSE and run.pause_asked and wanted is Wanted.RUN:
+        return RunEnding(
+            "preempted", closes=_ENDS.get(wanted), reason=TIME_SLICE_OVER if run.yields else None
+        )
+    if signal is Signal.PAUSE and run.pause_asked and wanted is DesiredState.RUN:
         # Paused and resumed before the ranks had ended: the resumption stands.
-        return Ending("parked", closes=None)
+        return RunEnding("parked", closes=None)
     if signal in _ACKNOWLEDGED:
         outcome = _ACKNOWLEDGED[signal]
-        if signal is Signal.PAUSE and wanted in (Wanted.STOP, Wanted.CANCEL, Wanted.KILL):
-            return Ending("parked", closes=_ENDS[wanted])
-        return Ending(_as_run(outcome), closes=outcome)
+        if signal is Signal.PAUSE and wanted in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
+            return RunEnding("parked", closes=_ENDS[wanted])
+        return RunEnding(_as_run(outcome), closes=outcome)
     return (
-        Ending("killed", closes="killed")
-        if wanted is Wanted.KILL
-        else Ending("completed", closes="completed")
+        RunEnding("killed", closes="killed")
+        if wanted is DesiredState.KILL
+        else RunEnding("completed", closes="completed")
     )
 
 
-def _judge_forced(trial: Trial, run: Run, exited: Exit) -> Ending:
-    if trial.wish.wanted is not Wanted.RUN:
+def _judge_forced(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
+    if trial.wish.wanted is not DesiredState.RUN:
         return _closed_as_wanted(trial.wish.wanted)
     if run.preempted:
-        return Ending("preempted", closes=None, reason="the run did not stop within preemption_timeout")
+        return RunEnding("preempted", closes=None, reason="the run did not stop within preemption_timeout")
     return _judge_trouble(trial, run, exited.reason or "the worker ended the run")
 
 
-def _judge_trouble(trial: Trial, run: Run, reason: str) -> Ending:
+def _judge_trouble(trial: Trial, run: Run, reason: str) -> RunEnding:
     has_progress = run.progress.step > trial.best_step or run.progress.checkpoints > 0
     if not has_progress and trial.fruitless + 1 >= MAX_FRUITLESS:
         given_up = f"{reason}; {MAX_FRUITLESS} times in a row without a new checkpoint or a higher step"
-        return Ending("lost", closes="failed", reason=given_up, counts_as_fruitless=True)
-    return Ending("lost", closes=None, reason=reason, counts_as_fruitless=not has_progress)
+        return RunEnding("lost", closes="failed", reason=given_up, counts_as_fruitless=True)
+    return RunEnding("lost", closes=None, reason=reason, counts_as_fruitless=not has_progress)
 
 
-def _closed_as_wanted(wanted: Wanted) -> Ending:
-    return Ending(_as_run(_ENDS[wanted]), closes=_ENDS[wanted])
+def _closed_as_wanted(wanted: DesiredState) -> RunEnding:
+    return RunEnding(_as_run(_ENDS[wanted]), closes=_ENDS[wanted])
 
 
 def _as_run(outcome: RequestOutcome) -> RunOutcome:
     return "failed" if outcome == "rejected" else outcome
 
 
-def outcome_without_run(wanted: Wanted) -> RequestOutcome:
+def outcome_without_run(wanted: DesiredState) -> RequestOutcome:
     """How a request closes that is no longer wanted and has no run."""
     return _ENDS[wanted]

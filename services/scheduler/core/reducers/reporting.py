@@ -3,29 +3,31 @@
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
-from services.scheduler.core.state.indexes.elastic.records import Goodput, Pace, Report
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
+from services.scheduler.core.state.indexes.elastic.records import GoodputReport, Report, StepTimeReport
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
-from services.scheduler.core.state.observed import Measured
+from services.scheduler.core.state.observed import StepMeasurement
 from services.scheduler.core.state.records.run import Run
 from shared.ids import TrialId
 
 
-def on_reported(cluster: Cluster, trial: TrialId, limits: Limits, timing: Timing, noise: Noise) -> Changes:
+def on_reported(
+    cluster: Cluster, trial: TrialId, limits: BatchLimits, timing: Timing, noise: GradientNoise
+) -> Changes:
     """A run has measured its steps and its gradient."""
     draft = Draft(cluster)
-    draft.learn_report(trial, Goodput(limits, timing, noise))
+    draft.learn_report(trial, GoodputReport(limits, timing, noise))
     return draft
 
 
-def measure(draft: Draft, run: Run, measured: Measured) -> None:
+def measure(draft: Draft, run: Run, measured: StepMeasurement) -> None:
     """The newest that a run has measured; it may be the same as before."""
     draft.learn_report(run.trial, _report_of(run, measured))
 
 
-def _report_of(run: Run, measured: Measured) -> Report:
+def _report_of(run: Run, measured: StepMeasurement) -> Report:
     batches = measured.batches
     if batches is None:
-        return Pace(int(run.slots), measured.step_s)
+        return StepTimeReport(int(run.slots), measured.step_s)
     timing = Timing(len(run.shares), int(run.slots), batches.per_slot, measured.step_s)
-    return Goodput(batches.limits, timing, batches.noise)
+    return GoodputReport(batches.limits, timing, batches.noise)

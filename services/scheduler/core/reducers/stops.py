@@ -8,12 +8,12 @@ from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pauses import Kind
 from services.scheduler.core.state.indexes.queue import milliseconds
-from services.scheduler.core.state.records.run import Run, Took
+from services.scheduler.core.state.records.run import PauseTimes, Run
 from shared.ids import ExperimentId, RunId, derived_id
 from shared.tuples import changed
 
 
-def asked(run: Run, now_ms: int) -> Took:
+def asked(run: Run, now_ms: int) -> PauseTimes:
     """It was asked for its slots just now."""
     return run.took._replace(asked_ms=now_ms)
 
@@ -47,7 +47,7 @@ def formed(draft: Draft, run: Run, now: datetime) -> Run:
     return changed(run, took=run.took._replace(reform_ms=reform_ms))
 
 
-def on_term(cluster: Cluster, before: Iterable[tuple[ExperimentId, Took]]) -> Changes:
+def on_term(cluster: Cluster, before: Iterable[tuple[ExperimentId, PauseTimes]]) -> Changes:
     """A leader begins, and reads what runs had measured, the oldest first; only experiments that go on are of interest."""
     draft = Draft(cluster)
     for experiment, took in before:

@@ -6,34 +6,34 @@ from uuid import UUID
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.reducers.judging import outcome_without_run
-from services.scheduler.core.state.changes import Booked, Changes, NewPart, NewQuota
+from services.scheduler.core.state.changes import Changes, NewQuota, SetExperimentPolicy, SetReservation
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed
-from services.scheduler.core.state.indexes.queue import Part
-from services.scheduler.core.state.records.asked import Asked
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.asked import PreemptionNotice
 from services.scheduler.core.state.records.pool import Path, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import (
-    Awaited,
+    AwaitedUploads,
     RequestState,
     RequestTrigger,
     Trial,
-    Wish,
-    is_news,
+    TrialRequest,
+    is_newer,
     open_request,
-    wished,
+    with_request,
 )
 from shared.ids import ExperimentId, PoolName, RunId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 from shared.tuples import changed
 
 
-def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> Changes:
+def on_request(cluster: Cluster, wish: TrialRequest, place: int, now: datetime) -> Changes:
     """A newer wish opens a request, changes one, or closes one that has no run. Late and repeated ones change nothing."""
     draft = Draft(cluster)
     trial = cluster.trials.get(wish.trial)
-    if not is_news(trial, wish):
+    if not is_newer(trial, wish):
         return draft
     if wish.pool not in cluster.pools:
         _refuse(draft, open_request(trial, wish, place, now))
@@ -41,27 +41,27 @@ def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> Changes:
     if trial is None or trial.is_closed:
         trial = _await_uploads(cluster, open_request(trial, wish, place, now))
     else:
-        trial = wished(trial, wish)
+        trial = with_request(trial, wish)
     if trial.state is RequestState.RUNNING:
         draft.put_trial(trial, lazily=True)
         _pass_on(draft, trial)
-    elif wish.wanted is Wanted.RUN:
+    elif wish.wanted is DesiredState.RUN:
         draft.put_trial(trial)
     else:
         _close(draft, trial, now)
     return draft
 
 
-def on_part(cluster: Cluster, experiment: ExperimentId, part: Part) -> Changes:
+def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, part: ExperimentPolicy) -> Changes:
     """A person edits an experiment's part in the queue; runs in a pool it leaves are asked for their slots."""
     draft = Draft(cluster)
-    draft.rules.append(NewPart(experiment, part))
+    draft.rules.append(SetExperimentPolicy(experiment, part))
     if part.pool is None:
         return draft
     for trial_id in cluster.live.get(experiment, {}):
         run = cluster.runs.get(cluster.trials[trial_id].run or RunId(trial_id))
         if run and run.pool != part.pool:
-            preempt(draft, run, Asked("move"))
+            preempt(draft, run, PreemptionNotice("move"))
     return draft
 
 
@@ -77,7 +77,7 @@ def on_reserved(cluster: Cluster, reservation: Reservation) -> Changes:
     """Slots of a pool are booked for a window of time; one of the same id is replaced."""
     draft = Draft(cluster)
     if reservation.pool in cluster.pools and reservation.end_ms > cluster.now_ms:
-        draft.rules.append(Booked(reservation.pool, reservation.id, reservation))
+        draft.rules.append(SetReservation(reservation.pool, reservation.id, reservation))
     return draft
 
 
@@ -86,7 +86,7 @@ def on_reservation_cancelled(cluster: Cluster, reservation: UUID) -> Changes:
     draft = Draft(cluster)
     for name, pool in cluster.pools.items():
         if reservation in pool.reservations:
-            draft.rules.append(Booked(name, reservation, None))
+            draft.rules.append(SetReservation(name, reservation, None))
     return draft
 
 
@@ -111,7 +111,7 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
     return draft
 
 
-def is_settled(run: Run | None, awaited: Awaited) -> bool:
+def is_settled(run: Run | None, awaited: AwaitedUploads) -> bool:
     """Whether nothing more is to be waited for. A run that has left memory was settled: others stay (`Cycle.forget_old`)."""
     return run is None or run.progress.settled >= awaited.announced
 
@@ -128,7 +128,7 @@ def _admit_when_due(draft: Draft, trial: Trial, now: datetime) -> None:
         draft.put_trial(trial)
 
 
-def _awaited_run(draft: Draft, awaited: Awaited) -> Run | None:
+def _awaited_run(draft: Draft, awaited: AwaitedUploads) -> Run | None:
     return draft.run(awaited.run) if awaited.run in draft.cluster.runs else None
 
 
@@ -144,7 +144,7 @@ def _pass_on(draft: Draft, trial: Trial) -> None:
     run = draft.run(trial.run) if trial.run else None
     if run is None or run.is_ended:
         return
-    if trial.wish.wanted is Wanted.PARK and not run.pause_asked:
+    if trial.wish.wanted is DesiredState.PARK and not run.pause_asked:
         draft.put_run(changed(run, pause_asked=True))
     draft.want(run.workers)
 

@@ -7,15 +7,15 @@ from services.scheduler.core.reducers import allocations, draining, ends
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.facts import WorkerDown, WorkerGone
-from services.scheduler.core.state.observed import Heard, Observed
+from services.scheduler.core.state.facts import WorkerDown, WorkerRemoved
+from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.worker import LIVENESS, Liveness, LivenessTrigger, Worker
 from shared.ids import PoolName, WorkerId
 
 REMOVED = "its instance is gone"
 
 
-def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> Changes:
+def on_heartbeat(cluster: Cluster, heard: ObservedState, now: datetime) -> Changes:
     """An observed set: the worker lives; its exits are applied once; what it has lost or must drop is found."""
     draft = Draft(cluster)
     worker = cluster.workers.get(heard.worker) or Worker(heard.worker, heard.pool)
@@ -36,7 +36,7 @@ def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> Changes:
     return draft
 
 
-def stale_of(cluster: Cluster, heard: Heard) -> tuple[Observed, ...]:
+def stale_of(cluster: Cluster, heard: ObservedState) -> tuple[Observed, ...]:
     """What still runs there of runs that have ended, or whose allocation was another."""
     return tuple(
         one
@@ -74,7 +74,7 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
     for allocation in worker.held:
         draft.release(worker_id, allocation)
     worker = _moved(draft, worker, LivenessTrigger.REMOVED)
-    draft.tell(WorkerGone(worker, REMOVED))
+    draft.tell(WorkerRemoved(worker, REMOVED))
     return draft
 
 
@@ -83,7 +83,7 @@ def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> Chan
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is not None and worker.liveness is Liveness.LOST:
-        draft.tell(WorkerGone(worker, reason))
+        draft.tell(WorkerRemoved(worker, reason))
     return draft
 
 
@@ -91,11 +91,11 @@ def _lose(draft: Draft, worker: Worker, reason: str, now: datetime) -> Worker:
     worker = _moved(draft, worker, LivenessTrigger.SILENT)
     draft.tell(WorkerDown(worker, reason))
     for run in draft.runs_on(worker.id):
-        ends.lose(draft, run, worker.id, reason, now)
+        ends.lose_member(draft, run, worker.id, reason, now)
     return worker
 
 
-def _updated(draft: Draft, worker: Worker, heard: Heard, now: datetime) -> Worker:
+def _updated(draft: Draft, worker: Worker, heard: ObservedState, now: datetime) -> Worker:
     """The worker as it says that it is."""
     if _says_the_same(worker, heard):
         if worker.is_empty != heard.is_empty:
@@ -117,16 +117,16 @@ def _updated(draft: Draft, worker: Worker, heard: Heard, now: datetime) -> Worke
     )
     draft.put_worker(after)
     if worker.liveness is not Liveness.READY or _public(worker) != _public(after):
-        draining.tell(draft, after)
+        draining.emit_worker(draft, after)
     return after
 
 
-def _says_the_same(worker: Worker, heard: Heard) -> bool:
+def _says_the_same(worker: Worker, heard: ObservedState) -> bool:
     is_known = worker.is_heard and worker.liveness is Liveness.READY
     return is_known and worker.trouble == heard.trouble and _public(worker) == _public(heard)
 
 
-def _public(whose: Worker | Heard) -> tuple[object, ...]:
+def _public(whose: Worker | ObservedState) -> tuple[object, ...]:
     """What its tables and neighbours have of a worker that says so itself."""
     return (whose.slot_ids, whose.kind, whose.address, whose.labels, whose.is_isolated)
 

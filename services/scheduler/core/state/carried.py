@@ -9,7 +9,7 @@ from shared.ids import TenantId, WorkerId
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class WorkerOccupancy:
     """Slots that are taken; `pieces`: by each run that has not ended, those that share a slot with others as one each; `gangs`: how many of
     these have parts on other workers. `tenant`: whose they are, where there are any."""
 
@@ -19,13 +19,13 @@ class Carried:
     tenant: TenantId | None = None
 
 
-def carried_by_all(cluster: Cluster) -> Mapping[WorkerId, Carried]:
+def loads_of_all(cluster: Cluster) -> Mapping[WorkerId, WorkerOccupancy]:
     """Of all workers that are not gone."""
     there = (worker for worker in cluster.workers.values() if worker.liveness is not Liveness.GONE)
-    return {worker.id: carried_by(cluster, worker) for worker in there}
+    return {worker.id: load_of(cluster, worker) for worker in there}
 
 
-def carried_by(cluster: Cluster, worker: Worker) -> Carried:
+def load_of(cluster: Cluster, worker: Worker) -> WorkerOccupancy:
     pieces: list[int] = []
     gangs = 0
     for run_id in cluster.runs_on.get(worker.id, {}):
@@ -33,4 +33,4 @@ def carried_by(cluster: Cluster, worker: Worker) -> Carried:
         if not run.is_ended:
             pieces += [share.slots for share in run.shares if share.worker == worker.id]
             gangs += len(run.shares) > 1
-    return Carried(worker.used_slots, tuple(pieces), gangs, worker.taken().owner)
+    return WorkerOccupancy(worker.used_slots, tuple(pieces), gangs, worker.taken().owner)

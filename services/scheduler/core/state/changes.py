@@ -8,21 +8,21 @@ from uuid import UUID
 from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.elastic.records import Report
 from services.scheduler.core.state.indexes.pauses import Kind
-from services.scheduler.core.state.indexes.queue import Part
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import Path, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Run
-from services.scheduler.core.state.records.spending import Spending
+from services.scheduler.core.state.records.spending import BudgetSpending
 from services.scheduler.core.state.records.trial import Trial
-from services.scheduler.core.state.records.worker import Hold, Worker
+from services.scheduler.core.state.records.worker import SlotHold, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 
 
-class NewPart(NamedTuple):
+class SetExperimentPolicy(NamedTuple):
     """People have edited an experiment's part in the queue."""
 
     experiment: ExperimentId
-    part: Part
+    part: ExperimentPolicy
 
 
 class NewQuota(NamedTuple):
@@ -33,7 +33,7 @@ class NewQuota(NamedTuple):
     quota: Quota | None
 
 
-class Booked(NamedTuple):
+class SetReservation(NamedTuple):
     """Slots of a pool are booked for a window of time; None: no longer."""
 
     pool: PoolName
@@ -41,13 +41,13 @@ class Booked(NamedTuple):
     reservation: Reservation | None
 
 
-class Spent(NamedTuple):
+class SetSpending(NamedTuple):
     """What was spent of budgets, by holder."""
 
-    spending: Mapping[Path, Spending]
+    spending: Mapping[Path, BudgetSpending]
 
 
-Rule = NewPart | NewQuota | Booked | Spent
+Rule = SetExperimentPolicy | NewQuota | SetReservation | SetSpending
 
 
 class Changes:
@@ -77,7 +77,7 @@ class Changes:
         self.workers: dict[WorkerId, Worker] = {}
         self.quiet_workers: dict[WorkerId, Worker] = {}
         self.worker_rows: dict[WorkerId, None] = {}
-        self.holds: list[tuple[WorkerId, AllocationId, Hold]] = []
+        self.holds: list[tuple[WorkerId, AllocationId, SlotHold]] = []
         self.releases: list[tuple[WorkerId, Run | AllocationId]] = []
         self.runs: dict[RunId, Run] = {}
         self.followed: dict[RunId, Run] = {}

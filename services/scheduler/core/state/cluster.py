@@ -8,26 +8,33 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from services.scheduler.core.state.changes import Booked, Changes, NewPart, NewQuota, Rule, Spent
+from services.scheduler.core.state.changes import (
+    Changes,
+    NewQuota,
+    Rule,
+    SetExperimentPolicy,
+    SetReservation,
+    SetSpending,
+)
 from services.scheduler.core.state.indexes.decay import STEP_MS
 from services.scheduler.core.state.indexes.elastic.records import Report
-from services.scheduler.core.state.indexes.holders import Node
-from services.scheduler.core.state.indexes.holdings import Ledger
-from services.scheduler.core.state.indexes.lengths import Lengths
-from services.scheduler.core.state.indexes.machines import Machines
-from services.scheduler.core.state.indexes.pauses import Pauses
+from services.scheduler.core.state.indexes.holders import ShareNode
+from services.scheduler.core.state.indexes.holdings import UsageLedger
+from services.scheduler.core.state.indexes.lengths import RunDurations
+from services.scheduler.core.state.indexes.machines import RunsByWorker
+from services.scheduler.core.state.indexes.pauses import PauseDurations
 from services.scheduler.core.state.indexes.pool import Pool, capacity_of
-from services.scheduler.core.state.indexes.queue import Part, milliseconds
-from services.scheduler.core.state.indexes.turns import Turns
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy, milliseconds
+from services.scheduler.core.state.indexes.turns import YieldTimes
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.core.state.records.trial import RequestState, Trial
-from services.scheduler.core.state.records.worker import Hold, Liveness, Worker
+from services.scheduler.core.state.records.worker import Liveness, SlotHold, Worker
 from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
-from shared.messages.specs import Wanted
+from shared.messages.specs import DesiredState
 
 
 class Cluster:
@@ -38,17 +45,17 @@ class Cluster:
         self.workers: dict[WorkerId, Worker] = {}
         self.trials: dict[TrialId, Trial] = {}
         self.runs: dict[RunId, Run] = {}
-        self.parts: dict[ExperimentId, Part] = {}
+        self.parts: dict[ExperimentId, ExperimentPolicy] = {}
         self.live: dict[ExperimentId, dict[TrialId, None]] = {}
         self.awaiting: dict[TrialId, None] = {}
         self.ending: dict[RunId, None] = {}
         self.forming: dict[RunId, None] = {}
-        self.machines = Machines()
+        self.machines = RunsByWorker()
         self.runs_on = self.machines.runs_on
         self.closed: dict[WorkerId, None] = {}
-        self.ledger = Ledger()
-        self.turns = Turns()
-        self.lengths, self.pauses = Lengths(), Pauses()
+        self.ledger = UsageLedger()
+        self.turns = YieldTimes()
+        self.lengths, self.pauses = RunDurations(), PauseDurations()
         self.now_ms = 0
         self.unsaved = Unsaved()
 
@@ -132,10 +139,10 @@ class Cluster:
         self.pools[name].shares.put_quota(path, quota)
         self.unsaved.pools[name] = None
 
-    def part_of(self, trial: Trial) -> Part:
+    def part_of(self, trial: Trial) -> ExperimentPolicy:
         """The experiment's part in the queue; the default where none was set."""
         part = self.parts.get(trial.wish.experiment)
-        return part or Part(self.pools[trial.wish.pool].policy.default_priority)
+        return part or ExperimentPolicy(self.pools[trial.wish.pool].policy.default_priority)
 
     def pool_of(self, trial: Trial) -> PoolName:
         """Where the trial's next run goes: its experiment may have been moved."""
@@ -167,7 +174,7 @@ class Cluster:
             self._charge(run)  # what is wanted now may mean that it is on its way out
         (self.unsaved.lazy_trials if lazily else self.unsaved.trials)[name] = None
 
-    def put_part(self, experiment: ExperimentId, part: Part) -> None:
+    def put_part(self, experiment: ExperimentId, part: ExperimentPolicy) -> None:
         """Changes priority, weight, cap or pool of an experiment; with its pool, its requests move."""
         before = self.parts.get(experiment)
         is_moved = (before.pool if before else None) != part.pool
@@ -227,7 +234,7 @@ class Cluster:
         for share in run.gang.shares:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.gang.released:
-                worker.hold(allocation, Hold(tenant, share.slot_ids, share.part))
+                worker.hold(allocation, SlotHold(tenant, share.slot_ids, share.part))
                 self.machines.touch(worker.id, run)
 
     def _release(self, worker: Worker, held: Run | AllocationId) -> None:
@@ -257,17 +264,17 @@ class Cluster:
 
     def _rule(self, rule: Rule) -> None:
         match rule:
-            case NewPart(experiment, part):
+            case SetExperimentPolicy(experiment, part):
                 self.put_part(experiment, part)
             case NewQuota(pool, path, quota):
                 self.put_quota(pool, path, quota)
-            case Booked(pool, name, None):
+            case SetReservation(pool, name, None):
                 del self.pools[pool].reservations[name]
                 self.unsaved.pools[pool] = None
-            case Booked(pool, name, Reservation() as reservation):
+            case SetReservation(pool, name, Reservation() as reservation):
                 self.pools[pool].reservations[name] = reservation
                 self.unsaved.pools[pool] = None
-            case Spent(spending):
+            case SetSpending(spending):
                 moved = [name for name, pool in self.pools.items() if pool.spend(spending)]
                 self.unsaved.pools |= dict.fromkeys(moved)
 
@@ -297,7 +304,7 @@ class Cluster:
         if pool is None:
             return
         self.unsaved.pools[name] = None
-        pool.count(trial, part or Part(pool.policy.default_priority), sign)
+        pool.count(trial, part or ExperimentPolicy(pool.policy.default_priority), sign)
         if trial.state is RequestState.AWAITING:
             self.awaiting.pop(trial.id, None) if sign < 0 else self.awaiting.setdefault(trial.id)
 
@@ -309,7 +316,9 @@ class Cluster:
         trial = self.trials.get(grant.trial)
         leaf = pool.shares.leaves.get(grant.experiment)
         if leaf is None:
-            leaf = pool.leaf(grant, self.parts.get(grant.experiment) or Part(pool.policy.default_priority))
+            leaf = pool.leaf(
+                grant, self.parts.get(grant.experiment) or ExperimentPolicy(pool.policy.default_priority)
+            )
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return
         if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
@@ -317,7 +326,7 @@ class Cluster:
             pool.elastic.hold(trial.id, int(charge.slots) if charge else 0, self.now_ms)
         self._touch(run)
 
-    def _touch_all(self, pool: Pool, leaf: Node) -> None:
+    def _touch_all(self, pool: Pool, leaf: ShareNode) -> None:
         for run, charge in pool.charges.items():
             if charge.leaf is leaf:
                 self._touch(self.runs[run])
@@ -331,4 +340,4 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
     """Whether the run has been asked to end, or is ending."""
     if run.state is not RunState.ACTIVE:
         return True
-    return trial is None or trial.wish.wanted is not Wanted.RUN
+    return trial is None or trial.wish.wanted is not DesiredState.RUN

@@ -9,19 +9,19 @@ from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.core.state.records.trial import Trial
 from shared.ids import WorkerId
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import DesiredState, Signal
 
-SIGNALS: Mapping[Wanted, Signal] = {
-    Wanted.RUN: Signal.RUN,
-    Wanted.PARK: Signal.PAUSE,
-    Wanted.STOP: Signal.STOP,
-    Wanted.CANCEL: Signal.CANCEL,
-    Wanted.KILL: Signal.KILL,
+SIGNALS: Mapping[DesiredState, Signal] = {
+    DesiredState.RUN: Signal.RUN,
+    DesiredState.PARK: Signal.PAUSE,
+    DesiredState.STOP: Signal.STOP,
+    DesiredState.CANCEL: Signal.CANCEL,
+    DesiredState.KILL: Signal.KILL,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Desired:
+class DesiredRun:
     """One allocation on one worker. `needs_spec`: the worker has not named it yet, so it must be told everything."""
 
     run: Run
@@ -30,11 +30,11 @@ class Desired:
     needs_spec: bool
 
 
-def desired_of(cluster: Cluster, worker: WorkerId) -> tuple[Desired, ...]:
+def desired_of(cluster: Cluster, worker: WorkerId) -> tuple[DesiredRun, ...]:
     """The allocations that should stand on a worker, by token. What has ended there is left out, so that it is dropped."""
     runs = [cluster.runs[run] for run in cluster.runs_on.get(worker, {})]
     return tuple(
-        Desired(run, trial, signal_of(trial, run), worker not in run.gang.seen)
+        DesiredRun(run, trial, signal_of(trial, run), worker not in run.gang.seen)
         for run in sorted(runs, key=lambda run: run.token)
         if not run.is_ended and worker not in run.gang.released
         for trial in (cluster.trials[run.trial],)
@@ -49,7 +49,7 @@ def signal_of(trial: Trial, run: Run) -> Signal:
     return Signal.PREEMPT if signal is Signal.RUN and run.preempted else signal
 
 
-def agrees(desired: Iterable[Desired], observed: Iterable[Observed]) -> bool:
+def agrees(desired: Iterable[DesiredRun], observed: Iterable[Observed]) -> bool:
     """Whether the worker has exactly what it should, with the same wishes; what it is still ending counts as a difference."""
     wanted = {
         (

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from services.scheduler.core.state.records.outcomes import Ending, RequestOutcome
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.records.outcomes import RequestOutcome, RunEnding
+from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.records.worker import Worker
 
@@ -29,8 +29,8 @@ class Ended(NamedTuple):
 
     run: Run
     trial: Trial
-    ending: Ending
-    exit: Exit | None
+    ending: RunEnding
+    exit: RunExit | None
 
 
 class Closed(NamedTuple):
@@ -55,7 +55,7 @@ class WorkerDown(NamedTuple):
     reason: str
 
 
-class WorkerGone(NamedTuple):
+class WorkerRemoved(NamedTuple):
     """A worker that was given up will not come back."""
 
     worker: Worker
@@ -68,4 +68,4 @@ class WorkerEmptied(NamedTuple):
     worker: Worker
 
 
-Fact = Granted | Resized | Ended | Closed | WorkerUp | WorkerDown | WorkerGone | WorkerEmptied
+Fact = Granted | Resized | Ended | Closed | WorkerUp | WorkerDown | WorkerRemoved | WorkerEmptied

@@ -4,13 +4,13 @@ from shared.ids import WorkerId
 
 LEASE_S = 4.0
 ECHO_GAP_S = 1.5
-GONE_AFTER_S = 1800.0
+LOST_FOR_GOOD_AFTER_S = 1800.0
 """A worker silent for so long is lost for good: a machine that boots again is back sooner. Workers end their ranks after the same time."""
 ECHO_AFTER_S = 1.1
 """A heartbeat is late by then: until it comes, the leader must know that it would be heard."""
 
 
-class Silence:
+class SilenceDetector:
     """Who has spoken when. After an outage, and under a new leader, every worker has a full lease again.
 
     Args:
@@ -62,10 +62,12 @@ class Silence:
         return silent
 
     def take_gone(self, now: float) -> list[WorkerId]:
-        """Workers given up that were silent for `GONE_AFTER_S`, each named once, by id; none while the echo is missing."""
+        """Workers given up that were silent for `LOST_FOR_GOOD_AFTER_S`, each named once, by id; none while the echo is missing."""
         if now - self._last_echo > self._echo_gap_s:
             return []
-        gone = sorted(w for w, at in self._missing.items() if now - max(at, self._floor) > GONE_AFTER_S)
+        gone = sorted(
+            w for w, at in self._missing.items() if now - max(at, self._floor) > LOST_FOR_GOOD_AFTER_S
+        )
         for worker in gone:
             del self._missing[worker]
         return gone

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
 from services.scheduler.core.state.records.labels import Labels
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.records.run import RunExit
 from shared.ids import AllocationId, PoolName, RunId, WorkerId
 from shared.messages.specs import Signal, SlotKind
 
@@ -15,12 +15,12 @@ class Batches:
     """What the script of an elastic run tells of its batches: samples of a step by each slot, and its gradient's noise."""
 
     per_slot: int
-    limits: Limits
-    noise: Noise
+    limits: BatchLimits
+    noise: GradientNoise
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class StepMeasurement:
     """How an elastic run trains: seconds of a step."""
 
     step_s: float
@@ -28,7 +28,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class ReclaimNotice:
     """The machine's provider takes it back: in so many seconds; None: it does not say when, or only that this has become likely."""
 
     in_s: float | None = None
@@ -49,17 +49,17 @@ class Observed:
     rendezvous: str | None = None
     step: int = 0
     checkpoints: int = 0
-    measured: Measured | None = None
+    measured: StepMeasurement | None = None
     is_excluded: bool = False
     is_live: bool = False
     prepared: int = 1
     joined: int = 1
     hangs: bool = False
-    exit: Exit | None = None
+    exit: RunExit | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ObservedState:
     """One observed set. `is_empty`: nothing runs there, and its journal and uploads are empty; `leaving`: what its provider has said."""
 
     worker: WorkerId
@@ -71,5 +71,5 @@ class Heard:
     is_isolated: bool = False
     is_empty: bool = True
     trouble: str | None = None
-    leaving: Leaving | None = None
+    leaving: ReclaimNotice | None = None
     allocations: tuple[Observed, ...] = ()

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.keeping import kept_slots
+from services.scheduler.core.state.indexes.elastic.keeping import own_slots
 from services.scheduler.core.state.indexes.machines import Touched
-from services.scheduler.core.state.indexes.placement.spot import Spot, spot_of, without
+from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity, after_release, spot_of
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.indexes.standing import Stander, stander_of
+from services.scheduler.core.state.indexes.standing import RunningAllocation, running_allocation_of
 from services.scheduler.core.state.records.worker import Worker
 from shared.ids import RunId
 
@@ -19,10 +19,10 @@ def refresh(cluster: Cluster) -> None:
     for name, runs in cluster.machines.take_touched().items():
         worker = cluster.workers.get(name)
         if worker is not None and worker.pool in cluster.pools:
-            see(cluster, cluster.pools[worker.pool], worker, runs)
+            refresh_machine(cluster, cluster.pools[worker.pool], worker, runs)
 
 
-def see(cluster: Cluster, pool: Pool, worker: Worker, touched: Touched | None) -> None:
+def refresh_machine(cluster: Cluster, pool: Pool, worker: Worker, touched: Touched | None) -> None:
     """Makes the pool's indexes true to a machine of which these runs have changed; None: anything may have."""
     spot = spot_of(worker, pool.policy)
     pool.capacity.see(worker.id, worker.labels, spot)
@@ -40,7 +40,7 @@ _BY_TOKEN = attrgetter("token")
 
 def _sorted_out(
     cluster: Cluster, pool: Pool, worker: Worker, touched: Touched | None
-) -> tuple[list[Stander], Iterable[RunId]]:
+) -> tuple[list[RunningAllocation], Iterable[RunId]]:
     """Those who stand there as before, and the runs to look at. Where others are leaving, or lent slots, all are looked at."""
     here = cluster.runs_on.get(worker.id, {})
     if touched is None or pool.policy.elastic:
@@ -51,23 +51,25 @@ def _sorted_out(
 
 
 def _look(
-    cluster: Cluster, pool: Pool, worker: Worker, spot: Spot | None, runs: Iterable[RunId]
-) -> tuple[Spot | None, list[Stander]]:
+    cluster: Cluster, pool: Pool, worker: Worker, spot: WorkerCapacity | None, runs: Iterable[RunId]
+) -> tuple[WorkerCapacity | None, list[RunningAllocation]]:
     """What will be free once all has left that is leaving or lent, and who stands there."""
-    standers: list[Stander] = []
+    standers: list[RunningAllocation] = []
     for run_id in runs:
         run, charge = cluster.runs[run_id], pool.charges.get(run_id)
         hold = worker.held.get(run.allocation)
         if spot is None or charge is None or hold is None:
             continue
         if charge.is_leaving:
-            spot = without(spot, hold.slot_ids, hold.part)
+            spot = after_release(spot, hold.slot_ids, hold.part)
             continue
         trial = cluster.trials[run.trial]
         if pool.policy.elastic and trial.wish.needs.is_elastic:
-            lent = len(hold.slot_ids) - kept_slots(run, trial)[worker.id]
+            lent = len(hold.slot_ids) - own_slots(run, trial)[worker.id]
             spot = spot._replace(free=spot.free + lent)
         freed = worker.freed_by(hold)
         restart_ms = cluster.pauses.get(run.experiment, "restart")
-        standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, freed, restart_ms))
+        standers.append(
+            running_allocation_of(pool.policy, trial, run, charge.leaf, charge.slots, freed, restart_ms)
+        )
     return spot, standers

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from services.scheduler.core.state.facts import Fact
-from services.scheduler.core.state.indexes.holdings import Holding
+from services.scheduler.core.state.indexes.holdings import SlotUsage
 from shared.ids import PoolName, RunId, TrialId, WorkerId
 
 
@@ -19,6 +19,6 @@ class Unsaved:
     desired: dict[WorkerId, None] = field(default_factory=dict)
     pools: dict[PoolName, None] = field(default_factory=dict)
     holders: dict[WorkerId, None] = field(default_factory=dict)
-    holdings: list[Holding] = field(default_factory=list)
+    holdings: list[SlotUsage] = field(default_factory=list)
     lazy_trials: dict[TrialId, None] = field(default_factory=dict)
     lazy_runs: dict[RunId, None] = field(default_factory=dict)

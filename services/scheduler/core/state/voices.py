@@ -15,7 +15,7 @@ Fault = Literal["doubled_worker", "wrong_pool", "wrong_kind", "wrong_slots"]
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class HeartbeatClaim:
     """What a worker says of itself."""
 
     worker: WorkerId
@@ -26,7 +26,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class HeartbeatRejection:
     """Why a worker's word is refused."""
 
     code: Fault
@@ -41,13 +41,15 @@ class _Voice:
     past: set[UUID] = field(default_factory=set)
 
 
-class Voices:
+class HeartbeatGate:
     """The last word taken from each worker."""
 
     def __init__(self) -> None:
         self._voices: dict[WorkerId, _Voice] = {}
 
-    def take(self, claim: Claim, joined: Worker | None, kind: SlotKind | None) -> bool | Doubt:
+    def take(
+        self, claim: HeartbeatClaim, joined: Worker | None, kind: SlotKind | None
+    ) -> bool | HeartbeatRejection:
         """True: it is the newest and is taken; False: a newer one was taken before. A doubt leaves all as it was.
 
         Args:
@@ -57,7 +59,7 @@ class Voices:
         voice = self._voices.get(claim.worker)
         if voice is not None and claim.incarnation in voice.past:
             message = f"worker {claim.worker} has been started again since, perhaps on another machine: only the last start counts"
-            return Doubt("doubled_worker", message)
+            return HeartbeatRejection("doubled_worker", message)
         is_known = voice is not None and (voice.incarnation, voice.slots) == (claim.incarnation, claim.slots)
         doubt = None if is_known else _doubt(claim, joined, kind)
         if doubt is not None:
@@ -70,25 +72,29 @@ class Voices:
             message = (
                 f"worker {claim.worker} began with {had} slots and says {has} others now: restart it instead"
             )
-            return Doubt("wrong_slots", message)
+            return HeartbeatRejection("wrong_slots", message)
         if claim.sequence <= voice.sequence:
             return False
         voice.sequence = claim.sequence
         return True
 
 
-def _doubt(claim: Claim, joined: Worker | None, kind: SlotKind | None) -> Doubt | None:
+def _doubt(claim: HeartbeatClaim, joined: Worker | None, kind: SlotKind | None) -> HeartbeatRejection | None:
     name, ids = claim.worker, sorted(number for number, _ in claim.slots)
     if joined is not None and joined.pool != claim.pool:
         message = f"worker {name} joined pool {joined.pool} and says that it is in pool {claim.pool}"
-        return Doubt("wrong_pool", message)
+        return HeartbeatRejection("wrong_pool", message)
     wrong = next(
         (one for one, after in zip(ids, [*ids[1:], None], strict=True) if one < 0 or one == after), None
     )
     if wrong is not None:
-        return Doubt("wrong_slots", f"worker {name} names slot {wrong}, which is below 0 or named twice")
+        return HeartbeatRejection(
+            "wrong_slots", f"worker {name} names slot {wrong}, which is below 0 or named twice"
+        )
     kinds = sorted({of for _, of in claim.slots})
     if len(kinds) > 1 or (kind is not None and kinds and kinds != [kind]):
         wanted = f"pool {claim.pool} takes {kind}" if kind else "one kind a worker is taken"
-        return Doubt("wrong_kind", f"worker {name} has slots of kind {' and '.join(kinds)}; {wanted}")
+        return HeartbeatRejection(
+            "wrong_kind", f"worker {name} has slots of kind {' and '.join(kinds)}; {wanted}"
+        )
     return None

@@ -6,21 +6,21 @@ from math import inf
 from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig
 from muster.config.searchers import MAX_RUNGS
 from services.searcher.core.budget.ledger import HOUR_MS
-from services.searcher.core.budget.limits import Limit, Limits
+from services.searcher.core.budget.limits import BudgetLimits, Limit
 from services.searcher.core.methods.halving import BracketSize, plan_brackets, planned_stops, rung_targets
 
 Halving = AdaptiveAsha | AsyncHalving
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedConfig:
     """The config with so many trials as fit; `limit`: because of which they are fewer than it says."""
 
     config: ExperimentConfig
     limit: Limit | None = None
 
 
-def fit(config: ExperimentConfig, limits: Limits, price: float, now_ms: int) -> Fitted:
+def fit(config: ExperimentConfig, limits: BudgetLimits, price: float, now_ms: int) -> FittedConfig:
     """Choose the most trials that the budget bears on average, at least one.
 
     Brackets follow from their number: fewer trials have fewer and shallower ones. As it is where `trial_s` is not known, and for searchers
@@ -28,7 +28,7 @@ def fit(config: ExperimentConfig, limits: Limits, price: float, now_ms: int) -> 
     """
     searcher, budget = config.searcher, config.budget
     if not isinstance(searcher, Halving) or budget is None or budget.trial_s is None:
-        return Fitted(config)
+        return FittedConfig(config)
     trial_ms = budget.trial_s * 1000
     by_limit = _most_trials(
         limits, price, now_ms, trial_ms, config.slots_held, searcher.max_concurrent_trials
@@ -42,13 +42,13 @@ def fit(config: ExperimentConfig, limits: Limits, price: float, now_ms: int) -> 
     numbers = range(int(min(searcher.max_trials, most / first)), 1, -1)
     fitting = next((one for one in numbers if _units(searcher, one) <= most * searcher.max_time), 1)
     if fitting == searcher.max_trials:
-        return Fitted(config)
+        return FittedConfig(config)
     fitted = searcher.model_copy(update={"max_trials": fitting})
-    return Fitted(config.model_copy(update={"searcher": fitted}), limit)
+    return FittedConfig(config.model_copy(update={"searcher": fitted}), limit)
 
 
 def _most_trials(
-    limits: Limits, price: float, now_ms: int, trial_ms: float, slots: float, concurrent: int
+    limits: BudgetLimits, price: float, now_ms: int, trial_ms: float, slots: float, concurrent: int
 ) -> dict[Limit, float]:
     """How many trials that are trained to their end each limit bears."""
     found: dict[Limit, float] = {}

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 
 from muster.config import ExperimentConfig, Timed
-from services.searcher.core.budget.ledger import NOTHING, Used
+from services.searcher.core.budget.ledger import NOTHING, BudgetUsage
 
 
 @dataclass(slots=True)
-class Course:
+class TrialProgress:
     """How far a trial has come: the time of its last decision, what it had used then (None: nobody counted), and the time of its next one.
 
     While it pauses, there is none: None.
@@ -22,7 +22,7 @@ class Course:
 
     decide_at: float | None
     reached: float = 0.0
-    used: Used | None = NOTHING
+    used: BudgetUsage | None = NOTHING
 
 
 class Forecast:
@@ -37,13 +37,13 @@ class Forecast:
         self._told = _told(config)
 
     @property
-    def whole(self) -> Used | None:
+    def whole(self) -> BudgetUsage | None:
         """What a trial takes that is trained to its end."""
         if self._time <= 0:
             return self._told
         return _times(self._used, (self._max_time or 1.0) / self._time)
 
-    def on_reached(self, course: Course, time: float, used: Used | None) -> None:
+    def on_reached(self, course: TrialProgress, time: float, used: BudgetUsage | None) -> None:
         """Take in that a trial has come from its last decision to this one, having used so much; None: nobody counts."""
         if self._max_time is None or time <= course.reached:
             return
@@ -52,42 +52,42 @@ class Forecast:
             self._used += _times(course.used, -1.0) + used
         course.reached, course.used = time, used
 
-    def on_finished(self, used: Used) -> None:
+    def on_finished(self, used: BudgetUsage) -> None:
         """Take in what a trial took that has ended by itself, where trials have no time."""
         if self._max_time is None:
             self._time += 1.0
             self._used += used
 
-    def ahead(self, course: Course, used: Used = NOTHING) -> Used | None:
+    def ahead(self, course: TrialProgress, used: BudgetUsage = NOTHING) -> BudgetUsage | None:
         """What a trial that has used so much takes from now on, on average: one that goes on, or that is yet to be made."""
         return self._left(self._units(course), course, used)
 
-    def next(self, course: Course, used: Used = NOTHING) -> Used | None:
+    def next(self, course: TrialProgress, used: BudgetUsage = NOTHING) -> BudgetUsage | None:
         """What it takes until its next decision."""
         if course.decide_at is None:
             return self.ahead(course, used)
         return self._left(course.decide_at - course.reached, course, used)
 
-    def paused(self, reached: float) -> Used | None:
+    def paused(self, reached: float) -> BudgetUsage | None:
         """What a trial takes that pauses there, by its chance to go on."""
         if self._max_time is None or reached >= self._max_time:
             return None
-        ahead = self.ahead(Course(self._rung_after(reached), reached))
+        ahead = self.ahead(TrialProgress(self._rung_after(reached), reached))
         return None if ahead is None else _times(ahead, 1.0 / self._divisor)
 
-    def _left(self, units: float, course: Course, used: Used) -> Used | None:
+    def _left(self, units: float, course: TrialProgress, used: BudgetUsage) -> BudgetUsage | None:
         whole = self.whole
         if whole is None:
             return None
         due = _times(whole, units / (self._max_time or 1.0))
         since = NOTHING if course.used is None else used + _times(course.used, -1.0)
-        return Used(
+        return BudgetUsage(
             max(0.0, due.wall_ms - since.wall_ms),
             max(0.0, due.slot_ms - since.slot_ms),
             max(0.0, due.cost - since.cost),
         )
 
-    def _units(self, course: Course) -> float:
+    def _units(self, course: TrialProgress) -> float:
         if self._max_time is None:
             return 1.0
         if course.decide_at is None or self._divisor <= 1:
@@ -104,13 +104,13 @@ class Forecast:
         return min(max(time * self._divisor, time + 1), self._max_time or math.inf)
 
 
-def _told(config: ExperimentConfig) -> Used | None:
+def _told(config: ExperimentConfig) -> BudgetUsage | None:
     budget = config.budget
     if budget is None or budget.trial_s is None:
         return None
     wall_ms = budget.trial_s * 1000
-    return Used(wall_ms, wall_ms * config.slots_held)
+    return BudgetUsage(wall_ms, wall_ms * config.slots_held)
 
 
-def _times(used: Used, factor: float) -> Used:
-    return Used(used.wall_ms * factor, used.slot_ms * factor, used.cost * factor)
+def _times(used: BudgetUsage, factor: float) -> BudgetUsage:
+    return BudgetUsage(used.wall_ms * factor, used.slot_ms * factor, used.cost * factor)

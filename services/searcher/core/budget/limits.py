@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from muster.config import ExperimentConfig
-from services.searcher.core.budget.ledger import HOUR_MS, Used
-from services.searcher.core.editing import Edit
+from services.searcher.core.budget.ledger import HOUR_MS, BudgetUsage
+from services.searcher.core.editing import SearchEdit
 from shared.errors import Rejected
 
 _RAISE = "give more, or have a trial train for less time and say so in budget.trial_s"
@@ -14,23 +14,23 @@ Limit = Literal["slot_hours", "cost", "deadline"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BudgetLimits:
     """What the budget says now; None: no such limit. The deadline is a time, in milliseconds since 1970."""
 
     slot_hours: float | None = None
     cost: float | None = None
     deadline_ms: int | None = None
 
-    def edited(self, edit: Edit) -> "Limits":
+    def edited(self, edit: SearchEdit) -> "BudgetLimits":
         """Return the limits after a change."""
         lifted = edit.lifted
-        return Limits(
+        return BudgetLimits(
             None if "slot_hours" in lifted else _given(edit.slot_hours, self.slot_hours),
             None if "cost" in lifted else _given(edit.cost, self.cost),
             None if "deadline" in lifted else edit.deadline_ms or self.deadline_ms,
         )
 
-    def check(self, used: Used, now_ms: int) -> None:
+    def check(self, used: BudgetUsage, now_ms: int) -> None:
         """Raise Rejected where one of them is passed already."""
         spent = used.slot_ms / HOUR_MS
         if self.slot_hours is not None and self.slot_hours <= spent:
@@ -38,16 +38,16 @@ class Limits:
         if self.cost is not None and self.cost <= used.cost:
             raise _passed("cost", f"{used.cost:.4g} is spent already")
         if self.deadline_ms is not None and self.deadline_ms <= now_ms:
-            raise _passed("deadline", f"{said_of(self.deadline_ms)} has passed already")
+            raise _passed("deadline", f"{format_time(self.deadline_ms)} has passed already")
 
 
-def limits_of(config: ExperimentConfig, submitted: datetime) -> Limits | None:
+def limits_of(config: ExperimentConfig, submitted: datetime) -> BudgetLimits | None:
     """Return the limits of a search that was submitted then; None where it has no budget."""
     budget = config.budget
     if budget is None:
         return None
     deadline = budget.deadline_at(submitted)
-    return Limits(budget.slot_hours, budget.cost, None if deadline is None else millis(deadline))
+    return BudgetLimits(budget.slot_hours, budget.cost, None if deadline is None else millis(deadline))
 
 
 def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
@@ -85,11 +85,11 @@ def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
         )
 
 
-def end_said(limit: Limit, limits: Limits, is_used_up: bool) -> str:
+def limit_reason(limit: Limit, limits: BudgetLimits, is_used_up: bool) -> str:
     """Return the sentence that says which limit ended a search: what is left of it goes to stopping, or bears no trial more."""
     if limit == "deadline" and limits.deadline_ms is not None:
         ends = ("is as near as stopping takes", "leaves no time for another trial")
-        said = f"{said_of(limits.deadline_ms)} {ends[0 if is_used_up else 1]}"
+        said = f"{format_time(limits.deadline_ms)} {ends[0 if is_used_up else 1]}"
     else:
         what = f"{limits.cost:g}" if limit == "cost" else f"{limits.slot_hours:g} slot-hours"
         ends = ("is used, or kept for stopping what runs", "pays for no other trial")
@@ -102,14 +102,14 @@ def millis(at: datetime) -> int:
     return round(at.timestamp() * 1000)
 
 
-def moment(at_ms: int) -> datetime:
+def from_millis(at_ms: int) -> datetime:
     """Return the time that lies so many milliseconds after 1970."""
     return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
-def said_of(at_ms: int) -> str:
+def format_time(at_ms: int) -> str:
     """Return a time as people read it."""
-    return f"{moment(at_ms):%Y-%m-%d %H:%M} UTC"
+    return f"{from_millis(at_ms):%Y-%m-%d %H:%M} UTC"
 
 
 def _given(new: float | None, old: float | None) -> float | None:

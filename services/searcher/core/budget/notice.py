@@ -16,7 +16,7 @@ CAUTION = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class StopMargin:
     """A time of `wait_ms`, or a part of the budget where that is less; a larger part of it for the `needed_ms` that are seldom enough.
 
     Attributes:
@@ -35,15 +35,15 @@ class Notice:
         return max(needed, min(rate * self.wait_ms, whole / self.share))
 
 
-def to_stop(slowest_ms: float, preemption_ms: float, rules: int) -> Notice:
+def to_stop(slowest_ms: float, preemption_ms: float, rules: int) -> StopMargin:
     """Return when trials are asked to stop. `slowest_ms`: the longest that one has needed; `preemption_ms`: that one may need."""
     seen_ms = CAUTION * slowest_ms
     wait_ms = min(max(STOPPING_MS, seen_ms), preemption_ms) + ENDING_MS
     if rules < 3:
-        return Notice(wait_ms, 10)
-    return Notice(wait_ms, 10, min(max(BRIEF_MS, seen_ms), preemption_ms) + ENDING_MS, 3)
+        return StopMargin(wait_ms, 10)
+    return StopMargin(wait_ms, 10, min(max(BRIEF_MS, seen_ms), preemption_ms) + ENDING_MS, 3)
 
 
-def to_end(rules: int) -> Notice:
+def to_end(rules: int) -> StopMargin:
     """Return when what has not stopped is ended."""
-    return Notice(ENDING_MS, 20 if rules < 3 else 6)
+    return StopMargin(ENDING_MS, 20 if rules < 3 else 6)

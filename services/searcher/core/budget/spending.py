@@ -9,18 +9,25 @@ still a moment before it is ended.
 from dataclasses import replace
 
 from muster.config import ExperimentConfig
-from services.searcher.core.budget.forecast import Course, Forecast
-from services.searcher.core.budget.ledger import HOUR_MS, Holding, Ledger, Opening, Prices, Used
-from services.searcher.core.budget.limits import Limit, Limits
-from services.searcher.core.budget.notice import Notice, to_end, to_stop
-from services.searcher.core.editing import Edit
+from services.searcher.core.budget.forecast import Forecast, TrialProgress
+from services.searcher.core.budget.ledger import (
+    HOUR_MS,
+    BudgetUsage,
+    Ledger,
+    LedgerOpening,
+    Prices,
+    SlotUsage,
+)
+from services.searcher.core.budget.limits import BudgetLimits, Limit
+from services.searcher.core.budget.notice import StopMargin, to_end, to_stop
+from services.searcher.core.editing import SearchEdit
 from shared.ids import PoolName
 
 UNKNOWN_SHARE = 16
 """Until it is known what a trial takes, it is reckoned at this part of the budget."""
 
 
-class Spending:
+class SearchSpending:
     """What a search has used, and may use still; an index that the journal's events advance.
 
     Without a budget nothing is counted, until the search is given one.
@@ -31,13 +38,13 @@ class Spending:
 
     def __init__(self, config: ExperimentConfig) -> None:
         self.is_counting = config.budget is not None
-        self.limits = Limits()
+        self.limits = BudgetLimits()
         self.now_ms = 0
         self._config = config
         self._ledger = Ledger()
         self._forecast = Forecast(config)
-        self._open: dict[int, Course] = {}
-        self._paused: dict[int, Course] = {}
+        self._open: dict[int, TrialProgress] = {}
+        self._paused: dict[int, TrialProgress] = {}
         self._rungs: dict[float, int] = {}
         self._reached: dict[int, float] = {}
         self._firsts: dict[int, float | None] = {}
@@ -46,17 +53,17 @@ class Spending:
         self._began_ms = 0
         self._price = 0.0
 
-    def begin(self, limits: Limits, price: float) -> None:
+    def begin(self, limits: BudgetLimits, price: float) -> None:
         """From now on; `price`: of a slot for an hour, until one is granted."""
         self.limits, self._began_ms, self._price = limits, self.now_ms, price
 
-    def open(self, opening: Opening) -> None:
+    def open(self, opening: LedgerOpening) -> None:
         """Count from now on, in a search that was begun without a budget."""
         self.is_counting, self.now_ms = True, opening.now_ms
         self._began_ms, self._price = opening.now_ms, opening.price
         self._ledger = Ledger(opening.past, opening.accounts)
 
-    def edited(self, edit: Edit, opening: Opening | None = None) -> Limits:
+    def edited(self, edit: SearchEdit, opening: LedgerOpening | None = None) -> BudgetLimits:
         """Return the limits after a change; `opening` where nothing was counted. Raises Rejected where one is passed already."""
         limits = self.limits.edited(edit)
         if edit.is_of_budget:
@@ -65,7 +72,7 @@ class Spending:
         return limits
 
     @property
-    def used(self) -> Used:
+    def used(self) -> BudgetUsage:
         """What its runs have used by now."""
         return self._ledger.used(self.now_ms)
 
@@ -75,10 +82,10 @@ class Spending:
         """It is at least so late."""
         self.now_ms = max(self.now_ms, now_ms)
 
-    def is_news(self, trial: int, run: int, holding: Holding) -> bool:
+    def is_news(self, trial: int, run: int, holding: SlotUsage) -> bool:
         return self._ledger.is_news(trial, run, holding)
 
-    def on_holding(self, trial: int, run: int, holding: Holding) -> None:
+    def on_holding(self, trial: int, run: int, holding: SlotUsage) -> None:
         """Take in what a run holds now, or has held."""
         self._ledger.take(trial, run, holding)
         self._price = holding.price
@@ -97,7 +104,7 @@ class Spending:
 
     def on_created(self, trial: int, branch: int, decide_at: float | None, source: int | None = None) -> None:
         """Take in a new trial; `source`: the one from whose newest checkpoint it goes on."""
-        self._open[trial] = Course(decide_at, self._reached.get(source or 0, 0.0))
+        self._open[trial] = TrialProgress(decide_at, self._reached.get(source or 0, 0.0))
         self._firsts[branch] = decide_at
 
     def on_ruled(self, trial: int, time: float, decide_at: float | None, is_leaving: bool) -> None:
@@ -137,7 +144,7 @@ class Spending:
     def bears_start(self, branch: int, source: int | None = None) -> bool:
         """Whether another trial of this branch may be begun; `source`: from whose newest checkpoint it goes on."""
         reached = self._reached.get(source or 0, 0.0)
-        ahead = self._forecast.ahead(Course(None if reached else self._firsts.get(branch), reached))
+        ahead = self._forecast.ahead(TrialProgress(None if reached else self._firsts.get(branch), reached))
         if ahead is None:
             return not self.is_too_late and self._share() + self._committed() <= self._left()
         is_in_time = self._ends_before(ahead.wall_ms) if reached else not self.is_too_late
@@ -204,7 +211,7 @@ class Spending:
     # --- reckoning
 
     @property
-    def _to_stop(self) -> Notice:
+    def _to_stop(self) -> StopMargin:
         return to_stop(self._slowest_ms, self._config.preemption_timeout * 1000, self.rules)
 
     def _ends_before(self, wall_ms: float) -> bool:

@@ -7,15 +7,15 @@ from typing import Literal, NamedTuple
 from uuid import UUID
 
 from muster.config import Point
-from services.searcher.core.budget.ledger import NEW, Account
+from services.searcher.core.budget.ledger import NEW, TrialAccount
 from services.searcher.core.experiment.states import (
     EXPERIMENT,
     TRIAL,
+    DesiredState,
     ExperimentState,
     ExperimentTrigger,
     TrialState,
     TrialTrigger,
-    Wanted,
 )
 from shared.ids import CheckpointId, ExperimentId, TrialId, derived_id
 from shared.tuples import changed
@@ -35,7 +35,7 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ScoredValidation:
     """A validation of a trial: where, the first metric, and what else counts by name."""
 
     step: int
@@ -44,7 +44,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class TrialCheckpoint:
     """What became of a checkpoint that a trial's run announced; one that is not good can never be started from. `settles`: it was awaited
     until now."""
 
@@ -81,7 +81,7 @@ class Counts(NamedTuple):
         return changed(counts, **{after.value: getattr(counts, after.value) + 1})
 
 
-class Terms(NamedTuple):
+class SearchTerms(NamedTuple):
     """How far a search may go, where people have changed it since its config said so, and what it has used of its budget.
 
     Attributes:
@@ -128,7 +128,7 @@ class Experiment(NamedTuple):
     best: Best | None = None
     counts: Counts = Counts()
     ended_at: datetime | None = None
-    terms: Terms = Terms()
+    terms: SearchTerms = SearchTerms()
     due_at: datetime | None = None
     dirty: bool = False
 
@@ -142,7 +142,7 @@ class Experiment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunEndReport:
     """What the scheduler said of a run's end: how many validations and checkpoints it had announced.
 
     None means that nobody knows (the run was lost), and that nothing is waited for.
@@ -154,7 +154,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedRequest:
     """How the trial's present request ended, after `runs` runs of the trial in all."""
 
     outcome: Outcome
@@ -191,7 +191,7 @@ class Trial(NamedTuple):
     decide_at: float | None = None
     state: TrialState = TRIAL.initial
     version: int = 0
-    wanted: Wanted = Wanted.RUN
+    wanted: DesiredState = DesiredState.RUN
     wish: int = 0
     request: int = 1
     is_stopped: bool = False
@@ -200,14 +200,14 @@ class Trial(NamedTuple):
     run: int = 0
     reported: tuple[int, int] = (0, 0)
     settled: tuple[int, int] = (0, 0)
-    ended: Ended | None = None
-    closed: Closed | None = None
+    ended: RunEndReport | None = None
+    closed: ClosedRequest | None = None
     source: int | None = None
     start_checkpoint: CheckpointId | None = None
-    checkpoint: Checkpoint | None = None
-    account: Account = NEW
-    best: Mark | None = None
-    latest: Mark | None = None
+    checkpoint: TrialCheckpoint | None = None
+    account: TrialAccount = NEW
+    best: ScoredValidation | None = None
+    latest: ScoredValidation | None = None
     reason: str | None = None
     ended_at: datetime | None = None
     dirty: bool = False
@@ -227,7 +227,7 @@ class Trial(NamedTuple):
         has_run = self.run > 0 and (self.ended is None or self.ended.run < self.run)
         return self.state is TrialState.PARKED or (self.state is TrialState.QUEUED and not has_run)
 
-    def with_checkpoint(self, found: Checkpoint) -> "Trial":
+    def with_checkpoint(self, found: TrialCheckpoint) -> "Trial":
         """Return the trial with one of its announced checkpoints saved or given up, and counted; that of an old run changes nothing."""
         known_run, count = self.settled
         if found.run < known_run or not found.settles:
@@ -265,10 +265,10 @@ class Trial(NamedTuple):
             parts.append("checkpoints")
         return f"not all {' and '.join(parts)} of its last run are stored yet"
 
-    def _has_validations(self, last: int, ended: Ended) -> bool:
+    def _has_validations(self, last: int, ended: RunEndReport) -> bool:
         return not ended.validations or self.reported >= (last, ended.validations)
 
-    def _has_checkpoints(self, last: int, ended: Ended) -> bool:
+    def _has_checkpoints(self, last: int, ended: RunEndReport) -> bool:
         return not ended.checkpoints or self.settled >= (last, ended.checkpoints)
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from services.searcher.core.experiment.entities import Mark
+from services.searcher.core.experiment.entities import ScoredValidation
 from services.searcher.core.experiment.objectives import Objectives
 
-Place = tuple[float, int]
+FrontPosition = tuple[float, int]
 """Where a trial stands in a front that is shown: its first metric, smaller where better, and its number."""
 
 
-def choose_front(objectives: Objectives, bests: Mapping[int, Mark]) -> dict[Place, Mark]:
+def pareto_front_of(
+    objectives: Objectives, bests: Mapping[int, ScoredValidation]
+) -> dict[FrontPosition, ScoredValidation]:
     """Return the front of the trials with these best results (admissible ones), in the order of their places."""
     numbers = sorted(bests)
     losses = [objectives.losses(bests[number]) for number in numbers]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from muster.config import ExperimentConfig, Limit, Metric
+from muster.config import ExperimentConfig, Metric, MetricLimit
 
 Others = Mapping[str, float]
 """What counts beside the first metric, by name: further metrics, and those that only a limit speaks of."""
@@ -33,7 +33,7 @@ class Objectives:
     """The config's metrics, the one that ranks first, and its limits; `others` are the names that count beside the first."""
 
     metrics: tuple[Metric, ...]
-    limits: tuple[Limit, ...]
+    limits: tuple[MetricLimit, ...]
     others: tuple[str, ...]
 
     @classmethod

@@ -3,10 +3,16 @@
 from dataclasses import dataclass
 
 from muster.config import ExperimentConfig, Single
-from services.searcher.core.experiment.entities import Closed, Experiment, Mark, Outcome, Trial
+from services.searcher.core.experiment.entities import (
+    ClosedRequest,
+    Experiment,
+    Outcome,
+    ScoredValidation,
+    Trial,
+)
 from services.searcher.core.experiment.objectives import is_finite
-from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger, Wanted
-from services.searcher.core.methods.port import Ending
+from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState, TrialTrigger
+from services.searcher.core.methods.port import TrialEnding
 
 _HOW_TO_REPORT = (
     "report it with `trial.validate` of `muster.trial()`: what a script gives to Determined's own library is not recorded"
@@ -15,27 +21,27 @@ _HOW_TO_REPORT = (
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class SearchEnd:
     """The end of a search, with its reason where there is one to tell."""
 
     trigger: ExperimentTrigger
     reason: str | None = None
 
 
-def ending_of(trial: Trial, outcome: Outcome) -> Ending:
+def ending_of(trial: Trial, outcome: Outcome) -> TrialEnding:
     """Return what a closed request means to the search method; it knows already of a trial that the search ended."""
     match outcome:
         case "completed" | "stopped":
-            return Ending.FINISHED
+            return TrialEnding.FINISHED
         case "failed" | "rejected":
-            return Ending.FAILED
+            return TrialEnding.FAILED
         case "cancelled" | "killed" | "parked":
-            return Ending.CANCELLED
+            return TrialEnding.CANCELLED
         case "invalid":
-            return Ending.FINISHED if trial.is_stopped else Ending.INVALID
+            return TrialEnding.FINISHED if trial.is_stopped else TrialEnding.INVALID
 
 
-def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
+def end_of_trial(trial: Trial, closed: ClosedRequest) -> TrialTrigger:
     """Return the trigger of the trial's final state.
 
     A trial that the search ended is `stopped`, or `completed` when it had its whole time, however its
@@ -48,12 +54,12 @@ def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
             return TrialTrigger.COMPLETED
         case "stopped":
             return TrialTrigger.STOPPED
-        case "parked" if trial.wanted is Wanted.STOP:
+        case "parked" if trial.wanted is DesiredState.STOP:
             return TrialTrigger.STOPPED
         case "cancelled" | "killed" | "parked":
             return TrialTrigger.CANCELLED
         case "failed":
-            is_told = trial.wanted in (Wanted.CANCEL, Wanted.KILL)
+            is_told = trial.wanted in (DesiredState.CANCEL, DesiredState.KILL)
             return TrialTrigger.CANCELLED if is_told else TrialTrigger.FAILED
         case "rejected":
             return TrialTrigger.FAILED
@@ -61,7 +67,7 @@ def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
             return TrialTrigger.INVALID
 
 
-def result_of(trial: Trial) -> Mark | None:
+def result_of(trial: Trial) -> ScoredValidation | None:
     """Return what a final trial came to: its best, or where it never kept to the limits its latest; None where it failed."""
     if trial.state not in (TrialState.COMPLETED, TrialState.STOPPED):
         return None
@@ -71,7 +77,7 @@ def result_of(trial: Trial) -> Mark | None:
 
 def end_of_search(
     config: ExperimentConfig, experiment: Experiment, last: Trial | None, gave_up: str | None = None
-) -> End:
+) -> SearchEnd:
     """Return how a search ends that has no trial left, none of whose ends was decided from outside.
 
     One good trial makes it completed; else a failed one makes it an error; else it was cancelled. A search in which nothing ever
@@ -81,18 +87,18 @@ def end_of_search(
     counts = experiment.counts
     if counts.completed + counts.stopped:
         if experiment.best is not None:
-            return End(ExperimentTrigger.COMPLETE, gave_up)
+            return SearchEnd(ExperimentTrigger.COMPLETE, gave_up)
         reason = _nothing_to_choose(config)
         is_search = not isinstance(config.searcher, Single)
-        return End(ExperimentTrigger.FAIL if is_search else ExperimentTrigger.COMPLETE, reason)
+        return SearchEnd(ExperimentTrigger.FAIL if is_search else ExperimentTrigger.COMPLETE, reason)
     why = f": trial {last.number}: {last.reason}" if last and last.reason else ""
     if gave_up is not None:
-        return End(ExperimentTrigger.FAIL, f"{gave_up}{why}")
+        return SearchEnd(ExperimentTrigger.FAIL, f"{gave_up}{why}")
     if counts.error:
-        return End(ExperimentTrigger.FAIL, f"every trial failed{why}")
+        return SearchEnd(ExperimentTrigger.FAIL, f"every trial failed{why}")
     if counts.invalid:
-        return End(ExperimentTrigger.FAIL, f"every trial was called invalid by its script{why}")
-    return End(ExperimentTrigger.CANCEL)
+        return SearchEnd(ExperimentTrigger.FAIL, f"every trial was called invalid by its script{why}")
+    return SearchEnd(ExperimentTrigger.CANCEL)
 
 
 def _nothing_to_choose(config: ExperimentConfig) -> str:

@@ -1,19 +1,19 @@
-"""The lives of an experiment and of a trial, as tables; and `Wanted`, which the wire, the scheduler and the tables spell alike."""
+"""The lives of an experiment and of a trial, as tables; and `DesiredState`, which the wire, the scheduler and the tables spell alike."""
 
 from enum import StrEnum
 
-from shared.machine import Machine
-from shared.messages.specs import Wanted
+from shared.machine import StateMachine
+from shared.messages.specs import DesiredState
 
 __all__ = [
     "EXPERIMENT",
-    "GOING",
+    "ONGOING",
     "TRIAL",
     "ExperimentState",
     "ExperimentTrigger",
     "TrialState",
     "TrialTrigger",
-    "Wanted",
+    "DesiredState",
 ]
 
 
@@ -40,7 +40,7 @@ class ExperimentTrigger(StrEnum):
 
 _E, _T = ExperimentState, ExperimentTrigger
 
-EXPERIMENT = Machine(
+EXPERIMENT = StateMachine(
     name="experiment",
     initial=_E.ACTIVE,
     table={
@@ -64,7 +64,7 @@ EXPERIMENT = Machine(
 )
 
 
-GOING = (_E.ACTIVE, _E.PAUSED)
+ONGOING = (_E.ACTIVE, _E.PAUSED)
 """The states in which a search may still make trials."""
 
 
@@ -104,7 +104,7 @@ class TrialTrigger(StrEnum):
 _S, _R = TrialState, TrialTrigger
 _LIVE = (_S.QUEUED, _S.RUNNING, _S.PARKED, _S.STOPPING, _S.FINISHING)
 
-TRIAL = Machine(
+TRIAL = StateMachine(
     name="trial",
     initial=_S.QUEUED,
     table={

@@ -5,20 +5,20 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from services.searcher.core.budget.ledger import Account, Holding, Opening, Used
-from services.searcher.core.budget.limits import Limits
+from services.searcher.core.budget.ledger import BudgetUsage, LedgerOpening, SlotUsage, TrialAccount
+from services.searcher.core.budget.limits import BudgetLimits
 from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.journal.entries import Facts
-from services.searcher.core.methods.custom import Operation, Verb
-from services.searcher.core.methods.port import Ruling
+from services.searcher.core.methods.custom import Operation, OperationKind
+from services.searcher.core.methods.port import RungDecision
 from services.searcher.core.samplers import Suggestion
-from services.searcher.core.search.moves import Moves, Told
+from services.searcher.core.search.moves import OperationResult, SearchActions
 from shared.errors import Broken
 
-_HOLDING = tuple(field.name for field in fields(Holding))
+_HOLDING = tuple(field.name for field in fields(SlotUsage))
 
 
-def write_moves(moves: Moves) -> Facts:
+def write_actions(moves: SearchActions) -> Facts:
     """What fills free places."""
     created: list[JsonValue] = [
         {
@@ -39,11 +39,11 @@ def write_moves(moves: Moves) -> Facts:
     return {"created": created, **({"going_on": going_on} if going_on else {}), **closed}
 
 
-def write_told(told: Told) -> Facts:
+def write_operation_result(told: OperationResult) -> Facts:
     """Only what there is: most tells are short."""
     kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in told.kept]
     found: Facts = {"kept": kept, "stopped": list(told.stopped), "dropped": list(told.dropped)}
-    return {**write_moves(told.moves), **{key: value for key, value in found.items() if value}}
+    return {**write_actions(told.moves), **{key: value for key, value in found.items() if value}}
 
 
 def write_operation(operation: Operation) -> Facts:
@@ -54,7 +54,7 @@ def write_operation(operation: Operation) -> Facts:
 def read_operations(facts: Facts) -> list[Operation]:
     """What a program told."""
     written: Any = facts["operations"]
-    return [Operation(**{**each, "verb": Verb(each["verb"])}) for each in written]
+    return [Operation(**{**each, "verb": OperationKind(each["verb"])}) for each in written]
 
 
 def read_suggestions(facts: Facts) -> dict[int, Suggestion]:
@@ -69,13 +69,13 @@ def read_result(facts: Facts) -> Scores | None:
     return None if facts["value"] is None else Scores(read_number(facts, "value"), others)
 
 
-def read_opening(facts: Facts) -> tuple[Limits | None, float]:
+def read_opening(facts: Facts) -> tuple[BudgetLimits | None, float]:
     """The limits of a budget, and the price of a slot, as they were at the beginning."""
     limits: Any = facts.get("limits")
-    return (Limits(**limits), read_number(facts, "price")) if limits else (None, 0.0)
+    return (BudgetLimits(**limits), read_number(facts, "price")) if limits else (None, 0.0)
 
 
-def write_opening(opening: Opening) -> Facts:
+def write_opening(opening: LedgerOpening) -> Facts:
     """What was known where a search that ran was counted from then on."""
     return {
         "now_ms": opening.now_ms,
@@ -85,16 +85,16 @@ def write_opening(opening: Opening) -> Facts:
     }
 
 
-def read_known(facts: Facts) -> Opening | None:
+def read_ledger_opening(facts: Facts) -> LedgerOpening | None:
     """What was known where a search was given its first budget."""
     known: Any = facts.get("opening")
     if known is None:
         return None
     accounts = {int(trial): read_account(account) for trial, account in known["accounts"].items()}
-    return Opening(known["now_ms"], known["price"], Used(**known["past"]), accounts)
+    return LedgerOpening(known["now_ms"], known["price"], BudgetUsage(**known["past"]), accounts)
 
 
-def write_account(account: Account) -> Facts:
+def write_account(account: TrialAccount) -> Facts:
     """What the runs of a trial have used, and hold; by hand, since it is written with every change of a trial."""
     held, past = account.held, account.past
     holding: Facts | None = None
@@ -104,18 +104,18 @@ def write_account(account: Account) -> Facts:
     return {"run": account.run, "held": holding, "past": used}
 
 
-def read_account(facts: Any) -> Account:
+def read_account(facts: Any) -> TrialAccount:
     """What the runs of a trial have used, and hold."""
     held = None if facts["held"] is None else read_holding(facts["held"])
-    return Account(facts["run"], held, Used(**facts["past"]))
+    return TrialAccount(facts["run"], held, BudgetUsage(**facts["past"]))
 
 
-def read_holding(facts: Any) -> Holding:
+def read_holding(facts: Any) -> SlotUsage:
     """What a run holds, or has held; older journals do not say of which pool."""
-    return Holding(**{name: facts[name] for name in _HOLDING if name in facts})
+    return SlotUsage(**{name: facts[name] for name in _HOLDING if name in facts})
 
 
-def write_ruling(ruling: Ruling) -> Facts:
+def write_decision(ruling: RungDecision) -> Facts:
     """The answer to a result."""
     ruled: Facts = {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
     return {**ruled, "pause": True} if ruling.pause else ruled

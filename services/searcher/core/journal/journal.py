@@ -7,28 +7,28 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from services.searcher.core.budget.ledger import Holding, Opening
-from services.searcher.core.budget.limits import Limit, Limits
-from services.searcher.core.editing import Edit
+from services.searcher.core.budget.ledger import LedgerOpening, SlotUsage
+from services.searcher.core.budget.limits import BudgetLimits, Limit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.experiment.objectives import Scored
 from services.searcher.core.experiment.results import Reading, Result
 from services.searcher.core.journal.entries import Entry, Facts, Kind
 from services.searcher.core.journal.facts import (
-    write_moves,
+    write_actions,
+    write_decision,
     write_opening,
     write_operation,
-    write_ruling,
-    write_told,
+    write_operation_result,
 )
 from services.searcher.core.methods.custom import Operation
-from services.searcher.core.methods.port import RULES, Ending, Ruling
-from services.searcher.core.search.moves import Moves, Told
+from services.searcher.core.methods.port import RULES_VERSION, RungDecision, TrialEnding
+from services.searcher.core.search.moves import OperationResult, SearchActions
 from services.searcher.core.search.search import Search
-from services.searcher.core.search.warm import Warmth
+from services.searcher.core.search.warm import PriorObservations
 from shared.ids import PoolName
 
 
-class Journal:
+class SearchJournal:
     """Writes down each step of a search, after the search has taken it; `entries` holds what is to be appended.
 
     What a search with a budget decides depends on the time: its entries have it, in milliseconds since 1970.
@@ -39,14 +39,14 @@ class Journal:
         self.entries: list[Entry] = []
         self._search = search
 
-    def warmed(self, part: Warmth) -> None:
+    def warmed(self, part: PriorObservations) -> None:
         self._append("warmed", part.written())
 
-    def started(self, limits: Limits | None, price: float, moves: Moves) -> None:
+    def started(self, limits: BudgetLimits | None, price: float, moves: SearchActions) -> None:
         budget: Facts = {"limits": asdict(limits), "price": price} if limits else {}
-        self._append("started", {"rules": RULES, **budget, **write_moves(moves)})
+        self._append("started", {"rules": RULES_VERSION, **budget, **write_actions(moves)})
 
-    def judged(self, result: Result, reading: Reading, ruling: Ruling) -> None:
+    def judged(self, result: Result, reading: Reading, ruling: RungDecision) -> None:
         event: Facts = {
             "trial": result.trial,
             **self._named(result.trial),
@@ -57,13 +57,13 @@ class Journal:
         }
         if self._search.is_driven and reading.others:
             event["others"] = {name: value for name, value in reading.others.items() if math.isfinite(value)}
-        self._append("judged", {**event, **write_ruling(ruling)})
+        self._append("judged", {**event, **write_decision(ruling)})
 
-    def parked(self, trial: int, moves: Moves) -> None:
-        self._append("parked", {"trial": trial, **write_moves(moves)})
+    def parked(self, trial: int, moves: SearchActions) -> None:
+        self._append("parked", {"trial": trial, **write_actions(moves)})
 
-    def ended(self, trial: int, ending: Ending, moves: Moves) -> None:
-        self._append("ended", {"trial": trial, "ending": ending.value, **write_moves(moves)})
+    def ended(self, trial: int, ending: TrialEnding, moves: SearchActions) -> None:
+        self._append("ended", {"trial": trial, "ending": ending.value, **write_actions(moves)})
 
     def observed(self, trial: int, result: Scored | None, state: str, reason: str | None) -> None:
         others: Facts = {"others": dict(result.others)} if result and result.others else {}
@@ -74,20 +74,20 @@ class Journal:
     def stored(self, trial: int) -> None:
         self._append("stored", {"trial": trial})
 
-    def widened(self, limit: int, moves: Moves) -> None:
-        self._append("widened", {"limit": limit, **write_moves(moves)})
+    def widened(self, limit: int, moves: SearchActions) -> None:
+        self._append("widened", {"limit": limit, **write_actions(moves)})
 
-    def edited(self, edit: Edit, opening: Opening | None, moves: Moves) -> None:
+    def edited(self, edit: SearchEdit, opening: LedgerOpening | None, moves: SearchActions) -> None:
         """`opening`: where the search is given its first budget."""
         changes = {name: value for name, value in asdict(edit).items() if value not in (None, ())}
         known: Facts = {} if opening is None else {"opening": write_opening(opening)}
-        self._append("edited", {"changes": changes, **known, **write_moves(moves)})
+        self._append("edited", {"changes": changes, **known, **write_actions(moves)})
 
-    def told(self, operations: Sequence[Operation], told: Told) -> None:
+    def told(self, operations: Sequence[Operation], told: OperationResult) -> None:
         written: list[JsonValue] = [write_operation(each) for each in operations]
-        self._append("told", {"operations": written, **write_told(told)})
+        self._append("told", {"operations": written, **write_operation_result(told)})
 
-    def held(self, trial: int, run: int, holding: Holding) -> None:
+    def held(self, trial: int, run: int, holding: SlotUsage) -> None:
         kind: Kind = "released" if holding.is_over else "granted"
         self._append(kind, {"trial": trial, "run": run, **asdict(holding)})
 
@@ -100,8 +100,8 @@ class Journal:
     def paused(self, kind: Literal["paused", "stopping"]) -> None:
         self._append(kind, {})
 
-    def resumed(self, moves: Moves) -> None:
-        self._append("resumed", write_moves(moves))
+    def resumed(self, moves: SearchActions) -> None:
+        self._append("resumed", write_actions(moves))
 
     def finished(self, outcome: str, reason: str | None) -> None:
         self._append("finished", {"outcome": outcome, "reason": reason})

@@ -9,32 +9,32 @@ from typing import Any
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
-from services.searcher.core.editing import Edit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.journal.entries import Entry, Facts, Kind
 from services.searcher.core.journal.facts import (
     read_holding,
-    read_known,
+    read_ledger_opening,
     read_number,
     read_opening,
     read_operations,
     read_result,
     read_suggestions,
     read_whole,
-    write_moves,
-    write_ruling,
-    write_told,
+    write_actions,
+    write_decision,
+    write_operation_result,
 )
-from services.searcher.core.methods.port import Ending
+from services.searcher.core.methods.port import TrialEnding
 from services.searcher.core.search.search import Search
-from services.searcher.core.search.warm import Warmth
+from services.searcher.core.search.warm import PriorObservations
 from shared.ids import PoolName
 
-MOST_SAID = 300
+MAX_VALUE_CHARS = 300
 """So much of a value is said in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class EntryDifference:
     """The first place where a replay decides otherwise; `facts` are those of the entry."""
 
     position: int
@@ -62,11 +62,11 @@ def recompute(search: Search, entry: Entry) -> Facts:
         search.spending.tell_time(read_whole(facts, "at_ms"))
     match entry.kind:
         case "warmed":
-            search.warm(Warmth.read(facts))
+            search.warm(PriorObservations.read(facts))
         case "started":
             limits, price = read_opening(facts)
             rules = read_whole(facts, "rules") if "rules" in facts else 0
-            return write_moves(search.start(limits, price, rules))
+            return write_actions(search.start(limits, price, rules))
         case "judged":
             value = facts["value"]
             ruling = search.rule(
@@ -74,23 +74,27 @@ def recompute(search: Search, entry: Entry) -> Facts:
                 math.nan if value is None else read_number(facts, "value"),
                 read_number(facts, "time"),
             )
-            return write_ruling(ruling)
+            return write_decision(ruling)
         case "parked":
-            return write_moves(search.on_parked(read_whole(facts, "trial")))
+            return write_actions(search.on_parked(read_whole(facts, "trial")))
         case "ended":
-            return write_moves(search.on_ended(read_whole(facts, "trial"), Ending(str(facts["ending"]))))
+            return write_actions(
+                search.on_ended(read_whole(facts, "trial"), TrialEnding(str(facts["ending"])))
+            )
         case "observed":
             search.observe(read_whole(facts, "trial"), read_result(facts))
         case "stored":
             search.on_stored(read_whole(facts, "trial"))
         case "widened":
-            return write_moves(search.widen(read_whole(facts, "limit")))
+            return write_actions(search.widen(read_whole(facts, "limit")))
         case "edited":
             changes: Any = facts["changes"]
             lifted = tuple(changes.get("lifted", ()))
-            return write_moves(search.edit(Edit(**{**changes, "lifted": lifted}), read_known(facts)))
+            return write_actions(
+                search.edit(SearchEdit(**{**changes, "lifted": lifted}), read_ledger_opening(facts))
+            )
         case "told":
-            return write_told(search.tell(read_operations(facts)))
+            return write_operation_result(search.tell(read_operations(facts)))
         case "granted" | "released":
             search.spending.on_holding(
                 read_whole(facts, "trial"), read_whole(facts, "run"), read_holding(facts)
@@ -102,7 +106,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
         case "paused" | "stopping":
             search.pause()
         case "resumed":
-            return write_moves(search.resume())
+            return write_actions(search.resume())
         case "finished":
             pass
     return {}
@@ -117,16 +121,16 @@ def fold(search: Search, entries: Iterable[Entry]) -> int:
     return position
 
 
-def compare(search: Search, entry: Entry) -> Difference | None:
+def compare(search: Search, entry: Entry) -> EntryDifference | None:
     """Advance `search` by an entry, and return how it decides otherwise than was recorded, or None."""
     decided = recompute(search, entry)
     if all(entry.facts.get(key) == value for key, value in decided.items()):
         return None
     recorded = {key: entry.facts.get(key) for key in decided}
-    return Difference(entry.position, entry.kind, entry.facts, recorded, decided)
+    return EntryDifference(entry.position, entry.kind, entry.facts, recorded, decided)
 
 
-def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Difference | None:
+def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> EntryDifference | None:
     """Decide everything again from the beginning; return the first difference, or None."""
     search = Search(config, seed)
     return next((found for entry in entries if (found := compare(search, entry)) is not None), None)
@@ -134,4 +138,4 @@ def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Dif
 
 def _said(value: JsonValue) -> str:
     text = json.dumps(value)
-    return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…"
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"

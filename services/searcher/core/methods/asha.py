@@ -10,18 +10,18 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from services.searcher.core.methods.halving import Ladder, share_anew
+from services.searcher.core.methods.halving import Ladder, reshare_trials
 from services.searcher.core.methods.port import (
-    NEVER,
+    NO_DECISION,
     Branch,
-    Ending,
-    GoOn,
-    NeverPauses,
-    Ruling,
-    Start,
-    Step,
-    TakesATotal,
-    ruled,
+    NonPausingMethod,
+    ResizableMethod,
+    ResumeTrial,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
+    rung_decision,
 )
 from services.searcher.core.methods.promotion import PromotionBracket
 
@@ -38,7 +38,7 @@ class _Runner:
     placed: list[float] = field(default_factory=list)
 
 
-class Bracket(TakesATotal, NeverPauses):
+class StoppingBracket(ResizableMethod, NonPausingMethod):
     """One bracket: `targets` are the times of its rungs, rising; `initial` of `max_trials` start at once."""
 
     def __init__(self, targets: Sequence[int], max_trials: int, initial: int, divisor: float) -> None:
@@ -52,18 +52,18 @@ class Bracket(TakesATotal, NeverPauses):
         self._ended = 0
         self._is_hurried = False
 
-    def plan_start(self) -> list[Step]:
-        return [Start()] * self._requested
+    def plan_start(self) -> list[SearchStep]:
+        return [StartTrial()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._runners[trial] = _Runner()
         return float(self._targets[0])
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         """Pass rungs upward from the trial's own while `time` reaches them and the trial is kept."""
         runner = self._runners[trial]
         if runner.is_out:
-            return NEVER
+            return NO_DECISION
         counted: list[float] = []
         while time >= self._targets[runner.rung]:
             counted.append(float(self._targets[runner.rung]))
@@ -72,34 +72,34 @@ class Bracket(TakesATotal, NeverPauses):
             at_top = self._ladder.is_top(runner.rung)
             if at_top or not is_kept:
                 runner.is_out = True
-                return ruled(counted, None, stop=True, at_top=at_top)
+                return rung_decision(counted, None, stop=True, at_top=at_top)
             runner.rung += 1
-        return ruled(counted, float(self._targets[runner.rung]))
+        return rung_decision(counted, float(self._targets[runner.rung]))
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         """Refill while trials are left; one that failed or was cancelled takes the worst place of its rung.
 
         A trial that finished by itself keeps what it reached, and results still under way may count. An invalid one leaves its rungs.
         """
         runner = self._runners[trial]
-        if ending is Ending.INVALID:
+        if ending is TrialEnding.INVALID:
             runner.is_out = True
             for values, value in zip(self._rungs, runner.placed, strict=False):
                 del values[bisect_left(values, value)]
-            return [Start()]
-        if ending is not Ending.FINISHED and not runner.is_out:
+            return [StartTrial()]
+        if ending is not TrialEnding.FINISHED and not runner.is_out:
             self._insert(runner.rung, WORST)
             runner.is_out = True
         self._ended += 1
         if self._requested >= self._max_trials:
             return []
         self._requested += 1
-        return [Start()]
+        return [StartTrial()]
 
-    def plan_more(self, count: int) -> list[Start]:
+    def plan_more(self, count: int) -> list[StartTrial]:
         more = min(count, self._max_trials - self._requested)
         self._requested += more
-        return [Start()] * more
+        return [StartTrial()] * more
 
     @property
     def has_free_place(self) -> bool:
@@ -110,12 +110,12 @@ class Bracket(TakesATotal, NeverPauses):
         """Have one place less from now on."""
         self._initial -= 1
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         self._max_trials, self._is_hurried = max_trials, False
         self._requested -= len(waiting)
         return [*self.plan_more(max(0, self._initial - (self._requested - self._ended)))]
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """From now on the better half goes on at each rung, where the rule has fewer go on."""
         self._requested -= len(waiting)
         self._max_trials, self._is_hurried = max(1, self._requested), True
@@ -145,7 +145,7 @@ class Bracket(TakesATotal, NeverPauses):
         return place < (max(kept, len(values) // 2) if self._is_hurried else kept)
 
 
-class Tournament(TakesATotal):
+class Tournament(ResizableMethod):
     """Several brackets, the one of most rungs first; each trial belongs to the one that asked for it.
 
     The first has all places that it can fill, and a place that a bracket can fill no more goes to the first that can. So the bracket that finds
@@ -153,13 +153,15 @@ class Tournament(TakesATotal):
     and no place is idle while trials are left. Determined gives each bracket an equal share for good: `are_apart`, for searches begun so.
     """
 
-    def __init__(self, brackets: Sequence[Bracket | PromotionBracket], are_apart: bool = False) -> None:
+    def __init__(
+        self, brackets: Sequence[StoppingBracket | PromotionBracket], are_apart: bool = False
+    ) -> None:
         self._brackets = tuple(brackets)
         self._are_apart = are_apart
         self._branches: dict[int, Branch] = {}
         self._made = [0] * len(self._brackets)
 
-    def plan_start(self) -> list[Step]:
+    def plan_start(self) -> list[SearchStep]:
         return [
             step
             for branch, bracket in enumerate(self._brackets)
@@ -171,35 +173,35 @@ class Tournament(TakesATotal):
         self._made[branch] += 1
         return self._brackets[branch].on_created(trial, 0)
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         return self._brackets[self._branches[trial]].on_result(trial, value, time)
 
-    def on_parked(self, trial: int) -> list[Step]:
+    def on_parked(self, trial: int) -> list[SearchStep]:
         branch = self._branches[trial]
         return self._passed_on(branch, self._brackets[branch].on_parked(trial))
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         branch = self._branches[trial]
-        self._made[branch] -= ending is Ending.INVALID
+        self._made[branch] -= ending is TrialEnding.INVALID
         return self._passed_on(branch, self._brackets[branch].on_ended(trial, ending))
 
-    def plan_more(self, count: int) -> list[Start]:
+    def plan_more(self, count: int) -> list[StartTrial]:
         """Those of the first bracket that has any left, then of the next; trial by trial from each where they are apart."""
-        more: list[Start] = []
+        more: list[StartTrial] = []
         if not self._are_apart:
             for branch, bracket in enumerate(self._brackets):
-                more += [Start(branch)] * len(bracket.plan_more(count - len(more)))
+                more += [StartTrial(branch)] * len(bracket.plan_more(count - len(more)))
             return more
         while len(more) < count:
             branches = [branch for branch, bracket in enumerate(self._brackets) if bracket.plan_more(1)]
             if not branches:
                 break
-            more += map(Start, branches)
+            more += map(StartTrial, branches)
         return more
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """The brackets share the trials as they do now, and each keeps those that it has."""
-        shares = share_anew(max_trials, [bracket.planned() for bracket in self._brackets], self._made)
+        shares = reshare_trials(max_trials, [bracket.planned() for bracket in self._brackets], self._made)
         return [
             step
             for branch, (bracket, share) in enumerate(zip(self._brackets, shares, strict=True))
@@ -208,7 +210,7 @@ class Tournament(TakesATotal):
             )
         ]
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         return [
             step
             for branch, bracket in enumerate(self._brackets)
@@ -222,7 +224,7 @@ class Tournament(TakesATotal):
     def planned(self) -> int:
         return sum(bracket.planned() for bracket in self._brackets)
 
-    def _passed_on(self, branch: Branch, steps: list[Step]) -> list[Step]:
+    def _passed_on(self, branch: Branch, steps: list[SearchStep]) -> list[SearchStep]:
         """A bracket's steps; where it leaves a place free, the trial of another that takes it."""
         bracket = self._brackets[branch]
         if not steps and not self._are_apart and bracket.has_free_place:
@@ -233,6 +235,6 @@ class Tournament(TakesATotal):
         return _of(branch, steps)
 
 
-def _of(branch: Branch, steps: Iterable[Step]) -> list[Step]:
+def _of(branch: Branch, steps: Iterable[SearchStep]) -> list[SearchStep]:
     """A bracket's steps as those of its branch."""
-    return [step if isinstance(step, GoOn) else replace(step, branch=branch) for step in steps]
+    return [step if isinstance(step, ResumeTrial) else replace(step, branch=branch) for step in steps]

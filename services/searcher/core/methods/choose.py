@@ -13,21 +13,28 @@ from muster.config import (
     Pbt as PbtConfig,
     Single,
 )
-from services.searcher.core.methods.asha import Bracket, Tournament
+from services.searcher.core.methods.asha import StoppingBracket, Tournament
 from services.searcher.core.methods.custom import Custom
-from services.searcher.core.methods.halving import deal_places, initial_trials, plan_brackets, rung_targets
+from services.searcher.core.methods.halving import (
+    initial_trials,
+    plan_brackets,
+    rung_targets,
+    split_concurrency,
+)
 from services.searcher.core.methods.hyperband import Hyperband
 from services.searcher.core.methods.independent import Independent
 from services.searcher.core.methods.median import MedianStopping
 from services.searcher.core.methods.pbt import Pbt
-from services.searcher.core.methods.port import RULES, SearchMethod
+from services.searcher.core.methods.port import RULES_VERSION, SearchMethod
 from services.searcher.core.methods.promotion import PromotionBracket
 from services.searcher.core.samplers import Sampler
 from services.searcher.core.samplers.domain import Domain
-from services.searcher.core.samplers.independent import Counted
+from services.searcher.core.samplers.independent import GridSampler
 
 
-def make_method(config: ExperimentConfig, sampler: Sampler, seed: int, rules: int = RULES) -> SearchMethod:
+def make_method(
+    config: ExperimentConfig, sampler: Sampler, seed: int, rules: int = RULES_VERSION
+) -> SearchMethod:
     """Return the method that the config names, at its beginning."""
     searcher = config.searcher
     if isinstance(searcher, Single):
@@ -48,7 +55,7 @@ def make_method(config: ExperimentConfig, sampler: Sampler, seed: int, rules: in
     if isinstance(searcher, CustomConfig):
         return Custom(searcher.undecided)
     if isinstance(searcher, Grid):
-        assert isinstance(sampler, Counted)
+        assert isinstance(sampler, GridSampler)
         return Independent(sampler.total, concurrent, is_fixed=True)
     return Independent(searcher.max_trials, concurrent)
 
@@ -58,7 +65,7 @@ def _tournament(searcher: AdaptiveAsha, rules: int) -> Tournament:
     sizes, concurrent = plan_brackets(searcher), searcher.max_concurrent_trials
     places: tuple[int, ...] = tuple(size.initial for size in sizes)
     if concurrent and not are_apart:
-        places = deal_places(concurrent, [size.max_trials for size in sizes])
+        places = split_concurrency(concurrent, [size.max_trials for size in sizes])
     brackets = []
     for size, initial in zip(sizes, places, strict=True):
         targets = rung_targets(searcher.max_time, searcher.divisor, size.rungs)
@@ -68,13 +75,13 @@ def _tournament(searcher: AdaptiveAsha, rules: int) -> Tournament:
 
 def _bracket(
     searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int, rules: int
-) -> Bracket | PromotionBracket:
+) -> StoppingBracket | PromotionBracket:
     if searcher.stop_once:
-        return Bracket(targets, max_trials, places, searcher.divisor)
+        return StoppingBracket(targets, max_trials, places, searcher.divisor)
     return PromotionBracket(targets, max_trials, places, searcher.divisor, are_ties_alike=rules < 4)
 
 
-def places_of(config: ExperimentConfig) -> float:
+def max_concurrency(config: ExperimentConfig) -> float:
     """Return how many trials may be open at once."""
     searcher = config.searcher
     return 1 if isinstance(searcher, Single) else searcher.max_concurrent_trials or math.inf

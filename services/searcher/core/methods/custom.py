@@ -12,19 +12,19 @@ from typing import Literal
 
 from muster.config import Point
 from services.searcher.core.methods.port import (
-    NEVER,
+    NO_DECISION,
     Branch,
-    Ending,
-    GoOn,
-    KeepsItsTotal,
-    Ruling,
-    Start,
-    Step,
+    FixedSizeMethod,
+    ResumeTrial,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
 )
 from shared.errors import Conflict, Rejected
 
 
-class Verb(StrEnum):
+class OperationKind(StrEnum):
     """What a program may tell."""
 
     CREATE = "create"
@@ -48,7 +48,7 @@ class Operation:
         reason: Of `shutdown` and `fail`: for people.
     """
 
-    verb: Verb
+    verb: OperationKind
     key: str = ""
     point: Point | None = None
     until: float | None = None
@@ -58,7 +58,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OperationEffects:
     """What operations amount to.
 
     Attributes:
@@ -68,9 +68,9 @@ class Answer:
         dropped: Keys of trials that end without having begun.
     """
 
-    starts: list[Start] = field(default_factory=list)
-    withdrawn: list[Start] = field(default_factory=list)
-    going_on: list[GoOn] = field(default_factory=list)
+    starts: list[StartTrial] = field(default_factory=list)
+    withdrawn: list[StartTrial] = field(default_factory=list)
+    going_on: list[ResumeTrial] = field(default_factory=list)
     stopped: list[int] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
 
@@ -80,14 +80,14 @@ class _Runner:
     """A trial as its program sees it; `start` is what waits for a place until it is a trial."""
 
     created: Operation
-    start: Start
+    start: StartTrial
     until: float | None
     trial: int | None = None
     is_undecided: bool = False
     is_over: bool = False
 
 
-class Custom(KeepsItsTotal):
+class Custom(FixedSizeMethod):
     """Trials by their keys, and what was told of each."""
 
     def __init__(self, undecided: Literal["park", "train"]) -> None:
@@ -107,14 +107,14 @@ class Custom(KeepsItsTotal):
         """Return the name that the program gave a trial."""
         return self._of_trial[trial]
 
-    def tell(self, operations: Iterable[Operation]) -> Answer:
+    def tell(self, operations: Iterable[Operation]) -> OperationEffects:
         """Take in what the program says, in order.
 
         Raises:
             Rejected: An operation names no trial that was created.
             Conflict: A key is taken by another trial, or the search was shut down.
         """
-        answer = Answer()
+        answer = OperationEffects()
         for index, operation in enumerate(operations):
             self._take(operation, f"operations[{index}]", answer)
         return answer
@@ -122,11 +122,11 @@ class Custom(KeepsItsTotal):
     def named_by(self, operations: Sequence[Operation]) -> list[int]:
         """Return the trials of which operations speak: the last words, of all that wait for a decision."""
         found = {self._runners[each.key].trial for each in operations if each.key in self._runners}
-        if any(each.verb in (Verb.SHUTDOWN, Verb.FAIL) for each in operations):
+        if any(each.verb in (OperationKind.SHUTDOWN, OperationKind.FAIL) for each in operations):
             found |= {runner.trial for runner in self._runners.values() if runner.is_undecided}
         return sorted(trial for trial in found if trial is not None)
 
-    def plan_start(self) -> list[Step]:
+    def plan_start(self) -> list[SearchStep]:
         return []
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -135,33 +135,33 @@ class Custom(KeepsItsTotal):
         self._of_trial[trial] = key
         return self._runners[key].until
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         """At its time a trial waits for the program; after a shutdown it ends there."""
         runner = self._runner(trial)
         if runner.is_over or runner.is_undecided or runner.until is None:
-            return NEVER
+            return NO_DECISION
         if time < runner.until:
-            return replace(NEVER, decide_at=runner.until)
+            return replace(NO_DECISION, decide_at=runner.until)
         if self._is_shut:
             runner.is_over = True
-            return Ruling(counted=True, stop=True, at_top=True, decide_at=None)
+            return RungDecision(counted=True, stop=True, at_top=True, decide_at=None)
         runner.is_undecided = True
-        return Ruling(counted=True, stop=False, at_top=False, decide_at=None, pause=self._parks)
+        return RungDecision(counted=True, stop=False, at_top=False, decide_at=None, pause=self._parks)
 
-    def on_parked(self, trial: int) -> list[Step]:
+    def on_parked(self, trial: int) -> list[SearchStep]:
         return []
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         self._runner(trial).is_over = True
         return []
 
-    def plan_more(self, count: int) -> list[Start]:
+    def plan_more(self, count: int) -> list[StartTrial]:
         return []
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         return []
 
-    def reopen(self, planned: int) -> list[Step]:
+    def reopen(self, planned: int) -> list[SearchStep]:
         """Ask for the trials again that were told and not made."""
         runners = self._runners.values()
         return [runner.start for runner in runners if runner.trial is None and not runner.is_over]
@@ -176,20 +176,20 @@ class Custom(KeepsItsTotal):
     def _runner(self, trial: int) -> _Runner:
         return self._runners[self._of_trial[trial]]
 
-    def _take(self, operation: Operation, place: str, answer: Answer) -> None:
+    def _take(self, operation: Operation, place: str, answer: OperationEffects) -> None:
         match operation.verb:
-            case Verb.CREATE:
+            case OperationKind.CREATE:
                 self._create(operation, place, answer)
-            case Verb.GO_ON:
+            case OperationKind.GO_ON:
                 self._go_on(self._named(operation.key, f"{place}.key"), operation.until, answer)
-            case Verb.STOP:
+            case OperationKind.STOP:
                 self._stop(self._named(operation.key, f"{place}.key"), answer)
-            case Verb.PROGRESS:
+            case OperationKind.PROGRESS:
                 self._share = max(self._share, operation.share or 0.0)
-            case Verb.SHUTDOWN | Verb.FAIL:
+            case OperationKind.SHUTDOWN | OperationKind.FAIL:
                 self._shut_down(answer)
 
-    def _create(self, operation: Operation, place: str, answer: Answer) -> None:
+    def _create(self, operation: Operation, place: str, answer: OperationEffects) -> None:
         known = self._runners.get(operation.key)
         if known is not None:
             if known.created != operation:
@@ -209,19 +209,19 @@ class Custom(KeepsItsTotal):
                 raise Conflict(
                     "source_not_begun", f"the trial {operation.source!r} has not begun yet", f"{place}.source"
                 )
-        start = Start(branch=len(self._keys), point=operation.point, source=source)
+        start = StartTrial(branch=len(self._keys), point=operation.point, source=source)
         self._keys.append(operation.key)
         self._runners[operation.key] = _Runner(operation, start, operation.until)
         answer.starts.append(start)
 
-    def _go_on(self, runner: _Runner, until: float | None, answer: Answer) -> None:
+    def _go_on(self, runner: _Runner, until: float | None, answer: OperationEffects) -> None:
         if runner.is_over or runner.until is None or (until is not None and until <= runner.until):
             return
         runner.until, runner.is_undecided = until, False
         if runner.trial is not None:
-            answer.going_on.append(GoOn(runner.trial, until))
+            answer.going_on.append(ResumeTrial(runner.trial, until))
 
-    def _stop(self, runner: _Runner, answer: Answer) -> None:
+    def _stop(self, runner: _Runner, answer: OperationEffects) -> None:
         if runner.is_over:
             return
         runner.is_over = True
@@ -234,7 +234,7 @@ class Custom(KeepsItsTotal):
         else:
             answer.withdrawn.append(runner.start)
 
-    def _shut_down(self, answer: Answer) -> None:
+    def _shut_down(self, answer: OperationEffects) -> None:
         """What was told is carried out; what waits for the program ends."""
         self._is_shut = True
         for runner in self._runners.values():

@@ -90,11 +90,11 @@ def plan_brackets(searcher: AdaptiveAsha) -> tuple[BracketSize, ...]:
     """
     rungs = choose_rungs(searcher)[: searcher.max_trials]
     trials = _shared(searcher.max_trials, _weights(rungs, searcher.divisor))
-    initial = bracket_concurrency(searcher, trials)
+    initial = equal_concurrency(searcher, trials)
     return tuple(BracketSize(r, n, max(1, min(n, c))) for r, n, c in zip(rungs, trials, initial, strict=True))
 
 
-def bracket_concurrency(searcher: AdaptiveAsha, trials: tuple[int, ...]) -> tuple[int, ...]:
+def equal_concurrency(searcher: AdaptiveAsha, trials: tuple[int, ...]) -> tuple[int, ...]:
     """Return how many trials of each bracket may run at once, as Determined splits them."""
     count = len(trials)
     if searcher.max_concurrent_trials == 0:
@@ -103,7 +103,7 @@ def bracket_concurrency(searcher: AdaptiveAsha, trials: tuple[int, ...]) -> tupl
     return tuple(share + (index < left) for index in range(count))
 
 
-def deal_places(concurrent: int, trials: Sequence[int]) -> tuple[int, ...]:
+def split_concurrency(concurrent: int, trials: Sequence[int]) -> tuple[int, ...]:
     """Return how many trials of each bracket begin when the first has as many places as it can fill, then the next."""
     places: list[int] = []
     for count in trials:
@@ -118,7 +118,7 @@ def initial_trials(max_trials: int, concurrent: int, divisor: float, rungs: int)
     return max(1, min(max_trials, int(Fraction(divisor) ** (rungs - 1))))
 
 
-def share_anew(max_trials: int, planned: Sequence[int], made: Sequence[int]) -> tuple[int, ...]:
+def reshare_trials(max_trials: int, planned: Sequence[int], made: Sequence[int]) -> tuple[int, ...]:
     """Return how many of another number of trials each bracket has: in proportion as now, none fewer than it has made.
 
     What rounding leaves goes to the first; where brackets have made more than their part, the one furthest above what it has made gives way.

@@ -15,18 +15,18 @@ from muster.config import Hyperband as Config
 from muster.config.brackets import bracket_sizes
 from services.searcher.core.methods.halving import rung_targets
 from services.searcher.core.methods.port import (
-    NEVER,
+    NO_DECISION,
     Branch,
-    Ending,
-    GoOn,
-    KeepsItsTotal,
-    Ruling,
-    Start,
-    Step,
-    ruled,
+    FixedSizeMethod,
+    ResumeTrial,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
+    rung_decision,
 )
 
-Standing = tuple[float, int]
+RungResult = tuple[float, int]
 """A trial's value at a rung, and its number: of equal ones the earlier is better."""
 
 
@@ -37,8 +37,8 @@ class _Rung:
 
     target: int
     planned: int
-    came: list[Standing] = field(default_factory=list)
-    wait: list[Standing] = field(default_factory=list)
+    came: list[RungResult] = field(default_factory=list)
+    wait: list[RungResult] = field(default_factory=list)
     lost: int = 0
 
 
@@ -73,11 +73,11 @@ class _Bracket:
         self._runners[trial] = _Runner()
         return float(self._rungs[0].target)
 
-    def judge(self, trial: int, value: float, time: float) -> Ruling:
+    def judge(self, trial: int, value: float, time: float) -> RungDecision:
         """Pass rungs upward while `time` reaches them and it is certain that the trial goes on."""
         runner = self._runners[trial]
         if runner.is_out or runner.held is not None:
-            return NEVER
+            return NO_DECISION
         counted: list[float] = []
         while time >= self._rungs[runner.rung].target:
             rung = self._rungs[runner.rung]
@@ -87,14 +87,14 @@ class _Bracket:
             fate = False if is_at_top else self._fate(runner.rung, (value, trial))
             if fate is None:
                 runner.held = value
-                return ruled(counted, None, pause=True)
+                return rung_decision(counted, None, pause=True)
             if not fate:
                 rung.came.remove((value, trial))
                 rung.lost += 1
                 runner.is_out = True
-                return ruled(counted, None, stop=True, at_top=is_at_top)
+                return rung_decision(counted, None, stop=True, at_top=is_at_top)
             self._pass(runner, value)
-        return ruled(counted, float(self._rungs[runner.rung].target))
+        return rung_decision(counted, float(self._rungs[runner.rung].target))
 
     def park(self, trial: int) -> None:
         """Take in that a trial has left its place."""
@@ -103,7 +103,7 @@ class _Bracket:
         runner.is_parked = True
         insort(self._rungs[runner.rung].wait, (runner.held, trial))
 
-    def end(self, trial: int, ending: Ending) -> bool:
+    def end(self, trial: int, ending: TrialEnding) -> bool:
         """Take in a trial's end; return whether it had a place.
 
         One that was on its way to a rung, or waited there, is lost to it, which is as good as the worst place. An invalid one leaves
@@ -119,7 +119,7 @@ class _Bracket:
         if runner.is_parked:
             rung.wait.remove((runner.held or 0.0, trial))
         runner.is_out = True
-        if ending is not Ending.INVALID:
+        if ending is not TrialEnding.INVALID:
             rung.lost += 1
             return had_place
         self._requested -= 1
@@ -127,7 +127,7 @@ class _Bracket:
             rung.came.remove((value, trial))
         return had_place
 
-    def next_step(self, branch: Branch) -> Step | None:
+    def next_step(self, branch: Branch) -> SearchStep | None:
         """Return what to do with a free place, which is done then."""
         for index in reversed(range(len(self._rungs) - 1)):
             wait = self._rungs[index].wait
@@ -135,7 +135,7 @@ class _Bracket:
                 return self._let_go_on(wait.pop(0)[1])
         if self._requested < self.trials:
             self._requested += 1
-            return Start(branch)
+            return StartTrial(branch)
         return None
 
     def close(self, unmade: int) -> None:
@@ -160,17 +160,17 @@ class _Bracket:
             below = rung.target
         return done, planned
 
-    def _let_go_on(self, trial: int) -> GoOn:
+    def _let_go_on(self, trial: int) -> ResumeTrial:
         runner = self._runners[trial]
         self._pass(runner, runner.held or 0.0)
         runner.held, runner.is_parked = None, False
-        return GoOn(trial, float(self._rungs[runner.rung].target))
+        return ResumeTrial(trial, float(self._rungs[runner.rung].target))
 
     def _pass(self, runner: _Runner, value: float) -> None:
         runner.passed.append(value)
         runner.rung += 1
 
-    def _fate(self, index: int, standing: Standing) -> bool | None:
+    def _fate(self, index: int, standing: RungResult) -> bool | None:
         """Whether a trial goes on from a rung: None while that depends on those that are still to come."""
         rung, coming = self._rungs[index], self._coming(index)
         kept = min(self._rungs[index + 1].planned, coming)
@@ -187,7 +187,7 @@ class _Bracket:
         return coming
 
 
-class Hyperband(KeepsItsTotal):
+class Hyperband(FixedSizeMethod):
     """All brackets once."""
 
     def __init__(self, config: Config) -> None:
@@ -199,39 +199,39 @@ class Hyperband(KeepsItsTotal):
         self._places: float = config.max_concurrent_trials or math.inf
         self._busy = 0
 
-    def plan_start(self) -> list[Step]:
+    def plan_start(self) -> list[SearchStep]:
         return self._filled()
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._branches[trial] = branch
         return self._brackets[branch].create(trial)
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         return self._bracket(trial).judge(trial, value, time)
 
-    def on_parked(self, trial: int) -> list[Step]:
+    def on_parked(self, trial: int) -> list[SearchStep]:
         """Fill the place that a paused trial has left."""
         self._bracket(trial).park(trial)
         self._busy -= 1
         return self._filled()
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         """Fill the place that a trial leaves. None but an invalid one is replaced: all that are planned are made."""
         self._busy -= self._bracket(trial).end(trial, ending)
         return self._filled()
 
-    def plan_more(self, count: int) -> list[Step]:
+    def plan_more(self, count: int) -> list[SearchStep]:
         self._places = max(self._places, self._busy + count)
         return self._filled()
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """Who waits for trials that are not made is compared with those that are there."""
         for branch, bracket in enumerate(self._brackets):
             bracket.close(sum(start.branch == branch for start in waiting))
         self._busy -= len(waiting)
         return self._filled()
 
-    def reopen(self, planned: int) -> list[Step]:
+    def reopen(self, planned: int) -> list[SearchStep]:
         """Make the trials that were not made, and compare all again."""
         for bracket in self._brackets:
             bracket.reopen()
@@ -248,8 +248,8 @@ class Hyperband(KeepsItsTotal):
     def _bracket(self, trial: int) -> _Bracket:
         return self._brackets[self._branches[trial]]
 
-    def _filled(self) -> list[Step]:
-        steps: list[Step] = []
+    def _filled(self) -> list[SearchStep]:
+        steps: list[SearchStep] = []
         for branch, bracket in enumerate(self._brackets):
             while self._busy < self._places and (step := bracket.next_step(branch)) is not None:
                 self._busy += 1

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 
 from services.searcher.core.methods.port import (
-    NEVER,
+    NO_DECISION,
     Branch,
-    Ending,
-    NeverPauses,
-    Ruling,
-    Start,
-    Step,
-    TakesATotal,
+    NonPausingMethod,
+    ResizableMethod,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
 )
 
 
-class Independent(TakesATotal, NeverPauses):
+class Independent(ResizableMethod, NonPausingMethod):
     """`total` trials, in so many `places` at once (0: as many as there are trials); each that ends makes room for the next.
     `is_fixed`: there are no other points, so that an invalid one counts as tried."""
 
@@ -25,35 +25,35 @@ class Independent(TakesATotal, NeverPauses):
         self._requested = min(total, places or total)
         self._ended = 0
 
-    def plan_start(self) -> list[Step]:
-        return [Start()] * self._requested
+    def plan_start(self) -> list[SearchStep]:
+        return [StartTrial()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         return None
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
-        return NEVER
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
+        return NO_DECISION
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
-        if ending is Ending.INVALID and not self._is_fixed:
-            return [Start()]
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
+        if ending is TrialEnding.INVALID and not self._is_fixed:
+            return [StartTrial()]
         self._ended += 1
         if self._requested >= self._total:
             return []
         self._requested += 1
-        return [Start()]
+        return [StartTrial()]
 
-    def plan_more(self, count: int) -> list[Start]:
+    def plan_more(self, count: int) -> list[StartTrial]:
         more = min(count, self._total - self._requested)
         self._requested += more
-        return [Start()] * more
+        return [StartTrial()] * more
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         self._total = max_trials
         self._requested -= len(waiting)
         return [*self.plan_more(max(0, (self._places or max_trials) - (self._requested - self._ended)))]
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         self._requested -= len(waiting)
         self._total = max(1, self._requested)
         return []

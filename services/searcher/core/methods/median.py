@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from muster.config import MedianStopping as Config
 from services.searcher.core.methods.independent import Independent
 from services.searcher.core.methods.port import (
-    NEVER,
+    NO_DECISION,
     Branch,
-    Ending,
-    NeverPauses,
-    Ruling,
-    Start,
-    Step,
-    TakesATotal,
+    NonPausingMethod,
+    ResizableMethod,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
 )
 
 
@@ -34,7 +34,7 @@ class _Runner:
     is_out: bool = False
 
 
-class MedianStopping(TakesATotal, NeverPauses):
+class MedianStopping(ResizableMethod, NonPausingMethod):
     """Marks are every `interval` of the time metric up to `max_time`; at each, a trial is compared with those that have passed it."""
 
     def __init__(self, config: Config) -> None:
@@ -43,42 +43,42 @@ class MedianStopping(TakesATotal, NeverPauses):
         self._runners: dict[int, _Runner] = {}
         self._means: list[list[float]] = []
 
-    def plan_start(self) -> list[Step]:
+    def plan_start(self) -> list[SearchStep]:
         return self._trials.plan_start()
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._runners[trial] = _Runner()
         return self._time_of(0)
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         """Pass the marks that `time` reaches; each counts this result."""
         runner, counted = self._runners[trial], False
         if runner.is_out:
-            return NEVER
+            return NO_DECISION
         while time >= (mark := self._time_of(runner.passed)):
             counted = True
             at_top = mark >= self._config.max_time
             if self._pass(runner, value, is_judged=mark >= self._config.grace_time) or at_top:
                 runner.is_out = True
-                return Ruling(counted, stop=True, at_top=at_top, decide_at=None)
-        return Ruling(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
+                return RungDecision(counted, stop=True, at_top=at_top, decide_at=None)
+        return RungDecision(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         """An invalid trial leaves the marks that it has passed."""
-        if ending is Ending.INVALID:
+        if ending is TrialEnding.INVALID:
             runner = self._runners[trial]
             runner.is_out = True
             for others, mean in zip(self._means, runner.means, strict=False):
                 del others[bisect_left(others, mean)]
         return self._trials.on_ended(trial, ending)
 
-    def plan_more(self, count: int) -> list[Start]:
+    def plan_more(self, count: int) -> list[StartTrial]:
         return self._trials.plan_more(count)
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         return self._trials.resize(max_trials, waiting)
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         return self._trials.close(waiting)
 
     def progress(self) -> float:

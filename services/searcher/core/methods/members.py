@@ -7,11 +7,11 @@ from enum import Enum, auto
 from muster.config import Point
 
 WORST = math.inf
-Standing = tuple[float, int]
+MarkResult = tuple[float, int]
 """What a trial came to at a mark, and its number: of equal ones the earlier is better."""
 
 
-class State(Enum):
+class MemberState(Enum):
     BEGINS = auto()
     """As soon as there is a place."""
     TRAINS = auto()
@@ -22,11 +22,11 @@ class State(Enum):
     DONE = auto()
 
 
-WAITING = (State.BEGINS, State.WAITS)
+WAITING = (MemberState.BEGINS, MemberState.WAITS)
 
 
 @dataclass(slots=True)
-class Member:
+class PopulationMember:
     """One of the population through all its trials.
 
     Attributes:
@@ -43,7 +43,7 @@ class Member:
     """
 
     place: int
-    state: State = State.BEGINS
+    state: MemberState = MemberState.BEGINS
     trial: int = 0
     trials: int = 0
     point: Point = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Member:
     copy: "Copy | None" = None
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> MarkResult:
         """At its last mark."""
         return self.values[-1], self.trial
 
@@ -70,7 +70,7 @@ class Member:
 class Copy:
     """Of a member's trial, which trained with `original`; the member may have another by the time that the copy begins."""
 
-    member: Member
+    member: PopulationMember
     trial: int
     original: Point
     point: Point

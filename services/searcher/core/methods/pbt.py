@@ -15,16 +15,23 @@ from collections.abc import Sequence
 
 from muster.config import Pbt as Config, Point
 from services.searcher.core.methods.exploring import explore
-from services.searcher.core.methods.members import WAITING, WORST, Copy, Member, Standing, State
+from services.searcher.core.methods.members import (
+    WAITING,
+    WORST,
+    Copy,
+    MarkResult,
+    MemberState,
+    PopulationMember,
+)
 from services.searcher.core.methods.port import (
-    NEVER,
+    NO_DECISION,
     Branch,
-    Ending,
-    GoOn,
-    KeepsItsTotal,
-    Ruling,
-    Start,
-    Step,
+    FixedSizeMethod,
+    ResumeTrial,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
 )
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
@@ -33,21 +40,21 @@ UNSAVED_MARKS = 2
 """A trial that has passed so many marks since a checkpoint of it was stored pauses once, which has its script save one."""
 
 
-class Pbt(KeepsItsTotal):
+class Pbt(FixedSizeMethod):
     """The population; marks are every `interval` of the time metric up to `max_time`, and no member has more trials than marks."""
 
     def __init__(self, config: Config, domain: Domain, seed: int) -> None:
         self._config, self._domain, self._seed = config, domain, seed
-        self._members = [Member(place) for place in range(config.population_size)]
-        self._by_trial: dict[int, Member] = {}
+        self._members = [PopulationMember(place) for place in range(config.population_size)]
+        self._by_trial: dict[int, PopulationMember] = {}
         self._marks = -(-config.max_time // config.interval)
-        self._seen: list[list[Standing]] = [[] for _ in range(self._marks)]
+        self._seen: list[list[MarkResult]] = [[] for _ in range(self._marks)]
         self._places = config.max_concurrent_trials or config.population_size
         self._busy = 0
         self._copies = 0
         self._is_closed = False
 
-    def plan_start(self) -> list[Step]:
+    def plan_start(self) -> list[SearchStep]:
         return self._filled()
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -74,11 +81,11 @@ class Pbt(KeepsItsTotal):
         member = self._by_trial[trial]
         member.is_stored, member.unsaved = True, 0
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         """Judge the member at the last of the marks that `time` reaches."""
         member = self._by_trial[trial]
-        if member.trial != trial or member.state is not State.TRAINS:
-            return NEVER
+        if member.trial != trial or member.state is not MemberState.TRAINS:
+            return NO_DECISION
         counted = False
         while member.passed < self._marks and time >= self._time_of(member.passed):
             counted = True
@@ -88,15 +95,15 @@ class Pbt(KeepsItsTotal):
         member.unsaved += counted
         if counted:
             return self._judge(member)
-        return Ruling(counted, stop=False, at_top=False, decide_at=self._time_of(member.passed))
+        return RungDecision(counted, stop=False, at_top=False, decide_at=self._time_of(member.passed))
 
-    def on_parked(self, trial: int) -> list[Step]:
+    def on_parked(self, trial: int) -> list[SearchStep]:
         """Fill the place that a paused trial has left."""
-        self._by_trial[trial].state = State.WAITS
+        self._by_trial[trial].state = MemberState.WAITS
         self._busy -= 1
         return self._filled()
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         """Let a copy follow a trial that gave way, and one that was lost before its time: it takes the worst place.
 
         In the stead of an invalid one comes another of the same origin. One that finished by itself past its last mark but one has had
@@ -105,32 +112,32 @@ class Pbt(KeepsItsTotal):
         member = self._by_trial[trial]
         if member.trial != trial:
             return []  # It gave way while it was paused.
-        if member.state is not State.WAITS:
+        if member.state is not MemberState.WAITS:
             self._busy -= 1
         marks_left = self._marks - member.passed
-        if ending is Ending.INVALID and member.copy is None:
+        if ending is TrialEnding.INVALID and member.copy is None:
             self._take_back(member)
-        elif member.copy is None and marks_left > (1 if ending is Ending.FINISHED else 0):
+        elif member.copy is None and marks_left > (1 if ending is TrialEnding.FINISHED else 0):
             insort(self._seen[member.passed], (WORST, trial))
             self._copy_one(member, max(member.passed, 1), WORST)
         is_first = member.passed == 0 and member.trials < self._marks
         is_to_begin = member.copy is not None or is_first
-        member.state = State.BEGINS if is_to_begin else State.DONE
+        member.state = MemberState.BEGINS if is_to_begin else MemberState.DONE
         return self._filled()
 
-    def plan_more(self, count: int) -> list[Step]:
+    def plan_more(self, count: int) -> list[SearchStep]:
         self._places = max(self._places, self._busy + count)
         return self._filled()
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """Nobody gives way any more, and members whose next trial has not begun stand by."""
         self._is_closed = True
         self._busy -= len(waiting)
         for start in waiting:
-            self._members[start.branch].state = State.BEGINS
+            self._members[start.branch].state = MemberState.BEGINS
         return self._filled()
 
-    def reopen(self, planned: int) -> list[Step]:
+    def reopen(self, planned: int) -> list[SearchStep]:
         """Begin the trials that stood by."""
         self._is_closed = False
         return self._filled()
@@ -138,29 +145,29 @@ class Pbt(KeepsItsTotal):
     def progress(self) -> float:
         """Return the share of the marks that are behind the members."""
         passed = sum(
-            self._marks if member.state is State.DONE else member.furthest for member in self._members
+            self._marks if member.state is MemberState.DONE else member.furthest for member in self._members
         )
         return passed / (self._marks * len(self._members))
 
     def planned(self) -> int:
         """Return how many trials there are so far, with those decided upon."""
         coming = sum(
-            member.state is State.BEGINS or member.copy is not None or member.trials == 0
+            member.state is MemberState.BEGINS or member.copy is not None or member.trials == 0
             for member in self._members
         )
         return coming + sum(member.trials for member in self._members)
 
-    def _judge(self, member: Member) -> Ruling:
+    def _judge(self, member: PopulationMember) -> RungDecision:
         is_at_top = member.passed == self._marks
         if is_at_top or self._gives_way(member):
-            member.state = State.LEAVES
-            return Ruling(counted=True, stop=True, at_top=is_at_top, decide_at=None)
+            member.state = MemberState.LEAVES
+            return RungDecision(counted=True, stop=True, at_top=is_at_top, decide_at=None)
         if member.unsaved == UNSAVED_MARKS or self._is_waited_for(member):
-            member.state = State.LEAVES
-            return Ruling(counted=True, stop=False, at_top=False, decide_at=None, pause=True)
-        return Ruling(counted=True, stop=False, at_top=False, decide_at=self._time_of(member.passed))
+            member.state = MemberState.LEAVES
+            return RungDecision(counted=True, stop=False, at_top=False, decide_at=None, pause=True)
+        return RungDecision(counted=True, stop=False, at_top=False, decide_at=self._time_of(member.passed))
 
-    def _gives_way(self, member: Member) -> bool:
+    def _gives_way(self, member: PopulationMember) -> bool:
         """Decide upon a copy for a member that is among the worst at its mark, where one of the best there can be copied."""
         seen = self._seen[member.passed - 1]
         is_worst = bisect_left(seen, member.standing) >= len(seen) - self._share(len(seen))
@@ -170,7 +177,7 @@ class Pbt(KeepsItsTotal):
         """How many of so many are the best, and as many the worst."""
         return min(math.ceil(round(count * self._config.truncate_fraction, 9)), count // 2)
 
-    def _take_back(self, member: Member) -> None:
+    def _take_back(self, member: PopulationMember) -> None:
         """Have it be as if the member's invalid trial had never been, and try another point."""
         for seen, value in zip(self._seen[member.begun :], member.values, strict=False):
             seen.remove((value, member.trial))
@@ -179,14 +186,14 @@ class Pbt(KeepsItsTotal):
         if (origin := member.origin) is not None:
             member.copy = self._copied(origin.member, origin.trial, origin.original, self._chance())
 
-    def _copy_one(self, member: Member, marks: int, value_of_member: float) -> bool:
+    def _copy_one(self, member: PopulationMember, marks: int, value_of_member: float) -> bool:
         """Choose by chance among the best after so many marks, if they are better: of those that train or wait to, and can be copied."""
         seen = self._seen[marks - 1]
         found = [
             source
             for value, trial in seen[: max(self._share(len(seen)), 1)]
             if (source := self._by_trial[trial]).trial == trial and source.is_stored
-            if source.passed < self._marks and source.state is not State.DONE and source.copy is None
+            if source.passed < self._marks and source.state is not MemberState.DONE and source.copy is None
             if source is not member and value < value_of_member
         ]
         if not found or member.trials >= self._marks:
@@ -197,7 +204,7 @@ class Pbt(KeepsItsTotal):
         member.reach(chosen.passed)
         return True
 
-    def _copied(self, member: Member, trial: int, original: Point, chance: Stream) -> Copy:
+    def _copied(self, member: PopulationMember, trial: int, original: Point, chance: Stream) -> Copy:
         return Copy(member, trial, original, explore(self._config, self._domain, original, chance))
 
     def _chance(self) -> Stream:
@@ -205,39 +212,39 @@ class Pbt(KeepsItsTotal):
         self._copies += 1
         return Stream(self._seed, -self._copies)
 
-    def _is_waited_for(self, member: Member) -> bool:
+    def _is_waited_for(self, member: PopulationMember) -> bool:
         """Whether more members that are behind this one wait than places are about to come free."""
         waiting = sum(each.passed < member.passed for each in self._waiting())
-        return waiting > sum(each.state is State.LEAVES for each in self._members)
+        return waiting > sum(each.state is MemberState.LEAVES for each in self._members)
 
-    def _waiting(self) -> list[Member]:
+    def _waiting(self) -> list[PopulationMember]:
         """Those that want a place; where it is closed, none that would begin."""
-        wanted = (State.WAITS,) if self._is_closed else WAITING
+        wanted = (MemberState.WAITS,) if self._is_closed else WAITING
         return [member for member in self._members if member.state in wanted]
 
-    def _filled(self) -> list[Step]:
+    def _filled(self) -> list[SearchStep]:
         """Give free places to the members that are least far."""
-        steps: list[Step] = []
+        steps: list[SearchStep] = []
         for member in sorted(self._waiting(), key=lambda each: (each.passed, each.place)):
             if self._busy >= self._places:
                 break
             if member.copy is not None and member.copy.passed == self._marks:
                 # What it was to copy has come to its end: nothing is left to train.
-                member.state, member.copy = State.DONE, None
+                member.state, member.copy = MemberState.DONE, None
                 continue
             self._busy += 1
             steps.append(self._step(member))
-            member.state = State.TRAINS
+            member.state = MemberState.TRAINS
         return steps
 
-    def _step(self, member: Member) -> Step:
-        if member.state is State.WAITS and self._gives_way(member):
+    def _step(self, member: PopulationMember) -> SearchStep:
+        if member.state is MemberState.WAITS and self._gives_way(member):
             member.trial = 0
-        elif member.state is State.WAITS:
-            return GoOn(member.trial, self._time_of(member.passed))
+        elif member.state is MemberState.WAITS:
+            return ResumeTrial(member.trial, self._time_of(member.passed))
         if member.copy is None:
-            return Start(branch=member.place)
-        return Start(branch=member.place, point=member.copy.point, source=member.copy.trial)
+            return StartTrial(branch=member.place)
+        return StartTrial(branch=member.place, point=member.copy.point, source=member.copy.trial)
 
     def _time_of(self, passed: int) -> float:
         """When the mark after so many is."""

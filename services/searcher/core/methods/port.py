@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from muster.config import Point
 from shared.errors import Rejected
 
-RULES = 4
+RULES_VERSION = 4
 """The rules that searches go by now; a journal names those of its search. Under 0 the brackets of `adaptive_asha` have places apart; under 0 and
 1 a sampler hears of a trial only when that has ended; before 3 no budget keeps more than a tenth of itself for stopping; before 4 all trials of
 equal value go on by promotion where one of them may."""
@@ -24,7 +24,7 @@ Branch = int
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartTrial:
     """A trial is to be made.
 
     Attributes:
@@ -39,18 +39,18 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
+class ResumeTrial:
     """A trial that was paused by the search is to be trained on, until its next decision; None: there is none to come."""
 
     trial: int
     decide_at: float | None
 
 
-Step = Start | GoOn
+SearchStep = StartTrial | ResumeTrial
 """What to do with a free place: make a trial, or have one go on."""
 
 
-class Ending(StrEnum):
+class TrialEnding(StrEnum):
     """How a trial's request closed, as far as the search cares."""
 
     FINISHED = "finished"
@@ -61,7 +61,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class RungDecision:
     """The answer to a result.
 
     Attributes:
@@ -81,42 +81,42 @@ class Ruling:
     rungs: tuple[float, ...] = ()
 
 
-NEVER = Ruling(counted=False, stop=False, at_top=False, decide_at=None)
+NO_DECISION = RungDecision(counted=False, stop=False, at_top=False, decide_at=None)
 
 
-def ruled(
+def rung_decision(
     rungs: Sequence[float],
     decide_at: float | None,
     stop: bool = False,
     at_top: bool = False,
     pause: bool = False,
-) -> Ruling:
+) -> RungDecision:
     """The answer to a result that these rungs counted; several may decide at one time."""
-    return Ruling(bool(rungs), stop, at_top, decide_at, pause, tuple(dict.fromkeys(rungs)))
+    return RungDecision(bool(rungs), stop, at_top, decide_at, pause, tuple(dict.fromkeys(rungs)))
 
 
-class NeverPauses:
+class NonPausingMethod:
     """A method whose trials keep their places until they end."""
 
-    def on_parked(self, trial: int) -> list[Step]:
+    def on_parked(self, trial: int) -> list[SearchStep]:
         raise AssertionError("this method has no trial pause")
 
 
-class TakesATotal(ABC):
+class ResizableMethod(ABC):
     """A method that makes as many trials as it is told."""
 
     @abstractmethod
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """Make so many trials in all from now on."""
 
-    def reopen(self, planned: int) -> list[Step]:
+    def reopen(self, planned: int) -> list[SearchStep]:
         return self.resize(planned, ())
 
 
-class KeepsItsTotal:
+class FixedSizeMethod:
     """A method whose number of trials follows from its other keys."""
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         raise Rejected(
             "not_editable",
             "how many trials this searcher makes follows from its other keys",
@@ -124,14 +124,14 @@ class KeepsItsTotal:
             "finish it early, or fork it",
         )
 
-    def reopen(self, planned: int) -> list[Step]:
+    def reopen(self, planned: int) -> list[SearchStep]:
         raise AssertionError("it is not known how this method goes on")
 
 
 class SearchMethod(Protocol):
     """What to try and when to stop it."""
 
-    def plan_start(self) -> list[Step]:
+    def plan_start(self) -> list[SearchStep]:
         """Return the trials to begin with."""
         ...
 
@@ -139,37 +139,37 @@ class SearchMethod(Protocol):
         """Take in a new trial; return the time of its first decision, or None for never."""
         ...
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         """Judge a result; one result may pass several rungs. After a stop, and while it is paused, results change nothing."""
         ...
 
-    def on_parked(self, trial: int) -> list[Step]:
+    def on_parked(self, trial: int) -> list[SearchStep]:
         """Take in that a trial which was to pause has left its place; return what to do with free places."""
         ...
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         """Take in a trial's end, once per trial; return what to do with free places."""
         ...
 
-    def plan_more(self, count: int) -> Sequence[Step]:
+    def plan_more(self, count: int) -> Sequence[SearchStep]:
         """Return what to do with at most `count` further places."""
         ...
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """Make so many trials in all from now on, not fewer than there are; return what to do with free places.
 
         `waiting` are trials that it has asked for and that were not made: they are given back, and may be asked for again.
         """
         ...
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """Make no more trials, and not those that are `waiting`; return what to do with free places.
 
         What is left is for those that are there: more of them may go on than the rule says, the best first.
         """
         ...
 
-    def reopen(self, planned: int) -> list[Step]:
+    def reopen(self, planned: int) -> list[SearchStep]:
         """Go on as if it had not been closed, when it was to make `planned` trials; return what to do with free places."""
         ...
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 
 from services.searcher.core.methods.halving import Ladder
 from services.searcher.core.methods.port import (
-    NEVER,
+    NO_DECISION,
     Branch,
-    Ending,
-    GoOn,
-    Ruling,
-    Start,
-    Step,
-    TakesATotal,
-    ruled,
+    ResizableMethod,
+    ResumeTrial,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
+    rung_decision,
 )
 
 WORST = math.inf
@@ -69,7 +69,7 @@ class _Rung:
         del self.waiting[bisect_left(self.waiting, (placing, trial))]
 
 
-class PromotionBracket(TakesATotal):
+class PromotionBracket(ResizableMethod):
     """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once.
 
     `are_ties_alike`, for searches begun so: of equal values all go on that one may.
@@ -93,24 +93,24 @@ class PromotionBracket(TakesATotal):
         self._ended = 0
         self._is_hurried = False
 
-    def plan_start(self) -> list[Step]:
-        return [Start()] * self._requested
+    def plan_start(self) -> list[SearchStep]:
+        return [StartTrial()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._runners[trial] = _Runner()
         return float(self._targets[0])
 
-    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+    def on_result(self, trial: int, value: float, time: float) -> RungDecision:
         """Pass rungs upward while `time` reaches them and the trial is the next to go on."""
         runner = self._runners[trial]
         if runner.is_out or runner.held is not None:
-            return NEVER
+            return NO_DECISION
         counted: list[float] = []
         while time >= self._targets[runner.rung]:
             counted.append(float(self._targets[runner.rung]))
             if self._ladder.is_top(runner.rung):
                 runner.is_out = True
-                return ruled(counted, None, stop=True, at_top=True)
+                return rung_decision(counted, None, stop=True, at_top=True)
             rung = self._rungs[runner.rung]
             placing = rung.enter(value)
             runner.placed.append(placing)
@@ -118,11 +118,11 @@ class PromotionBracket(TakesATotal):
             if self._promotable() != trial:
                 rung.leave(placing, trial)
                 runner.held = placing
-                return ruled(counted, None, pause=True)
+                return rung_decision(counted, None, pause=True)
             self._promote(trial)
-        return ruled(counted, float(self._targets[runner.rung]))
+        return rung_decision(counted, float(self._targets[runner.rung]))
 
-    def on_parked(self, trial: int) -> list[Step]:
+    def on_parked(self, trial: int) -> list[SearchStep]:
         """Fill the place that a paused trial has left."""
         runner = self._runners[trial]
         assert runner.held is not None
@@ -131,7 +131,7 @@ class PromotionBracket(TakesATotal):
         self._busy -= 1
         return self._filled()
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+    def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
         """Fill the place that a trial leaves; one that failed or was cancelled takes the worst place of its rung, an invalid one leaves
         its rungs."""
         runner = self._runners[trial]
@@ -141,22 +141,22 @@ class PromotionBracket(TakesATotal):
             rung.leave(runner.held, trial)
         else:
             self._busy -= 1
-            is_worst = ending in (Ending.FAILED, Ending.CANCELLED)
+            is_worst = ending in (TrialEnding.FAILED, TrialEnding.CANCELLED)
             if is_worst and not runner.is_out and runner.held is None:
                 rung.enter(WORST)
         runner.is_out, runner.is_parked = True, False
-        if ending is Ending.INVALID:
+        if ending is TrialEnding.INVALID:
             self._withdraw(runner)
         else:
             self._ended += 1
         return self._filled()
 
-    def plan_more(self, count: int) -> list[Start]:
+    def plan_more(self, count: int) -> list[StartTrial]:
         more = min(count, self._max_trials - self._requested)
         self._requested += more
         self._busy += more
         self._places = max(self._places, self._busy)
-        return [Start()] * more
+        return [StartTrial()] * more
 
     @property
     def has_free_place(self) -> bool:
@@ -166,13 +166,13 @@ class PromotionBracket(TakesATotal):
         """Have one place less from now on."""
         self._places -= 1
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+    def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         self._max_trials, self._is_hurried = max_trials, False
         self._requested -= len(waiting)
         self._busy -= len(waiting)
         return self._filled()
 
-    def close(self, waiting: Sequence[Start]) -> list[Step]:
+    def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         """From now on a free place goes to the best that waits furthest up, where the rule has none go on."""
         self._requested -= len(waiting)
         self._busy -= len(waiting)
@@ -188,15 +188,15 @@ class PromotionBracket(TakesATotal):
     def planned(self) -> int:
         return self._max_trials
 
-    def _filled(self) -> list[Step]:
-        steps: list[Step] = []
+    def _filled(self) -> list[SearchStep]:
+        steps: list[SearchStep] = []
         while self._busy < self._places:
             if (trial := self._promotable()) is not None:
                 self._promote(trial)
-                steps.append(GoOn(trial, float(self._targets[self._runners[trial].rung])))
+                steps.append(ResumeTrial(trial, float(self._targets[self._runners[trial].rung])))
             elif self._requested < self._max_trials:
                 self._requested += 1
-                steps.append(Start())
+                steps.append(StartTrial())
             else:
                 break
             self._busy += 1

@@ -1,14 +1,14 @@
 """What an experiment's row says of its budget, as the search has it."""
 
 from services.searcher.core.budget.ledger import HOUR_MS
-from services.searcher.core.budget.limits import moment
+from services.searcher.core.budget.limits import from_millis
 from services.searcher.core.experiment.entities import Experiment
 from services.searcher.core.experiment.states import ExperimentState
 from services.searcher.core.search.search import Search
 from shared.tuples import changed
 
 
-def accounted(experiment: Experiment, search: Search) -> Experiment:
+def with_budget_status(experiment: Experiment, search: Search) -> Experiment:
     """Return the experiment with its limits, what is used of them, how many trials they leave, and when they are to be looked at next."""
     spending = search.spending
     if not spending.is_counting:
@@ -18,12 +18,12 @@ def accounted(experiment: Experiment, search: Search) -> Experiment:
         experiment.terms,
         slot_hours=limits.slot_hours,
         cost=limits.cost,
-        deadline=None if limits.deadline_ms is None else moment(limits.deadline_ms),
+        deadline=None if limits.deadline_ms is None else from_millis(limits.deadline_ms),
         used_slot_hours=used.slot_ms / HOUR_MS,
         used_cost=used.cost,
     )
     is_stopping = experiment.state is ExperimentState.STOPPING
     due_ms = None if experiment.is_final else spending.due_ms(is_stopping)
     planned = search.planned() if search.closed else experiment.planned
-    due_at = None if due_ms is None else moment(due_ms)
+    due_at = None if due_ms is None else from_millis(due_ms)
     return changed(experiment, terms=terms, planned=planned, due_at=due_at)

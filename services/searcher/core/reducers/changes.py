@@ -7,29 +7,29 @@ from typing import Literal
 
 from muster.config import ExperimentConfig
 from services.searcher.core.budget.limits import millis
-from services.searcher.core.experiment.entities import Best, Experiment, Mark, Trial, trial_id
+from services.searcher.core.experiment.entities import Best, Experiment, ScoredValidation, Trial, trial_id
 from services.searcher.core.experiment.objectives import Objectives
 from services.searcher.core.experiment.results import Result
-from services.searcher.core.experiment.states import GOING, ExperimentTrigger, TrialTrigger, Wanted
+from services.searcher.core.experiment.states import ONGOING, DesiredState, ExperimentTrigger, TrialTrigger
 from services.searcher.core.journal.entries import Entry
-from services.searcher.core.journal.journal import Journal
-from services.searcher.core.methods.port import GoOn
-from services.searcher.core.reducers.accounts import accounted
+from services.searcher.core.journal.journal import SearchJournal
+from services.searcher.core.methods.port import ResumeTrial
+from services.searcher.core.reducers.accounts import with_budget_status
 from services.searcher.core.search.moves import Proposal
 from services.searcher.core.search.search import Search
 from shared.tuples import changed
 
-VerdictWord = Literal["go_on", "stop", "pause"]
+VerdictKind = Literal["go_on", "stop", "pause"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ValidationVerdict:
     """The answer to a validation, for the worker that waits for it."""
 
     trial: int
     run: int
     validation: int
-    verdict: VerdictWord
+    verdict: VerdictKind
     decide_at: float | None
 
 
@@ -50,7 +50,7 @@ class Decision:
     entries: tuple[Entry, ...]
     wanted: tuple[int, ...]
     changed: tuple[int, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[ValidationVerdict, ...]
     is_announced: bool
     is_rescheduled: bool = False
 
@@ -96,13 +96,13 @@ class Changes:
         self.experiment = experiment
         self.trials = {trial.number: trial for trial in trials}
         self.search = search
-        self.journal = Journal(search, experiment.position)
+        self.journal = SearchJournal(search, experiment.position)
         self.now = now
-        self.judged: list[Judged] = []
+        self.judged: list[ValidationVerdict] = []
         self.is_announced = False
-        self.going_on: dict[int, GoOn] = {}
+        self.going_on: dict[int, ResumeTrial] = {}
         self.copies: list[Proposal] = []
-        self.ending: Wanted | None = None
+        self.ending: DesiredState | None = None
         self.invalidated: Trial | None = None
         self._before = experiment
         self._touched: dict[int, Trial] = {}
@@ -133,7 +133,7 @@ class Changes:
     @property
     def is_going(self) -> bool:
         """Whether the search goes on: it is active or paused."""
-        return self.experiment.state in GOING
+        return self.experiment.state in ONGOING
 
     @property
     def leaves_behind(self) -> bool:
@@ -176,16 +176,16 @@ class Changes:
         self.put(trial)
         self._changed[trial.number] = None
 
-    def want(self, trial: Trial, wanted: Wanted) -> Trial:
+    def want(self, trial: Trial, wanted: DesiredState) -> Trial:
         """Change what is wanted of an open request."""
-        if wanted in (Wanted.STOP, Wanted.CANCEL, Wanted.KILL):
+        if wanted in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
             trial = trial.moved(TrialTrigger.TOLD)
         self._wanted[trial.number] = None
         return self.put(changed(trial, wanted=wanted, wish=trial.wish + 1))
 
     def want_again(self, trial: Trial) -> None:
         """Open a new request for a trial that was parked."""
-        self.want(changed(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), Wanted.RUN)
+        self.want(changed(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), DesiredState.RUN)
 
     def create(self, proposal: Proposal, source: Trial | None) -> None:
         """Make the proposed trial and want it; one that copies another starts from that one's newest stored checkpoint."""
@@ -201,12 +201,12 @@ class Changes:
             source=proposal.source,
             start_checkpoint=start.id if start else None,
         )
-        self.want(trial, Wanted.RUN)
+        self.want(trial, DesiredState.RUN)
         self._changed[trial.number] = None
 
     # --- results
 
-    def mark(self, trial: Trial, mark: Mark) -> Trial:
+    def mark(self, trial: Trial, mark: ScoredValidation) -> Trial:
         """Keep a trial's newest result; the best of trial and experiment are admissible, and the first of equals."""
         if self.objectives.is_admissible(mark):
             if self.objectives.is_better(mark, trial.best):
@@ -214,9 +214,9 @@ class Changes:
             self._prefer(trial.number, mark)
         return self.put(changed(trial, latest=mark))
 
-    def rank(self, trial: Trial, marks: Iterable[Mark]) -> Trial:
+    def rank(self, trial: Trial, marks: Iterable[ScoredValidation]) -> Trial:
         """Keep as a trial's best the best of these, the first of equals, if any is admissible."""
-        best: Mark | None = None
+        best: ScoredValidation | None = None
         for mark in marks:
             if self.objectives.is_admissible(mark) and self.objectives.is_better(mark, best):
                 best = mark
@@ -231,20 +231,22 @@ class Changes:
         self.invalidated = trial
         return True
 
-    def choose_best(self, bests: Mapping[int, Mark]) -> None:
+    def choose_best(self, bests: Mapping[int, ScoredValidation]) -> None:
         """Take the best of the trials' bests as they were before this, and as they are by now; of equals the lower number's."""
         now = {number: trial.best for number, trial in self.trials.items()}
-        found: list[tuple[int, Mark | None]] = sorted({**bests, **now}.items())
+        found: list[tuple[int, ScoredValidation | None]] = sorted({**bests, **now}.items())
         for number, mark in found:
             if mark is not None:
                 self._prefer(number, mark)
 
-    def answer(self, trial: Trial, result: Result, verdict: VerdictWord | None = None) -> None:
+    def answer(self, trial: Trial, result: Result, verdict: VerdictKind | None = None) -> None:
         """Answer a validation; without a word it is what is wanted of the trial now."""
         if verdict is None:
-            verdict = "stop" if trial.is_stopped else "pause" if trial.wanted is Wanted.PARK else "go_on"
+            verdict = (
+                "stop" if trial.is_stopped else "pause" if trial.wanted is DesiredState.PARK else "go_on"
+            )
         decide_at = None if verdict == "stop" else trial.decide_at
-        self.judged.append(Judged(trial.number, result.run, result.number, verdict, decide_at))
+        self.judged.append(ValidationVerdict(trial.number, result.run, result.number, verdict, decide_at))
 
     # --- the end of the transaction
 
@@ -253,7 +255,7 @@ class Changes:
         for number in self._changed:
             trial = self._touched[number]
             self._touched[number] = changed(trial, version=trial.version + 1, dirty=False)
-        experiment = accounted(self.experiment, self.search)
+        experiment = with_budget_status(self.experiment, self.search)
         experiment = changed(
             experiment,
             position=self.journal.position,
@@ -271,7 +273,7 @@ class Changes:
             experiment.due_at != self._before.due_at,
         )
 
-    def _prefer(self, trial: int, mark: Mark) -> None:
+    def _prefer(self, trial: int, mark: ScoredValidation) -> None:
         if self.objectives.is_better(mark, self.experiment.best):
             best = Best(trial, mark.step, mark.value, mark.others)
             self.experiment = changed(self.experiment, best=best)

@@ -3,16 +3,16 @@
 from typing import Literal
 from uuid import UUID
 
-from services.searcher.core.budget.ledger import NOTHING, Opening, Used
+from services.searcher.core.budget.ledger import NOTHING, BudgetUsage, LedgerOpening
 from services.searcher.core.budget.limits import millis
-from services.searcher.core.editing import Edit
+from services.searcher.core.editing import SearchEdit
 from services.searcher.core.experiment.states import (
     EXPERIMENT,
-    GOING,
+    ONGOING,
+    DesiredState,
     ExperimentState,
     ExperimentTrigger,
     TrialState,
-    Wanted,
 )
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end, end_rest, hurry, settle_anyway, stop
@@ -25,18 +25,18 @@ KILLED_BY_USER = "killed by a user"
 
 def pause(changes: Changes) -> None:
     """Park every trial that runs or waits."""
-    require(changes, GOING, "paused")
+    require(changes, ONGOING, "paused")
     changes.move(ExperimentTrigger.PAUSE)
     changes.search.pause()
     changes.journal.paused("paused")
     for trial in changes.live():
-        if trial.is_open and trial.wanted is Wanted.RUN:
-            changes.want(trial, Wanted.PARK)
+        if trial.is_open and trial.wanted is DesiredState.RUN:
+            changes.want(trial, DesiredState.PARK)
 
 
 def resume(changes: Changes) -> None:
     """Want every parked trial again, then make new ones."""
-    require(changes, GOING, "resumed")
+    require(changes, ONGOING, "resumed")
     changes.move(ExperimentTrigger.RESUME)
     for trial in changes.live():
         if not trial.is_held:
@@ -46,15 +46,15 @@ def resume(changes: Changes) -> None:
     fill(changes, moves)
 
 
-def cancel(changes: Changes, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
+def cancel(changes: Changes, wanted: Literal[DesiredState.CANCEL, DesiredState.KILL]) -> None:
     """End every trial; a kill may follow a cancel, and waits for no reports or uploads."""
-    require(changes, (*GOING, ExperimentState.STOPPING), "cancelled")
+    require(changes, (*ONGOING, ExperimentState.STOPPING), "cancelled")
     if changes.is_going:
         stop(changes, ExperimentTrigger.CANCEL, None, wanted)
     else:
         changes.is_announced = True
         hurry(changes, wanted)
-    if wanted is Wanted.KILL:
+    if wanted is DesiredState.KILL:
         for trial in changes.live():
             settle_anyway(changes, trial)
 
@@ -70,28 +70,28 @@ def kill_trial(changes: Changes, number: int) -> None:
         )
     if trial.closed is None:
         changes.announce(changed(trial, reason=trial.reason or KILLED_BY_USER))
-    end(changes, changes.trials[number], Wanted.KILL)
+    end(changes, changes.trials[number], DesiredState.KILL)
     settle_anyway(changes, changes.trials[number], KILLED_BY_USER)
 
 
 def finish(changes: Changes) -> None:
     """End the search with the best so far: its trials save and stop."""
-    require(changes, GOING, "finished")
-    stop(changes, ExperimentTrigger.COMPLETE, "finished early by a person", Wanted.STOP)
+    require(changes, ONGOING, "finished")
+    stop(changes, ExperimentTrigger.COMPLETE, "finished early by a person", DesiredState.STOP)
 
 
 def edit_search(
-    changes: Changes, change: Edit, operation: UUID, past: Used = NOTHING, price: float = 0.0
+    changes: Changes, change: SearchEdit, operation: UUID, past: BudgetUsage = NOTHING, price: float = 0.0
 ) -> None:
     """Let the search go so far from now on. Raises Rejected where it cannot be changed so.
 
     `past`: what its trials that are over have used, and `price`: of a slot for an hour, where it is given its first budget.
     """
-    require(changes, GOING, "edited")
+    require(changes, ONGOING, "edited")
     search, opening = changes.search, None
     if change.is_of_budget and not search.spending.is_counting:
         accounts = {trial.number: trial.account for trial in changes.live()}
-        opening = Opening(millis(changes.now), price, past, accounts)
+        opening = LedgerOpening(millis(changes.now), price, past, accounts)
     moves = search.edit(change, opening)
     changes.journal.edited(change, opening, moves)
     fill(changes, moves)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from services.searcher.core.budget.limits import end_said
-from services.searcher.core.experiment.entities import Closed, Mark, Outcome, Trial
+from services.searcher.core.budget.limits import limit_reason
+from services.searcher.core.experiment.entities import ClosedRequest, Outcome, ScoredValidation, Trial
 from services.searcher.core.experiment.outcomes import end_of_search, end_of_trial, ending_of, result_of
-from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, TrialTrigger, Wanted
+from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState, TrialTrigger
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.starting import fill
 from services.searcher.core.search.search import Search
@@ -17,7 +17,7 @@ NOT_STORED = "not everything that its last run announced was stored"
 # --- one trial
 
 
-def end(changes: Changes, trial: Trial, wanted: Wanted) -> None:
+def end(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
     """End a trial this way. One that has no run ends now: nothing is left for the scheduler to confirm.
 
     The scheduler may have granted a run of which the searcher has not been notified yet; what is wanted of a queued trial is sent with
@@ -29,12 +29,12 @@ def end(changes: Changes, trial: Trial, wanted: Wanted) -> None:
         _ask(changes, trial, wanted)
         return
     if trial.state is TrialState.QUEUED:
-        never_ran = wanted is Wanted.STOP and not trial.run
-        trial = changes.want(trial, Wanted.CANCEL if never_ran else wanted)
-    close(changes, trial, Closed(_outcome_without_run(trial, wanted), trial.run, None, changes.now))
+        never_ran = wanted is DesiredState.STOP and not trial.run
+        trial = changes.want(trial, DesiredState.CANCEL if never_ran else wanted)
+    close(changes, trial, ClosedRequest(_outcome_without_run(trial, wanted), trial.run, None, changes.now))
 
 
-def close(changes: Changes, trial: Trial, closed: Closed) -> None:
+def close(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
     """Take in that a trial's request is closed for good; what takes its place is made at once.
 
     A sampler that learns is told first what the trial came to, if all of that has arrived: so of trials made one by one each is
@@ -44,7 +44,7 @@ def close(changes: Changes, trial: Trial, closed: Closed) -> None:
     trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
     trial = changes.put(trial.moved(TrialTrigger.CLOSED))
     if closed.outcome == "rejected" and changes.is_going:
-        stop(changes, ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
+        stop(changes, ExperimentTrigger.REJECT, closed.reason, DesiredState.KILL)
     is_complete = trial.is_complete()
     if is_complete:
         _observe(changes, trial, closed)
@@ -75,7 +75,7 @@ def settle_anyway(changes: Changes, trial: Trial, why: str = NOT_STORED) -> None
 # --- the whole search
 
 
-def stop(changes: Changes, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
+def stop(changes: Changes, outcome: ExperimentTrigger, reason: str | None, wanted: DesiredState) -> None:
     """Begin the end of the whole search."""
     changes.move(ExperimentTrigger.STOP)
     changes.experiment = changed(changes.experiment, outcome=outcome, reason=reason)
@@ -84,7 +84,7 @@ def stop(changes: Changes, outcome: ExperimentTrigger, reason: str | None, wante
     hurry(changes, wanted)
 
 
-def hurry(changes: Changes, wanted: Wanted) -> None:
+def hurry(changes: Changes, wanted: DesiredState) -> None:
     """End every trial of a search that is stopping this way."""
     changes.ending = wanted
     end_rest(changes, changes.live())
@@ -101,7 +101,7 @@ def end_rest(changes: Changes, trials: Iterable[Trial]) -> None:
     finish_if_over(changes)
 
 
-def choose_best(changes: Changes, bests: Mapping[int, Mark]) -> None:
+def choose_best(changes: Changes, bests: Mapping[int, ScoredValidation]) -> None:
     """Find the experiment's best anew, where the one that was it counts no more; then end the search if it is over."""
     changes.choose_best(bests)
     last, changes.invalidated = changes.invalidated, None
@@ -130,18 +130,18 @@ def finish_if_over(changes: Changes, last: Trial | None = None) -> None:
 # --- parts of these
 
 
-def _ask(changes: Changes, trial: Trial, wanted: Wanted) -> None:
+def _ask(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
     """Have a run end that way; what was killed stays killed."""
-    if trial.wanted not in (wanted, Wanted.KILL):
+    if trial.wanted not in (wanted, DesiredState.KILL):
         changes.want(trial, wanted)
 
 
-def _end_closed(changes: Changes, trial: Trial, closed: Closed) -> None:
+def _end_closed(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
     _observe(changes, trial, closed)
     _finalise(changes, trial, closed)
 
 
-def _observe(changes: Changes, trial: Trial, closed: Closed) -> None:
+def _observe(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
     """Tell those who want to know what a trial comes to that ends now."""
     search = changes.search
     if search.learns or search.is_driven:
@@ -151,7 +151,7 @@ def _observe(changes: Changes, trial: Trial, closed: Closed) -> None:
         changes.journal.observed(final.number, result, final.state.value, final.reason)
 
 
-def _finalise(changes: Changes, trial: Trial, closed: Closed) -> None:
+def _finalise(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
     trial = changed(trial.moved(end_of_trial(trial, closed)), ended_at=changes.now)
     if trial.state is TrialState.INVALID:
         trial = changed(trial, best=None)
@@ -164,22 +164,22 @@ def _leave_behind(changes: Changes, trial: Trial) -> None:
     """A trial that was not among the best of its rung and never will be ends there."""
     trial = changes.put(changed(trial, is_stopped=True))
     if trial.state is TrialState.PARKED:
-        end(changes, trial, Wanted.STOP)
+        end(changes, trial, DesiredState.STOP)
 
 
 def _end_of_budget(search: Search) -> str | None:
     if search.ended_by is None:
         return None
-    return end_said(search.ended_by, search.spending.limits, is_used_up=False)
+    return limit_reason(search.ended_by, search.spending.limits, is_used_up=False)
 
 
-def _outcome_without_run(trial: Trial, wanted: Wanted) -> Outcome:
+def _outcome_without_run(trial: Trial, wanted: DesiredState) -> Outcome:
     """Return how a trial without a run ends; one that never ran and is to stop is cancelled, unless the search had it pause."""
-    is_stopped = wanted is Wanted.STOP and (trial.run > 0 or trial.state is TrialState.PARKED)
+    is_stopped = wanted is DesiredState.STOP and (trial.run > 0 or trial.state is TrialState.PARKED)
     return "stopped" if is_stopped else "cancelled"
 
 
-def _reason_of(trial: Trial, closed: Closed) -> str | None:
+def _reason_of(trial: Trial, closed: ClosedRequest) -> str | None:
     """Return why a trial ended: where it was killed by a user, that, whatever its processes exited with."""
     is_killed = trial.reason is not None and end_of_trial(trial, closed) is TrialTrigger.CANCELLED
     return trial.reason if is_killed else closed.reason

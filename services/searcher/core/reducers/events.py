@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from services.searcher.core.budget.ledger import Holding
-from services.searcher.core.experiment.entities import Checkpoint, Closed, Ended
+from services.searcher.core.budget.ledger import SlotUsage
+from services.searcher.core.experiment.entities import ClosedRequest, RunEndReport, TrialCheckpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class RunSlots:
 
     trial: int
     run: int
-    holding: Holding | None = None
+    holding: SlotUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class RunEnd:
     """A run has ended; `is_requeued`: the scheduler starts the trial again by itself."""
 
     trial: int
-    ended: Ended
+    ended: RunEndReport
     is_requeued: bool
-    holding: Holding | None = None
+    holding: SlotUsage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RequestEnd:
 
     trial: int
     request: int
-    closed: Closed
+    closed: ClosedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class CheckpointNews:
     """An announced checkpoint is saved or given up, or a saved one is no good after all."""
 
     trial: int
-    checkpoint: Checkpoint
+    checkpoint: TrialCheckpoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """How many trials a search may have open, and what it may spend: as slots stand idle, prices change, and time passes."""
 
 from services.searcher.core.budget.ledger import Prices
-from services.searcher.core.budget.limits import end_said
-from services.searcher.core.experiment.states import ExperimentState, ExperimentTrigger, Wanted
+from services.searcher.core.budget.limits import limit_reason
+from services.searcher.core.experiment.states import DesiredState, ExperimentState, ExperimentTrigger
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import hurry, stop
 from services.searcher.core.reducers.starting import fill
@@ -33,7 +33,7 @@ def keep_budget(changes: Changes, prices: Prices) -> None:
         return
     changes.journal.limited(is_stopping, limit)
     if is_stopping:
-        hurry(changes, Wanted.KILL)
+        hurry(changes, DesiredState.KILL)
     else:
-        said = end_said(limit, spending.limits, is_used_up=True)
-        stop(changes, ExperimentTrigger.COMPLETE, said, Wanted.STOP)
+        said = limit_reason(limit, spending.limits, is_used_up=True)
+        stop(changes, ExperimentTrigger.COMPLETE, said, DesiredState.STOP)

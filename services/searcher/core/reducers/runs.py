@@ -1,12 +1,12 @@
 """What becomes of a trial's runs and requests, as the scheduler tells it."""
 
-from services.searcher.core.budget.ledger import Holding
+from services.searcher.core.budget.ledger import SlotUsage
 from services.searcher.core.experiment.entities import Trial
-from services.searcher.core.experiment.states import TrialTrigger, Wanted
+from services.searcher.core.experiment.states import DesiredState, TrialTrigger
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import close, settle, settle_anyway
 from services.searcher.core.reducers.events import RequestEnd, RunEnd, RunSlots
-from services.searcher.core.reducers.starting import give_up_place
+from services.searcher.core.reducers.starting import release_concurrency
 from shared.tuples import changed
 
 
@@ -46,7 +46,7 @@ def on_closed(changes: Changes, end: RequestEnd) -> None:
     trial, closed = changes.trials[end.trial], end.closed
     if end.request != trial.request or not trial.is_open:
         return
-    is_ending = trial.is_stopped or trial.wanted is Wanted.KILL
+    is_ending = trial.is_stopped or trial.wanted is DesiredState.KILL
     if closed.outcome == "parked" and changes.is_going and not is_ending:
         _park(changes, changed(trial, run=max(trial.run, closed.runs)))
     else:
@@ -58,7 +58,7 @@ def on_overdue(changes: Changes, trial: int) -> None:
     settle_anyway(changes, changes.trials[trial])
 
 
-def _hold(changes: Changes, number: int, run: int, holding: Holding | None) -> None:
+def _hold(changes: Changes, number: int, run: int, holding: SlotUsage | None) -> None:
     """Count what a run holds, or has held: on its trial's account, and in the search where there is a budget."""
     if holding is None:
         return
@@ -71,9 +71,9 @@ def _hold(changes: Changes, number: int, run: int, holding: Holding | None) -> N
 
 
 def _park(changes: Changes, trial: Trial) -> None:
-    if trial.wanted is not Wanted.PARK:
+    if trial.wanted is not DesiredState.PARK:
         changes.want_again(trial)
         return
     changes.announce(trial.moved(TrialTrigger.PARKED))
     if trial.is_held:
-        give_up_place(changes, trial)
+        release_concurrency(changes, trial)

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 from services.searcher.core.experiment.entities import Trial
-from services.searcher.core.experiment.states import ExperimentState, TrialState, Wanted
-from services.searcher.core.methods.port import GoOn
+from services.searcher.core.experiment.states import DesiredState, ExperimentState, TrialState
+from services.searcher.core.methods.port import ResumeTrial
 from services.searcher.core.reducers.changes import Changes
-from services.searcher.core.search.moves import Moves
+from services.searcher.core.search.moves import SearchActions
 from shared.tuples import changed
 
 
-def fill(changes: Changes, moves: Moves) -> None:
+def fill(changes: Changes, moves: SearchActions) -> None:
     """Make the new trials, perhaps from the checkpoints of others, and let those go on that are in hand; `changes.missing` names the others."""
     for proposal in moves.created:
         source = None if proposal.source is None else changes.trials.get(proposal.source)
@@ -25,27 +25,27 @@ def fill(changes: Changes, moves: Moves) -> None:
             changes.going_on[step.trial] = step
 
 
-def go_on(changes: Changes, trials: Iterable[Trial]) -> None:
+def resume_loaded(changes: Changes, trials: Iterable[Trial]) -> None:
     """Let the trials go on that were missing, and make the copies of those that were."""
     for trial in changes.known(trials):
         if trial.number in changes.going_on:
             _let_go_on(changes, trial, changes.going_on.pop(trial.number))
     copies, changes.copies = changes.copies, []
-    fill(changes, Moves(created=tuple(copies)))
+    fill(changes, SearchActions(created=tuple(copies)))
 
 
-def give_up_place(changes: Changes, trial: Trial) -> None:
+def release_concurrency(changes: Changes, trial: Trial) -> None:
     """Another trial takes the place of one that the search has had pause, and that is parked by now."""
     moves = changes.search.on_parked(trial.number)
     changes.journal.parked(trial.number, moves)
     fill(changes, moves)
 
 
-def keep(changes: Changes, step: GoOn) -> None:
+def keep(changes: Changes, step: ResumeTrial) -> None:
     """Let a trial that has its place go on until another time; one that is about to pause stays."""
     trial = changes.trials[step.trial]
-    if trial.wanted is Wanted.RUN and trial.is_open:
-        changes.want(changed(trial, decide_at=step.decide_at), Wanted.RUN)
+    if trial.wanted is DesiredState.RUN and trial.is_open:
+        changes.want(changed(trial, decide_at=step.decide_at), DesiredState.RUN)
     else:
         _let_go_on(changes, trial, step)
 
@@ -56,11 +56,11 @@ def want_to_run(changes: Changes, trial: Trial) -> None:
         return
     if trial.state is TrialState.PARKED:
         changes.want_again(trial)
-    elif trial.is_open and trial.wanted is Wanted.PARK:
-        changes.want(trial, Wanted.RUN)
+    elif trial.is_open and trial.wanted is DesiredState.PARK:
+        changes.want(trial, DesiredState.RUN)
 
 
-def _let_go_on(changes: Changes, trial: Trial, step: GoOn) -> None:
+def _let_go_on(changes: Changes, trial: Trial, step: ResumeTrial) -> None:
     if not trial.is_final:
         going = changed(trial, is_held=False, decide_at=step.decide_at)
         want_to_run(changes, changes.put(going, is_dirty=False))

@@ -7,7 +7,7 @@ from services.searcher.core.budget.limits import limits_of
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end_rest
 from services.searcher.core.reducers.starting import fill
-from services.searcher.core.search.warm import COLD, Warmth
+from services.searcher.core.search.warm import NO_PRIOR_OBSERVATIONS, PriorObservations
 from shared.tuples import changed
 
 
@@ -21,7 +21,7 @@ class Submitted:
         price: Of a slot for an hour, as things are.
     """
 
-    warmth: Warmth = COLD
+    warmth: PriorObservations = NO_PRIOR_OBSERVATIONS
     at: datetime | None = None
     price: float = 0.0
 

@@ -1,13 +1,13 @@
 """A validation and its verdict: what a trial reports is read, kept and judged by the search, and its worker is answered."""
 
-from services.searcher.core.experiment.entities import Mark, Trial
+from services.searcher.core.experiment.entities import ScoredValidation, Trial
 from services.searcher.core.experiment.results import Reading, Result, read_result
-from services.searcher.core.experiment.states import ExperimentTrigger, TrialState, Wanted
-from services.searcher.core.methods.port import Ruling
+from services.searcher.core.experiment.states import DesiredState, ExperimentTrigger, TrialState
+from services.searcher.core.methods.port import RungDecision
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end, settle, stop
 from services.searcher.core.reducers.events import Rollback
-from services.searcher.core.reducers.starting import give_up_place
+from services.searcher.core.reducers.starting import release_concurrency
 from shared.tuples import changed
 
 
@@ -23,10 +23,10 @@ def on_validation(changes: Changes, result: Result) -> None:
     elif isinstance(reading, str):
         _refuse(changes, changes.put(trial), result, reading)
     else:
-        trial = changes.mark(trial, Mark(result.step, reading.value, reading.others))
+        trial = changes.mark(trial, ScoredValidation(result.step, reading.value, reading.others))
         if not _is_due(changes, trial, reading):
             pass
-        elif trial.wanted is Wanted.KILL:
+        elif trial.wanted is DesiredState.KILL:
             changes.answer(trial, result, "stop")
         else:
             ruling = changes.search.rule(trial.number, reading.value, reading.time)
@@ -45,7 +45,7 @@ def on_rollback(changes: Changes, rollback: Rollback) -> None:
         result = Result(trial.number, rollback.run, 0, step, values)
         reading = read_result(changes.config, changes.objectives, result)
         if isinstance(reading, Reading):
-            marks.append(Mark(step, reading.value, reading.others))
+            marks.append(ScoredValidation(step, reading.value, reading.others))
     if trial.reported[0] >= rollback.run and trial.latest is not None:
         marks.append(trial.latest)
     changes.invalidate_best(changes.rank(trial, marks))
@@ -55,7 +55,7 @@ def _refuse(changes: Changes, trial: Trial, result: Result, missing: str) -> Non
     """A validation without what the search goes by ends the experiment."""
     changes.answer(trial, result, "stop")
     if changes.is_going:
-        stop(changes, ExperimentTrigger.FAIL, missing, Wanted.KILL)
+        stop(changes, ExperimentTrigger.FAIL, missing, DesiredState.KILL)
 
 
 def _is_due(changes: Changes, trial: Trial, reading: Reading) -> bool:
@@ -63,7 +63,7 @@ def _is_due(changes: Changes, trial: Trial, reading: Reading) -> bool:
     return changes.is_going and trial.decide_at is not None and reading.time >= trial.decide_at
 
 
-def _carry_out(changes: Changes, trial: Trial, result: Result, ruling: Ruling) -> None:
+def _carry_out(changes: Changes, trial: Trial, result: Result, ruling: RungDecision) -> None:
     trial = changed(
         trial,
         decide_at=ruling.decide_at,
@@ -73,12 +73,12 @@ def _carry_out(changes: Changes, trial: Trial, result: Result, ruling: Ruling) -
     )
     changes.measure()
     if trial.state is TrialState.PARKED and ruling.stop:
-        end(changes, trial, Wanted.STOP)
+        end(changes, trial, DesiredState.STOP)
     elif not trial.is_open:
         changes.put(trial)
         if trial.state is TrialState.PARKED and ruling.pause:
-            give_up_place(changes, trial)
+            release_concurrency(changes, trial)
     else:
-        wanted = Wanted.STOP if ruling.stop else Wanted.PARK if ruling.pause else trial.wanted
+        wanted = DesiredState.STOP if ruling.stop else DesiredState.PARK if ruling.pause else trial.wanted
         trial = changes.want(trial, wanted)
         changes.answer(trial, result)

@@ -2,7 +2,7 @@
 
 from muster.config import ExperimentConfig, Grid, Single
 from services.searcher.core.samplers.domain import Domain
-from services.searcher.core.samplers.independent import Counted, Drawn, GridPoints
+from services.searcher.core.samplers.independent import GridPoints, GridSampler, RandomSampler
 from services.searcher.core.samplers.port import Sampler
 
 
@@ -25,9 +25,9 @@ def make_sampler(config: ExperimentConfig, seed: int) -> Sampler:
     """Return the sampler that the config names. Optuna is imported by the first search that needs it: it takes half a second."""
     domain, searcher = Domain.of(config), config.searcher
     if isinstance(searcher, Grid):
-        return Counted(GridPoints(domain))
+        return GridSampler(GridPoints(domain))
     if isinstance(searcher, Single) or searcher.sampler.name == "random":
-        return Drawn(domain, seed)
-    from services.searcher.core.samplers.modelled import Modelled
+        return RandomSampler(domain, seed)
+    from services.searcher.core.samplers.modelled import OptunaSampler
 
-    return Modelled(domain, searcher.sampler, seed, len(searcher.aims))
+    return OptunaSampler(domain, searcher.sampler, seed, len(searcher.aims))

@@ -7,7 +7,7 @@ from muster.config import Constraint, ExperimentConfig, Point, Space
 from services.searcher.core.samplers.drawing import Generator, Stream, draw_point
 from shared.errors import Rejected
 
-LOOK = 10_000
+CHECKED_POINTS = 10_000
 """So many random points are looked at before a space counts as empty."""
 _MOST_DRAWS = 1_000_000
 
@@ -48,11 +48,11 @@ class Domain:
         worst = max(missed, key=lambda text: missed[text])
         raise Rejected(
             "space_empty",
-            f"none of {LOOK} random points meets all of the constraints",
+            f"none of {CHECKED_POINTS} random points meets all of the constraints",
             f"constraints[{list(missed).index(worst)}]",
             f"'{worst}' alone excludes {missed[worst]} of them; widen it or the ranges that it speaks of",
         )
 
     def _looked_at(self) -> Iterator[Point]:
         stream = Stream(0, 0)
-        return (draw_point(self.space, stream) for _ in range(LOOK))
+        return (draw_point(self.space, stream) for _ in range(CHECKED_POINTS))

@@ -15,7 +15,7 @@ _LEAST = 1e-12
 """An improvement below this counts as this, as in Optuna: the logarithm of none is no number."""
 
 
-class Gaussian(samplers.GPSampler):
+class FastGPSampler(samplers.GPSampler):
     """`GPSampler` without what it does in vain."""
 
     def sample_relative(self, study: Any, trial: Any, search_space: Any) -> dict[str, Any]:

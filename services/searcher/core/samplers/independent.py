@@ -7,7 +7,7 @@ from array import array
 from muster.config import Point, active, leaves, put
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream, grid_values
-from services.searcher.core.samplers.port import Observation, Standing, Suggestion
+from services.searcher.core.samplers.port import Observation, RungResult, Suggestion
 from shared.errors import Rejected
 
 
@@ -23,14 +23,14 @@ class _Unlearning:
     def take(self, trial: int, suggestion: Suggestion) -> None:
         """Nothing follows from it."""
 
-    def reach(self, trial: int, standing: Standing) -> None:
+    def reach(self, trial: int, standing: RungResult) -> None:
         """Nothing follows from it."""
 
     def observe(self, trial: int, observation: Observation) -> None:
         """Nothing follows from it."""
 
 
-class Drawn(_Unlearning):
+class RandomSampler(_Unlearning):
     """`random`: trial n draws from a stream of its own, named by the experiment's seed and n."""
 
     def __init__(self, domain: Domain, seed: int) -> None:
@@ -42,7 +42,7 @@ class Drawn(_Unlearning):
         return Suggestion(self._domain.draw(stream))
 
 
-class Counted(_Unlearning):
+class GridSampler(_Unlearning):
     """The points of a grid, walked from the last one backwards."""
 
     def __init__(self, points: "GridPoints") -> None:

@@ -19,10 +19,10 @@ from muster.config import Point
 from muster.config.samplers import Sampler as Choice
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.samplers.port import Observation, Standing, Suggestion
-from services.searcher.core.samplers.rungs import Rungs
+from services.searcher.core.samplers.port import Observation, RungResult, Suggestion
+from services.searcher.core.samplers.rungs import RungStudies
 from services.searcher.core.samplers.study import Study
-from services.searcher.core.samplers.words import Words
+from services.searcher.core.samplers.words import OptunaSpace
 
 RETRIES = 20
 """So many proposals may miss the constraints before a random point takes their place."""
@@ -37,7 +37,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
 
 
-class Modelled:
+class OptunaSampler:
     """`quasi_random`, `tpe`, `gp`, `cmaes` and `nsga2`."""
 
     remembers = True
@@ -50,12 +50,12 @@ class Modelled:
             import torch
 
             torch.set_num_threads(1)
-        self._words = Words(domain.space)
+        self._words = OptunaSpace(domain.space)
         self._learned = 0
         self._sources: list[optuna.trial.FrozenTrial] = []
         # A sequence goes by no metric, and takes one only.
         self._whole = Study(self._words, self._sampler(0), metrics if self.learns else 1)
-        self._rungs = Rungs(
+        self._rungs = RungStudies(
             lambda: Study(self._words, self._sampler(0)), choice.startup_trials or _STARTUP_TRIALS
         )
 
@@ -99,7 +99,7 @@ class Modelled:
         self._begin(trial, suggestion.point, memo.get("trial"))
         self._whole.note(memo.get("study", {}))
 
-    def reach(self, trial: int, standing: Standing) -> None:
+    def reach(self, trial: int, standing: RungResult) -> None:
         if self._choice.name in _BY_RUNG:
             value = standing.value if self._says_something(standing.value) else None
             self._rungs.reach(trial, standing.time, value, standing.goes_on)
@@ -199,9 +199,9 @@ class Modelled:
 
 def _gaussian(**chosen: Any) -> samplers.BaseSampler:
     """Imported with its torch by the searches that want it."""
-    from services.searcher.core.samplers.gaussian import Gaussian
+    from services.searcher.core.samplers.gaussian import FastGPSampler
 
-    return Gaussian(**chosen)
+    return FastGPSampler(**chosen)
 
 
 def _set(**values: int | None) -> dict[str, Any]:

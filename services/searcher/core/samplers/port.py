@@ -34,7 +34,7 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RungResult:
     """What a trial had come to at a rung.
 
     Attributes:
@@ -73,7 +73,7 @@ class Sampler(Protocol):
         """Take in what was proposed for a trial before."""
         ...
 
-    def reach(self, trial: int, standing: Standing) -> None:
+    def reach(self, trial: int, standing: RungResult) -> None:
         """Take in what a trial had come to at a rung, once for each; before `observe`."""
         ...
 

@@ -13,7 +13,7 @@ from services.searcher.core.samplers.port import Observation
 from services.searcher.core.samplers.study import Study
 
 
-class Rungs:
+class RungStudies:
     """A study for each rung, of what every trial had come to by then; proposals go by the highest that enough trials have reached.
 
     Falkner, Klein, Hutter, "BOHB: Robust and Efficient Hyperparameter Optimization at Scale" (ICML 2018), section 3.2; where BOHB waits for as

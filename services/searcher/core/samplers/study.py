@@ -10,7 +10,7 @@ from optuna.trial import Trial, TrialState
 from pydantic import JsonValue
 
 from muster.config import Point
-from services.searcher.core.samplers.words import Words
+from services.searcher.core.samplers.words import OptunaSpace
 
 _NAME = "search"
 
@@ -18,7 +18,7 @@ _NAME = "search"
 class Study:
     """Knows pending trials, which are running there, by the numbers that they have in the search."""
 
-    def __init__(self, words: Words, sampler: samplers.BaseSampler, metrics: int = 1) -> None:
+    def __init__(self, words: OptunaSpace, sampler: samplers.BaseSampler, metrics: int = 1) -> None:
         self._words = words
         self._spaces: dict[str, IntersectionSearchSpace] = {}
         self._storage = optuna.storages.InMemoryStorage()

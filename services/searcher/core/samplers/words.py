@@ -27,7 +27,7 @@ from muster.config.conditions import has_value, value_at
 Varied = Categorical | Int | Double | Log
 
 
-class Words:
+class OptunaSpace:
     """What a space is called there. Of a choice Optuna knows the place only: values may be lists and mappings."""
 
     def __init__(self, space: Space) -> None:

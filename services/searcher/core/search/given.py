@@ -21,7 +21,7 @@ from muster.config import (
     put,
 )
 from muster.config.conditions import has_value, value_at
-from muster.config.fitting import admitted
+from muster.config.fitting import accepted_values
 from services.searcher.core.methods.custom import Operation
 from services.searcher.core.samplers.domain import Domain
 from shared.errors import Rejected
@@ -41,7 +41,7 @@ def complete_point(domain: Domain, point: Point, place: str) -> Point:
             if has_value(complete, path):
                 raise Rejected("takes_no_part", "this parameter takes no part: its `when` is not met", where)
         elif has_value(complete, path):
-            if not admitted(parameter, value_at(complete, path)):
+            if not accepted_values(parameter, value_at(complete, path)):
                 raise Rejected("out_of_range", f"it must be {_range(parameter)}", where)
         elif isinstance(parameter, Const):
             _put(complete, path, parameter.val, where)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-MOST_INVALID = 100
+MAX_INVALID_IN_A_ROW = 100
 """A search gives up after so many more in a row than it makes trials in all: such a space has next to nothing to try."""
 
 
@@ -24,7 +24,7 @@ class InvalidTrials:
         before, after = self._rows.get(trial - 1, 0), self._rows.get(trial + 1, 0)
         row = before + 1 + after
         self._rows[trial] = self._rows[trial - before] = self._rows[trial + after] = row
-        if self.gave_up is None and row >= planned + MOST_INVALID:
+        if self.gave_up is None and row >= planned + MAX_INVALID_IN_A_ROW:
             self.gave_up = (
                 f"{row} trials in a row were called invalid by their scripts, and no more are tried"
             )

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from muster.config import Point
 from services.searcher.core.budget.limits import Limit
-from services.searcher.core.methods.port import GoOn
+from services.searcher.core.methods.port import ResumeTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class SearchActions:
     """What fills free places: trials to make, and paused ones to go on.
 
     Attributes:
@@ -37,16 +37,16 @@ class Moves:
     """
 
     created: tuple[Proposal, ...] = ()
-    going_on: tuple[GoOn, ...] = ()
+    going_on: tuple[ResumeTrial, ...] = ()
     closed: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class OperationResult:
     """What a program's operations amount to: `kept` are trials that go on in their places, `stopped` those that end, and `dropped` keys
     of trials that end without having begun."""
 
-    moves: Moves
-    kept: tuple[GoOn, ...] = ()
+    moves: SearchActions
+    kept: tuple[ResumeTrial, ...] = ()
     stopped: tuple[int, ...] = ()
     dropped: tuple[str, ...] = ()

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.searcher.core.experiment.objectives import Objectives, Scored
-from services.searcher.core.methods.port import Ruling
-from services.searcher.core.samplers import Observation, Standing
+from services.searcher.core.methods.port import RungDecision
+from services.searcher.core.samplers import Observation, RungResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def observation_of(objectives: Objectives, result: Scored | None, reached: Reach
     return Observation(value, others=tuple(more), excesses=excesses)
 
 
-def standings_of(ruling: Ruling, value: float) -> Iterator[Standing]:
+def rung_results_of(ruling: RungDecision, value: float) -> Iterator[RungResult]:
     """Yield what a trial had come to at each rung that counted its result; `value` is smaller where better."""
     for rung in ruling.rungs:
-        yield Standing(rung, value, goes_on=rung < ruling.rungs[-1] or ruling.decide_at is not None)
+        yield RungResult(rung, value, goes_on=rung < ruling.rungs[-1] or ruling.decide_at is not None)

@@ -21,17 +21,17 @@ _CONTAINERS: Mapping[str, type] = {kind.__name__: kind for kind in (list, set, d
 _VALUES: Mapping[str, type] = {kind.__name__: kind for kind in (tuple, frozenset)}
 
 
-class NotPlain(Exception):
+class NotSerializable(Exception):
     """Something in a state is of a kind that cannot be written."""
 
 
-def to_plain(state: object, fixed: Sequence[object]) -> JsonValue:
+def to_json(state: object, fixed: Sequence[object]) -> JsonValue:
     """Return `state` as plain data. Raises NotPlain where it holds something of an unknown kind."""
     return _Writer(fixed).write(state)
 
 
-def from_plain(data: JsonValue, fixed: Sequence[object]) -> Any:
-    """Return what `to_plain` was given; `fixed` holds the same things in the same order. Raises Broken for other data."""
+def from_json(data: JsonValue, fixed: Sequence[object]) -> Any:
+    """Return what `to_json` was given; `fixed` holds the same things in the same order. Raises Broken for other data."""
     try:
         return _Reader(fixed).read(data)
     except (AttributeError, IndexError, ImportError, TypeError, ValueError) as error:
@@ -135,7 +135,7 @@ class _Reader:
 
 def _name_of(kind: type) -> tuple[str, str]:
     if not kind.__module__.startswith(CORE):
-        raise NotPlain(f"{kind.__module__}.{kind.__qualname__}")
+        raise NotSerializable(f"{kind.__module__}.{kind.__qualname__}")
     return kind.__module__, kind.__qualname__
 
 

@@ -4,11 +4,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 from muster.config import Point
-from services.searcher.core.methods.port import Start
+from services.searcher.core.methods.port import StartTrial
 from services.searcher.core.samplers import Sampler, Suggestion
 
 
-class Points:
+class PointSource:
     """Those to try first come in their order; what the sampler does not propose it is told."""
 
     def __init__(self, sampler: Sampler, first: Iterable[Point]) -> None:
@@ -24,7 +24,7 @@ class Points:
         """Take in what these trials were given once."""
         self._given.update(suggestions)
 
-    def choose(self, trial: int, start: Start) -> Suggestion:
+    def choose(self, trial: int, start: StartTrial) -> Suggestion:
         """Return a new trial's point."""
         given, point = self._given.pop(trial, None), self._point(start)
         if point is not None:
@@ -34,7 +34,7 @@ class Points:
         self._sampler.take(trial, given)
         return given
 
-    def _point(self, start: Start) -> Point | None:
+    def _point(self, start: StartTrial) -> Point | None:
         """A point that is given, or of those to try first; None: the sampler is asked."""
         is_given = start.point is not None or start.source is not None
         return start.point if is_given or not self._first else self._first.popleft()

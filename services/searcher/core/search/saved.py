@@ -5,25 +5,25 @@ from typing import Any
 from pydantic import JsonValue
 
 from services.searcher.core.samplers.domain import Domain
-from services.searcher.core.search.plain import NotPlain, from_plain, to_plain
+from services.searcher.core.search.plain import NotSerializable, from_json, to_json
 from services.searcher.core.search.search import Search
 
 
-def state_of(search: Search) -> JsonValue:
+def save_state(search: Search) -> JsonValue:
     """Return the state, or None where only the journal can give it back: with a sampler that keeps a model."""
     own = vars(search)
     if own["_sampler"].remembers:
         return None
     try:
-        return to_plain(own, _fixed(own))
-    except NotPlain:
+        return to_json(own, _fixed(own))
+    except NotSerializable:
         return None
 
 
-def take_up(search: Search, state: JsonValue) -> None:
+def restore_state(search: Search, state: JsonValue) -> None:
     """Have a new search of the same config and seed be as the one that the state is of. Raises Broken for other data."""
     own = vars(search)
-    own.update(from_plain(state, _fixed(own)))
+    own.update(from_json(state, _fixed(own)))
 
 
 def _fixed(own: dict[str, Any]) -> tuple[object, ...]:

@@ -9,23 +9,31 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from muster.config import ExperimentConfig
 from services.searcher.core.budget.fitting import fit
-from services.searcher.core.budget.ledger import Opening
-from services.searcher.core.budget.limits import Limit, Limits
-from services.searcher.core.budget.spending import Spending
-from services.searcher.core.editing import Edit, check_edit
+from services.searcher.core.budget.ledger import LedgerOpening
+from services.searcher.core.budget.limits import BudgetLimits, Limit
+from services.searcher.core.budget.spending import SearchSpending
+from services.searcher.core.editing import SearchEdit, check_edit
 from services.searcher.core.experiment.objectives import Objectives, Scored
-from services.searcher.core.methods.choose import make_method, places_of
+from services.searcher.core.methods.choose import make_method, max_concurrency
 from services.searcher.core.methods.custom import Custom, Operation
-from services.searcher.core.methods.port import RULES, Copying, Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.methods.port import (
+    RULES_VERSION,
+    Copying,
+    ResumeTrial,
+    RungDecision,
+    SearchStep,
+    StartTrial,
+    TrialEnding,
+)
 from services.searcher.core.samplers import Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
 from services.searcher.core.search.given import completed
 from services.searcher.core.search.invalid import InvalidTrials
-from services.searcher.core.search.moves import Moves, Proposal, Told
-from services.searcher.core.search.observing import Reached, observation_of, standings_of
-from services.searcher.core.search.points import Points
-from services.searcher.core.search.waiting import Waiting
-from services.searcher.core.search.warm import Warmth
+from services.searcher.core.search.moves import OperationResult, Proposal, SearchActions
+from services.searcher.core.search.observing import Reached, observation_of, rung_results_of
+from services.searcher.core.search.points import PointSource
+from services.searcher.core.search.waiting import StepQueue
+from services.searcher.core.search.warm import PriorObservations
 from shared.errors import Conflict
 
 
@@ -41,17 +49,17 @@ class Search:
         self._objectives = Objectives.of(config)
         self._seed = seed
         self._sampler = make_sampler(config, seed)
-        self._follow(config, RULES)
-        self.spending = Spending(config)
-        self._limit = self._concurrent = places_of(config)
-        self._waiting = Waiting(self.spending)
+        self._follow(config, RULES_VERSION)
+        self.spending = SearchSpending(config)
+        self._limit = self._concurrent = max_concurrency(config)
+        self._waiting = StepQueue(self.spending)
         self._fitted: Limit | None = None
         self._open: set[int] = set()
         self._held: set[int] = set()
         self._created = 0
         self._is_active = True
         self._judged: dict[int, Reached] = {}
-        self._points = Points(self._sampler, config.first_points())
+        self._points = PointSource(self._sampler, config.first_points())
         self._invalid = InvalidTrials()
 
     @property
@@ -99,7 +107,7 @@ class Search:
         """Why it makes no more trials though more are planned; None while it does."""
         return self._invalid.gave_up
 
-    def warm(self, warmth: Warmth) -> None:
+    def warm(self, warmth: PriorObservations) -> None:
         """Take in what is known already; before `start`."""
         self._points.try_first(warmth.points)
         for known in warmth.known:
@@ -117,7 +125,9 @@ class Search:
         """The limit of the budget because of which no more trials are made; None: they are."""
         return self._waiting.closed
 
-    def start(self, limits: Limits | None = None, price: float = 0.0, rules: int = RULES) -> Moves:
+    def start(
+        self, limits: BudgetLimits | None = None, price: float = 0.0, rules: int = RULES_VERSION
+    ) -> SearchActions:
         """Return the first trials.
 
         `limits`: what its budget says; `price`: of a slot for an hour, as things are; `rules`: older ones where it was begun under them.
@@ -127,18 +137,18 @@ class Search:
             self.spending.begin(limits, price)
             fitted = fit(config, limits, price, self.spending.now_ms)
             config, self._fitted = fitted.config, fitted.limit
-        if rules != RULES or config is not self._config:
+        if rules != RULES_VERSION or config is not self._config:
             self._follow(config, rules)
         self._add(self._method.plan_start())
         return self._filled()
 
-    def rule(self, trial: int, value: float, time: float) -> Ruling:
+    def rule(self, trial: int, value: float, time: float) -> RungDecision:
         """Judge a result; `value` is raw: its sign follows from the config, and not finite ranks worst."""
         ranked = self._objectives.ranked(value)
         ruling = self._method.on_result(trial, ranked, time)
         if self.learns and ruling.counted:
             self._judged[trial] = Reached(ranked, time, ruling.at_top)
-            for standing in standings_of(ruling, ranked) if self._tells_rungs else ():
+            for standing in rung_results_of(ruling, ranked) if self._tells_rungs else ():
                 self._sampler.reach(trial, standing)
         if ruling.counted:
             self.spending.on_ruled(trial, time, ruling.decide_at, ruling.stop or ruling.pause)
@@ -162,7 +172,7 @@ class Search:
         assert self._copying is not None
         self._copying.on_stored(trial)
 
-    def on_parked(self, trial: int) -> Moves:
+    def on_parked(self, trial: int) -> SearchActions:
         """Take in that a trial which the search has had pause is parked; return what takes its place."""
         self._open.remove(trial)
         self._held.add(trial)
@@ -170,12 +180,12 @@ class Search:
         self._add(self._method.on_parked(trial))
         return self._filled()
 
-    def on_ended(self, trial: int, ending: Ending) -> Moves:
+    def on_ended(self, trial: int, ending: TrialEnding) -> SearchActions:
         """Take in that a trial's request closed for good; return what takes its place."""
         self._open.discard(trial)
         self._held.discard(trial)
-        self.spending.on_ended(trial, ending is Ending.FINISHED)
-        if ending is Ending.INVALID:
+        self.spending.on_ended(trial, ending is TrialEnding.FINISHED)
+        if ending is TrialEnding.INVALID:
             self._invalid.add(trial, self._method.planned())
         self._add(self._method.on_ended(trial, ending))
         return self._filled()
@@ -188,7 +198,7 @@ class Search:
         """Return the trials that must be in hand where a program tells this."""
         return self._driven.named_by(operations) if self._driven else []
 
-    def tell(self, operations: Iterable[Operation]) -> Told:
+    def tell(self, operations: Iterable[Operation]) -> OperationResult:
         """Take in what a program says. Raises Rejected or Conflict where it makes no sense; the search is of no use then."""
         if self._driven is None:
             said = (
@@ -203,15 +213,15 @@ class Search:
         for step in answer.going_on:
             if step.trial in self._held:
                 self._waiting.put(step)
-        return Told(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
+        return OperationResult(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
 
-    def widen(self, limit: int) -> Moves:
+    def widen(self, limit: int) -> SearchActions:
         """From now on so many trials may be open; those that are stay. Return the trials that fit now."""
         self._limit = limit
         self._plan_more()
         return self._filled()
 
-    def edit(self, edit: Edit, opening: Opening | None = None) -> Moves:
+    def edit(self, edit: SearchEdit, opening: LedgerOpening | None = None) -> SearchActions:
         """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed.
 
         `opening`: what is known where the search had no budget until now, and is given one.
@@ -234,7 +244,7 @@ class Search:
         """Make no trials until `resume`."""
         self._is_active = False
 
-    def resume(self) -> Moves:
+    def resume(self) -> SearchActions:
         """Make trials again; return what fits now."""
         self._is_active = True
         return self._filled()
@@ -262,30 +272,30 @@ class Search:
             free = int(self._limit) - len(self._open) - len(self._waiting)
             self._add(self._method.plan_more(max(0, free)))
 
-    def _add(self, steps: Iterable[Step]) -> None:
+    def _add(self, steps: Iterable[SearchStep]) -> None:
         """Take in what to do with free places; where the search has given up, nothing begins any more."""
         self._waiting.extend(self._method, steps)
         if self.gave_up is not None:
             self._waiting.forget_starts()
 
-    def _filled(self) -> Moves:
+    def _filled(self) -> SearchActions:
         created: list[Proposal] = []
-        going_on: list[GoOn] = []
+        going_on: list[ResumeTrial] = []
         was_closed = self.closed
         while self._is_active and len(self._open) < self._limit:
             step = self._waiting.take(self._method, is_idle=not self._open)
             if step is None:
                 break
-            if not isinstance(step, GoOn):
+            if not isinstance(step, ResumeTrial):
                 created.append(self._proposed(step))
             elif step.trial in self._held:
                 self._held.remove(step.trial)
                 self._open.add(step.trial)
                 self.spending.on_going_on(step.trial, step.decide_at)
                 going_on.append(step)
-        return Moves(tuple(created), tuple(going_on), None if was_closed else self.closed)
+        return SearchActions(tuple(created), tuple(going_on), None if was_closed else self.closed)
 
-    def _proposed(self, start: Start) -> Proposal:
+    def _proposed(self, start: StartTrial) -> Proposal:
         self._created += 1
         number = self._created
         self._open.add(number)

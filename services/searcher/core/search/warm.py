@@ -14,16 +14,16 @@ from pydantic import JsonValue
 from pydantic_core import PydanticCustomError
 
 from muster.config import ExperimentConfig, Point
-from muster.config.fitting import fitted
+from muster.config.fitting import check_point
 from services.searcher.core.experiment.objectives import Objectives, is_finite
 
-MOST_KNOWN = 500
+MAX_PRIOR_TRIALS = 500
 """So many trials are told to a sampler: what a proposal costs grows with them."""
-MOST_OF_ENTRY = 100
+TRIALS_PER_ENTRY = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PriorTrial:
     """What an earlier trial came to, raw: the first metric and what else counts by name; `time` is how far it was judged when its search
     stopped it, None where it ran to its end."""
 
@@ -36,44 +36,46 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class PriorExperiment:
     """An earlier experiment: by which metric it was judged, how it counted time, and those of its trials that came to something."""
 
     number: int
     metric: str
     time_metric: str | None
-    trials: tuple[Known, ...]
+    trials: tuple[PriorTrial, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Warmth:
+class PriorObservations:
     """Points to try first, and trials to learn from, those that came furthest first."""
 
     points: tuple[Point, ...] = ()
-    known: tuple[Known, ...] = ()
+    known: tuple[PriorTrial, ...] = ()
 
-    def parts(self) -> Iterator["Warmth"]:
+    def parts(self) -> Iterator["PriorObservations"]:
         """Yield it in pieces that an entry of a journal holds, the points with the first; nothing where nothing is known."""
-        for start in range(0, max(len(self.known), bool(self.points)), MOST_OF_ENTRY):
-            yield Warmth(() if start else self.points, self.known[start : start + MOST_OF_ENTRY])
+        for start in range(0, max(len(self.known), bool(self.points)), TRIALS_PER_ENTRY):
+            yield PriorObservations(
+                () if start else self.points, self.known[start : start + TRIALS_PER_ENTRY]
+            )
 
     def written(self) -> dict[str, JsonValue]:
         """Return it as facts of a journal."""
         return {"points": [*self.points], "known": [asdict(each) for each in self.known]}
 
     @classmethod
-    def read(cls, facts: Mapping[str, Any]) -> "Warmth":
+    def read(cls, facts: Mapping[str, Any]) -> "PriorObservations":
         """Return what was `written`."""
-        return cls(tuple(facts["points"]), tuple(Known(**each) for each in facts["known"]))
+        return cls(tuple(facts["points"]), tuple(PriorTrial(**each) for each in facts["known"]))
 
 
-COLD = Warmth()
+NO_PRIOR_OBSERVATIONS = PriorObservations()
 """Nothing is known."""
 
 
-def choose_warmth(
-    config: ExperimentConfig, earlier: Sequence[Earlier], learns: bool
-) -> tuple[Warmth, tuple[str, ...]]:
+def select_prior_observations(
+    config: ExperimentConfig, earlier: Sequence[PriorExperiment], learns: bool
+) -> tuple[PriorObservations, tuple[str, ...]]:
     """Return what of earlier experiments serves this search, and in sentences what does not.
 
     A trial serves if it reported all that counts here, and its point fits this space: it has an admissible value for each parameter that
@@ -83,9 +85,9 @@ def choose_warmth(
     searcher = config.searcher
     warm_start = getattr(searcher, "warm_start", None)
     if warm_start is None:
-        return COLD, ()
+        return NO_PRIOR_OBSERVATIONS, ()
     notes: list[str] = []
-    known: list[Known] = []
+    known: list[PriorTrial] = []
     for each in earlier:
         if each.metric != searcher.metric:
             notes.append(
@@ -101,14 +103,14 @@ def choose_warmth(
         name = searcher.sampler.name  # type: ignore[union-attr]
         notes.append(f"the sampler '{name}' learns nothing from experiments: give another one, or 'best'")
     points = _best(Objectives.of(config), known, warm_start.best or 0)
-    return Warmth(points, _furthest(known) if learns else ()), tuple(notes)
+    return PriorObservations(points, _furthest(known) if learns else ()), tuple(notes)
 
 
-def _fitting(config: ExperimentConfig, trials: Iterable[Known]) -> Iterable[Known]:
+def _fitting(config: ExperimentConfig, trials: Iterable[PriorTrial]) -> Iterable[PriorTrial]:
     constraints, counting = config.read_constraints(), Objectives.of(config).others
     for trial in trials:
         try:
-            point = fitted(config.hyperparameters, trial.point)
+            point = check_point(config.hyperparameters, trial.point)
         except PydanticCustomError:
             continue
         is_whole = is_finite(trial) and trial.others.keys() >= set(counting)
@@ -116,12 +118,12 @@ def _fitting(config: ExperimentConfig, trials: Iterable[Known]) -> Iterable[Know
             yield replace(trial, point=point, others={name: trial.others[name] for name in counting})
 
 
-def _counts(config: ExperimentConfig, earlier: Earlier, trial: Known) -> bool:
+def _counts(config: ExperimentConfig, earlier: PriorExperiment, trial: PriorTrial) -> bool:
     time_metric = getattr(config.searcher, "time_metric", None)
     return trial.time is None or time_metric in (None, earlier.time_metric)
 
 
-def _best(objectives: Objectives, known: Iterable[Known], count: int) -> tuple[Point, ...]:
+def _best(objectives: Objectives, known: Iterable[PriorTrial], count: int) -> tuple[Point, ...]:
     """Distinct points of whole trials within the limits, the best first; of equals the earlier one."""
     chosen = [trial for trial in known if trial.time is None and objectives.is_admissible(trial)]
     ranked = sorted(chosen, key=lambda trial: (objectives.losses(trial), trial.experiment, trial.trial))
@@ -129,8 +131,8 @@ def _best(objectives: Objectives, known: Iterable[Known], count: int) -> tuple[P
     return tuple(reversed(distinct.values()))[:count]
 
 
-def _furthest(known: Iterable[Known]) -> tuple[Known, ...]:
-    def rank(trial: Known) -> tuple[float, int, int]:
+def _furthest(known: Iterable[PriorTrial]) -> tuple[PriorTrial, ...]:
+    def rank(trial: PriorTrial) -> tuple[float, int, int]:
         return (-math.inf if trial.time is None else -trial.time, -trial.experiment, -trial.trial)
 
-    return tuple(sorted(known, key=rank)[:MOST_KNOWN])
+    return tuple(sorted(known, key=rank)[:MAX_PRIOR_TRIALS])

@@ -5,16 +5,16 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from services.scheduler.core.planning.elastic.arrange import Member, arrange
-from services.scheduler.core.planning.elastic.nearness import Taste
+from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
+from services.scheduler.core.planning.elastic.nearness import MachinePreference
 from services.scheduler.core.planning.elastic.packing import Packing, allowed_sizes
-from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
-from services.scheduler.core.state.indexes.elastic.history import GROWTH, History
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
+from services.scheduler.core.state.indexes.elastic.history import GROWTH, ReportHistory
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from shared.ids import TrialId, WorkerId
 
-LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
+LIMITS = BatchLimits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
 
 
 def trial(number: int) -> TrialId:
@@ -25,12 +25,12 @@ def machines(*slots: int) -> dict[WorkerId, int]:
     return {WorkerId(f"m{index:02}"): count for index, count in enumerate(slots)}
 
 
-def learnt(slots: int, is_scalable: bool = True) -> History:
-    history = History(LIMITS)
+def learnt(slots: int, is_scalable: bool = True) -> ReportHistory:
+    history = ReportHistory(LIMITS)
     for held in (1, 2, 4, slots):
         count = -(-held // 4)
         sync = 0.01 if is_scalable else 0.5 * held
-        history.add(Timing(count, held, 128, 0.2 + (sync if held > 1 else 0), 0.2), Noise(1.0, 50.0))
+        history.add(Timing(count, held, 128, 0.2 + (sync if held > 1 else 0), 0.2), GradientNoise(1.0, 50.0))
     return history
 
 
@@ -45,31 +45,31 @@ def test_sizes_are_halvings_of_a_machine_and_whole_machines() -> None:
 
 
 def test_a_trial_that_has_said_nothing_begins_small() -> None:
-    placed = arrange([Member(trial(1), 1, 64)], machines(4, 4))
+    placed = arrange([ElasticMember(trial(1), 1, 64)], machines(4, 4))
     assert slots_of(placed[trial(1)]) == 2
 
 
 def test_a_trial_grows_no_further_at_once_than_it_has_tried() -> None:
-    member = Member(trial(1), 1, 64, history=learnt(4), age_ms=10**7)
+    member = ElasticMember(trial(1), 1, 64, history=learnt(4), age_ms=10**7)
     assert slots_of(arrange([member], machines(*[4] * 16))[trial(1)]) == 4 * GROWTH
 
 
 def test_idle_slots_go_where_they_speed_up() -> None:
-    scaling = Member(trial(1), 1, 16, history=learnt(8), age_ms=10**7)
-    stuck = Member(trial(2), 1, 16, history=learnt(8, is_scalable=False), age_ms=10**7)
+    scaling = ElasticMember(trial(1), 1, 16, history=learnt(8), age_ms=10**7)
+    stuck = ElasticMember(trial(2), 1, 16, history=learnt(8, is_scalable=False), age_ms=10**7)
     placed = arrange([stuck, scaling], machines(4, 4, 4, 4))
     assert slots_of(placed[trial(1)]) > slots_of(placed[trial(2)])
 
 
 def test_nobody_is_moved_when_nothing_is_gained() -> None:
-    member = Member(trial(1), 1, 4, held=((WorkerId("m01"), 4),), history=learnt(4), age_ms=10**7)
+    member = ElasticMember(trial(1), 1, 4, held=((WorkerId("m01"), 4),), history=learnt(4), age_ms=10**7)
     assert arrange([member], machines(4, 4))[trial(1)] == member.held
 
 
 def test_a_waiting_minimum_takes_from_those_who_have_more() -> None:
     held = ((WorkerId("m00"), 4),)
-    large = Member(trial(1), 1, 4, held=held, history=learnt(4), age_ms=10**7)
-    placed = arrange([large, Member(trial(2), 2, 4)], machines(4))
+    large = ElasticMember(trial(1), 1, 4, held=held, history=learnt(4), age_ms=10**7)
+    placed = arrange([large, ElasticMember(trial(2), 2, 4)], machines(4))
     assert slots_of(placed[trial(1)]) == 2
     assert slots_of(placed[trial(2)]) == 2
 
@@ -95,34 +95,60 @@ def nodes(placement: Placement) -> list[str]:
 @pytest.mark.parametrize(
     ("held", "wanted", "taste", "expected"),
     [
-        pytest.param((("m03", 2),), 4, Taste(), ["m03"], id="its own machine"),
-        pytest.param((("m03", 4),), 8, Taste(), ["m03", "m02"], id="its own rack, the chief first"),
-        pytest.param((("m02", 4),), 12, Taste(), ["m02", "m03", "m00"], id="its own zone where no rack does"),
+        pytest.param((("m03", 2),), 4, MachinePreference(), ["m03"], id="its own machine"),
         pytest.param(
-            (("m04", 4),), 12, Taste(), ["m00", "m01", "m02"], id="another zone where its own does not"
+            (("m03", 4),), 8, MachinePreference(), ["m03", "m02"], id="its own rack, the chief first"
         ),
         pytest.param(
-            (("m03", 4), ("m02", 4)), 4, Taste(), ["m03"], id="what it gives back is not its chief's"
+            (("m02", 4),),
+            12,
+            MachinePreference(),
+            ["m02", "m03", "m00"],
+            id="its own zone where no rack does",
         ),
-        pytest.param((), 8, Taste(), ["m00", "m01"], id="who has nothing yet: one rack"),
         pytest.param(
-            (), 8, Taste(preferred={WorkerId("m03"): 1, WorkerId("m02"): 1}), ["m02", "m03"], id="labels"
+            (("m04", 4),),
+            12,
+            MachinePreference(),
+            ["m00", "m01", "m02"],
+            id="another zone where its own does not",
         ),
-        pytest.param((), 2, Taste(preferred={WorkerId("m05"): 1}), ["m05"], id="labels on one machine"),
         pytest.param(
-            (("m01", 2),), 4, Taste(preferred={WorkerId("m05"): 1}), ["m01"], id="nobody moves for a label"
+            (("m03", 4), ("m02", 4)),
+            4,
+            MachinePreference(),
+            ["m03"],
+            id="what it gives back is not its chief's",
+        ),
+        pytest.param((), 8, MachinePreference(), ["m00", "m01"], id="who has nothing yet: one rack"),
+        pytest.param(
+            (),
+            8,
+            MachinePreference(preferred={WorkerId("m03"): 1, WorkerId("m02"): 1}),
+            ["m02", "m03"],
+            id="labels",
+        ),
+        pytest.param(
+            (), 2, MachinePreference(preferred={WorkerId("m05"): 1}), ["m05"], id="labels on one machine"
+        ),
+        pytest.param(
+            (("m01", 2),),
+            4,
+            MachinePreference(preferred={WorkerId("m05"): 1}),
+            ["m01"],
+            id="nobody moves for a label",
         ),
         pytest.param(
             (("m00", 4),),
             8,
-            Taste(barred=frozenset({WorkerId("m01")})),
+            MachinePreference(barred=frozenset({WorkerId("m01")})),
             ["m02", "m03"],
             id="a rack with room",
         ),
     ],
 )
 def test_who_grows_stays_near(
-    held: tuple[tuple[str, int], ...], wanted: int, taste: Taste, expected: list[str]
+    held: tuple[tuple[str, int], ...], wanted: int, taste: MachinePreference, expected: list[str]
 ) -> None:
     place = tuple((WorkerId(worker), slots) for worker, slots in held)
     found = Packing(machines(*[4] * 6), {trial(1): place}, {trial(1): taste}, IN_RACKS).pack(

@@ -1,11 +1,11 @@
 """A run whose script can do that gets other slots while it trains, and goes on without a member that is lost."""
 
 from services.scheduler.core.reducers import forming
-from services.scheduler.core.reducers.workers import on_heard
+from services.scheduler.core.reducers.workers import on_heartbeat
 from services.scheduler.core.state.desired import desired_of
 from services.scheduler.core.state.facts import Ended, Granted, Resized
-from services.scheduler.core.state.observed import Heard, Observed
-from services.scheduler.core.state.records.run import Exit, Run
+from services.scheduler.core.state.observed import Observed, ObservedState
+from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.run_states import RunState
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
@@ -13,7 +13,7 @@ from shared.messages.specs import Signal
 from tests.unit.scheduler.elastic.test_lending import Lender
 from tests.unit.scheduler.world import POOL
 
-LOST = Exit(exit_code=None, is_machine_fault=True, reason="the disk is broken")
+LOST = RunExit(exit_code=None, is_machine_fault=True, reason="the disk is broken")
 
 
 class Live(Lender):
@@ -37,8 +37,8 @@ class Live(Lender):
             }
             one = Observed(run.allocation, run.id, run.token, **(said | more))  # type: ignore[arg-type]
             others = tuple(other for other in self.observed(name) if other.run != run.id)
-            told = Heard(WorkerId(name), POOL, "cpu", (0, 1), allocations=(*others, one))
-            self.cluster.apply(on_heard(self.cluster, told, self.now))
+            told = ObservedState(WorkerId(name), POOL, "cpu", (0, 1), allocations=(*others, one))
+            self.cluster.apply(on_heartbeat(self.cluster, told, self.now))
 
     def begin(self, number: int, least: int = 1, most: int = 4) -> Run:
         """An elastic trial on one slot, whose script has taken its seat."""
@@ -105,7 +105,7 @@ def test_slots_are_given_back_when_their_ranks_have_gone() -> None:
     assert used(world) == {"w0": 2, "w1": 2}
     world.say(1, "w0")
     assert world.run(1).gang.target
-    world.say(1, "w1", exit=Exit())
+    world.say(1, "w1", exit=RunExit())
     assert used(world) == {"w0": 1}
     assert world.run(1).shares[0].slot_ids == run.shares[0].slot_ids[:1]
     assert desired_of(world.cluster, WorkerId("w1")) == ()
@@ -147,7 +147,7 @@ def test_a_lost_member_is_done_without_and_a_lost_chief_is_not() -> None:
         if is_silent:
             world.silence("w1")
         else:
-            world.say(1, "w1", exit=Exit(exit_code=-9))
+            world.say(1, "w1", exit=RunExit(exit_code=-9))
         run = world.run(1)
         assert (run.gang.generation, run.is_ended, [share.worker for share in run.gang.members]) == (
             3,
@@ -164,7 +164,7 @@ def test_a_lost_member_is_done_without_and_a_lost_chief_is_not() -> None:
 
 
 def test_a_run_does_not_go_on_below_its_minimum_nor_after_a_fault_of_its_code() -> None:
-    for exited, least in ((LOST, 3), (Exit(exit_code=1), 1)):
+    for exited, least in ((LOST, 3), (RunExit(exit_code=1), 1)):
         world = Live()
         world.begin(1, least=least)
         if least == 1:
@@ -192,10 +192,10 @@ def test_a_worker_that_had_a_part_once_may_have_one_again() -> None:
     world.to(1, w0=2, w1=1)
     world.say(1, "w0", "w1")
     world.to(1, w0=2)
-    world.say(1, "w1", exit=Exit())
+    world.say(1, "w1", exit=RunExit())
     world.say(1, "w0")
     world.to(1, w0=2, w1=2)
-    world.say(1, "w1", generation=3, exit=Exit())
+    world.say(1, "w1", generation=3, exit=RunExit())
     assert not world.run(1).exits
     world.say(1, "w0", "w1")
     assert world.placement(1) == {"w0": 2, "w1": 2}
@@ -233,7 +233,7 @@ def test_a_lending_pool_resizes_in_place_what_can_be() -> None:
             members = {share.worker for share in run.gang.target}
             world.say(1, *(str(worker) for worker in run.workers & members))
             for worker in run.workers - members:
-                world.say(1, str(worker), exit=Exit())
+                world.say(1, str(worker), exit=RunExit())
     assert world.running() == {1, 2}
     assert world.run(1).number == 1
     assert Granted not in world.facts()

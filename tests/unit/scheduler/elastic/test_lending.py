@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.explaining.advice import lending_warnings
-from services.scheduler.core.planning.fit import Reach
+from services.scheduler.core.planning.fit import ReachableSlots
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers.budgets import on_spending
 from services.scheduler.core.reducers.reporting import on_reported
 from services.scheduler.core.state.facts import Ended
-from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
 from services.scheduler.core.state.records.pool import PoolPolicy
-from services.scheduler.core.state.records.run import Exit
-from services.scheduler.core.state.records.spending import Spending
-from services.scheduler.core.state.records.trial import Needs
-from shared.messages.specs import Signal, Wanted
+from services.scheduler.core.state.records.run import RunExit
+from services.scheduler.core.state.records.spending import BudgetSpending
+from services.scheduler.core.state.records.trial import SlotNeeds
+from shared.messages.specs import DesiredState, Signal
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
 
-LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
+LIMITS = BatchLimits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
 SCALES, STUCK = 0.01, 5.0
 """Seconds that synchronising takes."""
 
@@ -36,14 +36,18 @@ class Lender(World):
             self.worker(f"w{number}", 4)
 
     def want_elastic(self, number: int, least: int = 1, most: int = 8, experiment: int | None = None) -> None:
-        self.want(number, needs=Needs(least, most), experiment=number if experiment is None else experiment)
+        self.want(
+            number, needs=SlotNeeds(least, most), experiment=number if experiment is None else experiment
+        )
 
     def report(self, number: int, sync_s: float = SCALES) -> None:
         """What a run measures with the slots that it has."""
         run = self.run(number)
         machines, slots = len(run.shares), int(run.slots)
         timing = Timing(machines, slots, 128, 0.2 + (sync_s if slots > 1 else 0), 0.2)
-        self.cluster.apply(on_reported(self.cluster, trial_id(number), LIMITS, timing, Noise(1.0, 50.0)))
+        self.cluster.apply(
+            on_reported(self.cluster, trial_id(number), LIMITS, timing, GradientNoise(1.0, 50.0))
+        )
 
     def settle(self, sync_s: float = SCALES) -> None:
         """Turns, until nothing is resized any more: who is asked to go on with other slots saves and goes."""
@@ -51,7 +55,7 @@ class Lender(World):
             self.cycle()
             asked = [number for number in self.running() if self.run(number).preempted]
             for number in asked:
-                self.exit(number, Exit(acknowledged=Signal.PREEMPT, step=1))
+                self.exit(number, RunExit(acknowledged=Signal.PREEMPT, step=1))
             if not asked and not self.cycle():
                 return
             for number in self.running():
@@ -91,7 +95,7 @@ def test_a_run_that_does_not_scale_stays_small() -> None:
 def test_a_pool_that_does_not_lend_grants_as_much_as_fits() -> None:
     world = World()
     world.worker("w0", 4)
-    world.want(1, needs=Needs(1, 4))
+    world.want(1, needs=SlotNeeds(1, 4))
     world.cycle()
     assert world.run(1).slots == 4
 
@@ -140,7 +144,7 @@ def test_who_has_spent_a_months_budget_keeps_what_is_lent_and_is_lent_nothing_mo
     world = Lender(price_per_slot_hour=1.0)
     world.want_elastic(1)
     world.settle()
-    world.cluster.apply(on_spending(world.cluster, {(tenant_id(0),): Spending(1.0, 1.0)}))
+    world.cluster.apply(on_spending(world.cluster, {(tenant_id(0),): BudgetSpending(1.0, 1.0)}))
     world.train()
     assert world.slots(1) == 2
 
@@ -170,7 +174,7 @@ def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:
     world.cycle()
     world.wait(600)
     world.cycle()
-    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=1))
+    world.exit(1, RunExit(acknowledged=Signal.PREEMPT, step=1))
     (ended,) = [fact for fact in world.cluster.unsaved.facts if isinstance(fact, Ended)]
     assert (ended.ending.outcome, ended.ending.charged) == ("preempted", False)
     assert ended.ending.reason == "the trial grows from 2 to 8 slots; nothing is charged"
@@ -180,21 +184,21 @@ def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:
 @pytest.mark.parametrize(
     ("policy", "needs", "slots", "says"),
     [
-        (plain(POOL, elastic=True), Needs(2, 8), 8, []),
-        (plain(POOL), Needs(4, 4), 8, []),
-        (plain(POOL), Needs(2, 8), 8, ["lends no idle slots: a trial begins with 8"]),
+        (plain(POOL, elastic=True), SlotNeeds(2, 8), 8, []),
+        (plain(POOL), SlotNeeds(4, 4), 8, []),
+        (plain(POOL), SlotNeeds(2, 8), 8, ["lends no idle slots: a trial begins with 8"]),
         (
             plain(POOL, elastic=True),
-            Needs(2, 8),
+            SlotNeeds(2, 8),
             4,
             ["up to 8 asked for; pool default can have 4 in all"],
         ),
     ],
 )
 def test_who_submits_is_told_what_an_elastic_trial_will_not_get(
-    policy: PoolPolicy, needs: Needs, slots: int, says: list[str]
+    policy: PoolPolicy, needs: SlotNeeds, slots: int, says: list[str]
 ) -> None:
-    told = lending_warnings(policy, needs, Reach(slots, "in all", is_final=True))
+    told = lending_warnings(policy, needs, ReachableSlots(slots, "in all", is_final=True))
     assert len(told) == len(says)
     assert all(part in warning for part, warning in zip(says, told, strict=True))
 
@@ -206,7 +210,7 @@ def test_who_never_reports_gets_idle_slots_after_a_while() -> None:
     world.wait(600)
     world.cycle()
     assert world.run(1).preempted
-    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=1))
+    world.exit(1, RunExit(acknowledged=Signal.PREEMPT, step=1))
     world.cycle()
     assert world.slots(1) == 8
 
@@ -249,7 +253,7 @@ def test_a_new_leader_lends_as_the_old_one_would(sync_s: float) -> None:
     asked = [number for number in (1, 2, 3) if world.run(number).preempted]
     assert plan(world.rebuilt(), [POOL]) == world.plan()
     for number in asked:
-        world.exit(number, Exit(acknowledged=Signal.PREEMPT, step=1))
+        world.exit(number, RunExit(acknowledged=Signal.PREEMPT, step=1))
         assert plan(world.rebuilt(), [POOL]) == world.plan()
     assert asked or sync_s == STUCK
 
@@ -260,7 +264,7 @@ def test_the_more_important_does_not_wait_for_slots_that_are_still_being_left() 
     world.worker("w1", 3)
     world.want(9, experiment=9)
     world.cycle()
-    world.want(9, experiment=9, wanted=Wanted.STOP, version=2)
+    world.want(9, experiment=9, wanted=DesiredState.STOP, version=2)
     world.part(1, priority=10)
     world.part(2, priority=42)
     world.want_elastic(1, most=2)
@@ -276,15 +280,15 @@ def test_one_that_comes_back_from_a_resize_waits_for_what_it_was_promised() -> N
     world.want_elastic(1)
     world.train()
     assert world.slots(1) == 4
-    world.want(2, 4, experiment=2, wanted=Wanted.STOP, version=2)
+    world.want(2, 4, experiment=2, wanted=DesiredState.STOP, version=2)
     world.wait(60)
     world.cycle()
     asked = world.run(1).asked
     assert asked is not None and asked.slots == 8
-    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=1))
+    world.exit(1, RunExit(acknowledged=Signal.PREEMPT, step=1))
     world.cycle()
     assert world.slots(1) == 0, "with four it would have to be resized again"
-    world.exit(2, Exit(acknowledged=Signal.STOP, step=1))
+    world.exit(2, RunExit(acknowledged=Signal.STOP, step=1))
     world.cycle()
     assert world.slots(1) == 8
 
@@ -324,7 +328,7 @@ def test_a_trial_that_had_to_be_killed_to_be_resized_keeps_the_size_that_it_has_
     world.cycle()
     asked = world.run(1).asked
     assert asked and asked.because == "resize"
-    world.exit(1, Exit(forced=True, step=1))
+    world.exit(1, RunExit(forced=True, step=1))
     world.cycle()
     assert (world.slots(1), world.slots(2)) == (2, 2)
     assert world.trial(1).restarts == 0

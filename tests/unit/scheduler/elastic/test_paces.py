@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.state.indexes.elastic.paces import Paces
-from services.scheduler.core.state.observed import Measured
-from services.scheduler.core.state.records.run import Exit
+from services.scheduler.core.state.indexes.elastic.paces import StepTimes
+from services.scheduler.core.state.observed import StepMeasurement
+from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.unit.scheduler.elastic.test_lending import Lender
@@ -15,8 +15,8 @@ from tests.unit.scheduler.world import POOL
 SIZES = (1, 2, 4, 8)
 
 
-def learnt(**step_s: float) -> Paces:
-    paces = Paces()
+def learnt(**step_s: float) -> StepTimes:
+    paces = StepTimes()
     for slots, seconds in step_s.items():
         paces.add(int(slots.removeprefix("on_")), seconds)
     return paces
@@ -45,11 +45,11 @@ class Observing(Lender):
             for number in self.running():
                 run = self.run(number)
                 if run.preempted:
-                    self.exit(number, Exit(acknowledged=Signal.PREEMPT, step=1))
+                    self.exit(number, RunExit(acknowledged=Signal.PREEMPT, step=1))
                     continue
                 for share in run.shares:
                     told = [
-                        replace(one, measured=Measured(step_s=step_s[int(run.slots)]))
+                        replace(one, measured=StepMeasurement(step_s=step_s[int(run.slots)]))
                         if one.run == run.id
                         else one
                         for one in self.observed(share.worker)
@@ -88,6 +88,8 @@ def test_only_the_chief_is_believed() -> None:
     assert history is not None
     before = list(history.speedups(SIZES, 4))
     other = next(share.worker for share in run.shares if share.worker != run.chief)
-    told = tuple(replace(one, measured=Measured(step_s=99.0)) for one in world.observed(WorkerId(other)))
+    told = tuple(
+        replace(one, measured=StepMeasurement(step_s=99.0)) for one in world.observed(WorkerId(other))
+    )
     world.worker(other, 4, allocations=told)
     assert list(history.speedups(SIZES, 4)) == before

@@ -1,8 +1,8 @@
 """Where the slots lie that are lent to elastic runs."""
 
 from services.scheduler.core.reducers import draining
-from services.scheduler.core.state.records.labels import Where
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.labels import PlacementConstraint
+from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import WorkerId
 from tests.unit.scheduler.elastic.test_lending import Lender
 
@@ -17,7 +17,7 @@ def test_in_shared_pools_a_run_stays_on_one_machine() -> None:
 def test_tenants_of_an_exclusive_pool_never_meet_on_a_machine() -> None:
     world = Lender(machines=4)
     for number in (1, 2):
-        world.want(number, needs=Needs(1, 16), experiment=number, tenant=number)
+        world.want(number, needs=SlotNeeds(1, 16), experiment=number, tenant=number)
     world.train()
     assert not world.placement(1).keys() & world.placement(2).keys()
     assert world.slots(1) + world.slots(2) > 4
@@ -27,8 +27,8 @@ def test_a_run_grows_only_onto_machines_that_it_may_be_on() -> None:
     world = Lender(machines=0)
     for name, gpu in (("w0", "a100"), ("w1", "h100"), ("w2", "h100")):
         world.worker(name, 4, labels=(("gpu", gpu),))
-    where = Where(required=(("gpu", "h100"),))
-    world.want(1, needs=Needs(1, 12, where=where), experiment=1)
+    where = PlacementConstraint(required=(("gpu", "h100"),))
+    world.want(1, needs=SlotNeeds(1, 12, where=where), experiment=1)
     world.train()
     assert world.placement(1) == {"w1": 4, "w2": 4}
     world.want_elastic(2, most=12)
@@ -40,8 +40,8 @@ def test_a_run_that_outgrows_its_machine_stays_in_its_rack() -> None:
     world = Lender(machines=0, topology=("rack",))
     for name, rack in (("w0", "r1"), ("w1", "r2"), ("w2", "r1"), ("w3", "r2")):
         world.worker(name, 4, labels=(("rack", rack),))
-    where = Where(preferred=(("rack", "r2"),))
-    world.want(1, needs=Needs(1, 8, where=where), experiment=1)
+    where = PlacementConstraint(preferred=(("rack", "r2"),))
+    world.want(1, needs=SlotNeeds(1, 8, where=where), experiment=1)
     world.want_elastic(2)
     world.train()
     assert world.placement(1) == {"w1": 4, "w3": 4}

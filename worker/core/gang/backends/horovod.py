@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from muster.config.launching import Optimizations
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
 
 _LOCK_FREE_CPU = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
@@ -14,11 +14,11 @@ class Horovod:
 
     meets = True
 
-    def processes(self, member: Member) -> int:
+    def processes(self, member: GangMember) -> int:
         """A rank for each slot."""
         return processes_per_slot(member)
 
-    def hosts(self, members: Sequence[Member]) -> str:
+    def hosts(self, members: Sequence[GangMember]) -> str:
         """The members as Horovod writes them."""
         return ",".join(f"{_host(index)}:{self.processes(member)}" for index, member in enumerate(members))
 

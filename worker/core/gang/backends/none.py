@@ -5,7 +5,7 @@ from zlib import crc32
 
 from muster import wire
 from muster.config.launching import Optimizations
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from worker.core.gang.backends.port import Meeting, Place, communication
 
 FIRST_PORT, PORTS = 20_000, 12_000
@@ -17,11 +17,11 @@ class NoBackend:
 
     meets = False
 
-    def processes(self, member: Member) -> int:
+    def processes(self, member: GangMember) -> int:
         """One, whatever its slots."""
         return 1
 
-    def hosts(self, members: Sequence[Member]) -> str:
+    def hosts(self, members: Sequence[GangMember]) -> str:
         """Nothing: there is no rendezvous."""
         return ""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muster.config.launching import Optimizations
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from worker.core.gang.seats import Seat
 
 
@@ -23,7 +23,7 @@ class Place:
     among them, the process's number here."""
 
     run: str
-    members: Sequence[Member]
+    members: Sequence[GangMember]
     seat: Seat
     local: int
 
@@ -40,10 +40,10 @@ class Backend(Protocol):
     def meets(self) -> bool:
         """Whether several processes need a rendezvous, held on the chief, before they start."""
 
-    def processes(self, member: Member) -> int:
+    def processes(self, member: GangMember) -> int:
         """How many processes a member runs; at least one, also without slots."""
 
-    def hosts(self, members: Sequence[Member]) -> str:
+    def hosts(self, members: Sequence[GangMember]) -> str:
         """What the rendezvous must know of the members."""
 
     def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Backend(Protocol):
         """Return the variables that say where the backend's own threads run, where slots are cores: `cores` are this machine's."""
 
 
-def processes_per_slot(member: Member) -> int:
+def processes_per_slot(member: GangMember) -> int:
     """One for each slot, and one where there is none."""
     return max(1, member.slots)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from muster.config.launching import Optimizations
-from shared.messages.specs import Member
+from shared.messages.specs import GangMember
 from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
 
 
@@ -12,11 +12,11 @@ class Torch:
 
     meets = True
 
-    def processes(self, member: Member) -> int:
+    def processes(self, member: GangMember) -> int:
         """A rank for each slot."""
         return processes_per_slot(member)
 
-    def hosts(self, members: Sequence[Member]) -> str:
+    def hosts(self, members: Sequence[GangMember]) -> str:
         """Nothing: a store knows no members."""
         return ""
 

@@ -12,8 +12,8 @@ import orjson
 
 from muster.errors import Transient
 from services.gateway.platform.auth.sign_in.file import ProviderSection, check_address
-from services.gateway.platform.auth.sign_in.tickets import Secrets
-from services.gateway.platform.outbound.client import INSIDE, Outward
+from services.gateway.platform.auth.sign_in.tickets import SignInSecrets
+from services.gateway.platform.outbound.client import INTERNAL_ADDRESS, OutboundClient
 from shared.auth import jwts
 from shared.auth.jwts import Claims, Expected, NotValid
 from shared.auth.keysets import KeySet
@@ -24,7 +24,7 @@ _TIMEOUT = aiohttp.ClientTimeout(total=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ProviderMetadata:
     """What of a provider's description counts here (OpenID Connect Discovery 1.0)."""
 
     authorization_endpoint: str
@@ -41,8 +41,8 @@ class Providers:
 
     def __init__(self, sections: Mapping[str, ProviderSection], clock: Clock) -> None:
         self._sections = sections
-        self._outward = {name: Outward(one.reachable, reads=True) for name, one in sections.items()}
-        self._described: dict[str, Described] = {}
+        self._outward = {name: OutboundClient(one.reachable, reads=True) for name, one in sections.items()}
+        self._described: dict[str, ProviderMetadata] = {}
         self._keys = {name: KeySet(name, partial(self._fetch_keys, name), clock) for name in sections}
 
     async def __aenter__(self) -> Self:
@@ -88,7 +88,7 @@ class Providers:
                 return section, await self._keys[name].verify(token, expected)
         raise NotValid("no provider of ours signs such tokens")
 
-    async def describe(self, name: str) -> Described:
+    async def describe(self, name: str) -> ProviderMetadata:
         """The provider's description.
 
         Raises:
@@ -99,7 +99,7 @@ class Providers:
             self._described[name] = _described(issuer, await self._fetch(name, _well_known(issuer)))
         return self._described[name]
 
-    async def redeem(self, name: str, code: str, redirect: str, secrets: Secrets) -> Claims:
+    async def redeem(self, name: str, code: str, redirect: str, secrets: SignInSecrets) -> Claims:
         """What the provider says of the person whom it gave this code.
 
         Raises:
@@ -162,8 +162,8 @@ class Providers:
 
 
 def _unreached(url: str, error: Exception) -> Transient:
-    if INSIDE in str(error):
-        said = f"{url} was not called: {INSIDE} by `networks` of the provider in its sign-in file"
+    if INTERNAL_ADDRESS in str(error):
+        said = f"{url} was not called: {INTERNAL_ADDRESS} by `networks` of the provider in its sign-in file"
         return Transient(said, code="provider_away")
     return Transient(f"{url} does not answer: {type(error).__name__}", code="provider_away")
 
@@ -172,7 +172,7 @@ def _well_known(issuer: str) -> str:
     return f"{issuer.rstrip('/')}/.well-known/openid-configuration"
 
 
-def _described(issuer: str, document: Mapping[str, Any]) -> Described:
+def _described(issuer: str, document: Mapping[str, Any]) -> ProviderMetadata:
     """Raises Transient where it is another's description, or has no addresses that can be used."""
     if document.get("issuer") != issuer:
         raise Transient(f"what {issuer} describes is another issuer", code="provider_away")
@@ -185,7 +185,7 @@ def _described(issuer: str, document: Mapping[str, Any]) -> Described:
             raise Transient(f"{name} of {issuer}: {error}", code="provider_away") from None
         addresses[name] = str(address)
     methods = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
-    return Described(
+    return ProviderMetadata(
         **addresses,
         says_issuer=document.get("authorization_response_iss_parameter_supported") is True,
         basic="client_secret_post" not in methods,

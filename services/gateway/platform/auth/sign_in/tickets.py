@@ -32,7 +32,7 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True)
-class Secrets:
+class SignInSecrets:
     """What belongs to one ticket."""
 
     state: str
@@ -78,15 +78,17 @@ def read_ticket(key: bytes, text: str, now_s: float) -> Ticket:
     return ticket
 
 
-def secrets_of(key: bytes, text: str) -> Secrets:
+def secrets_of(key: bytes, text: str) -> SignInSecrets:
     """What belongs to a ticket's text."""
     state, nonce, verifier = (
         _text(_mac(key, purpose, text.encode())) for purpose in (b"state", b"nonce", b"verifier")
     )
-    return Secrets(state, nonce, verifier)
+    return SignInSecrets(state, nonce, verifier)
 
 
-def authorization_url(endpoint: str, client_id: str, redirect: str, scope: str, secrets: Secrets) -> str:
+def authorization_url(
+    endpoint: str, client_id: str, redirect: str, scope: str, secrets: SignInSecrets
+) -> str:
     """Where the browser goes (OpenID Connect Core 3.1.2.1)."""
     query = {
         "response_type": "code",

@@ -9,8 +9,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.store.tables import account, membership, team
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 _GROUPS = func.array(
     select(team.c.name)
@@ -45,7 +45,7 @@ async def load_account(connection: AsyncConnection, reference: UUID | str) -> Ro
     return (await connection.execute(_accounts().where(column == reference))).one_or_none()
 
 
-async def load_accounts(connection: AsyncConnection, group: UUID | None, wanted: Wanted) -> Part:
+async def load_accounts(connection: AsyncConnection, group: UUID | None, wanted: ListQuery) -> RowPage:
     """Of one group, or all."""
     query = _accounts()
     if group is not None:
@@ -70,7 +70,7 @@ async def load_team(connection: AsyncConnection, reference: UUID | str) -> Row[A
     return (await connection.execute(_teams().where(column == reference))).one_or_none()
 
 
-async def load_teams(connection: AsyncConnection, wanted: Wanted) -> Part:
+async def load_teams(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
     return await load_part(connection, _teams(), TEAMS, wanted)
 
 

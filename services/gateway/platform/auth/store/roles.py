@@ -8,17 +8,17 @@ from sqlalchemy import Row, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.platform.auth.grants import Binding, Place
+from services.gateway.platform.auth.grants import Binding, Scope
 from services.gateway.platform.auth.permissions import ROLES, parse_permissions
 from services.gateway.platform.auth.store.tables import account, binding, membership, role, team
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 BINDINGS = Cells(binding, {"user": account.c.name, "group": team.c.name})
 """What of a binding a list can go by."""
 
 
-async def load_given(connection: AsyncConnection, tenant: UUID, account_id: UUID) -> list[Binding]:
+async def load_account_bindings(connection: AsyncConnection, tenant: UUID, account_id: UUID) -> list[Binding]:
     """What an account was given itself, and through its groups."""
     teams = select(membership.c.team).where(membership.c.account == account_id)
     return await _load_given(
@@ -26,17 +26,17 @@ async def load_given(connection: AsyncConnection, tenant: UUID, account_id: UUID
     )
 
 
-async def load_given_to_team(connection: AsyncConnection, tenant: UUID, team_id: UUID) -> list[Binding]:
+async def load_group_bindings(connection: AsyncConnection, tenant: UUID, team_id: UUID) -> list[Binding]:
     """What a group was given."""
     return await _load_given(connection, tenant, binding.c.team == team_id)
 
 
-async def load_given_by(connection: AsyncConnection, tenant: UUID, binding_id: UUID) -> list[Binding]:
+async def load_one_binding(connection: AsyncConnection, tenant: UUID, binding_id: UUID) -> list[Binding]:
     """What one binding gives."""
     return await _load_given(connection, tenant, binding.c.id == binding_id)
 
 
-async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
+async def lock_access(connection: AsyncConnection, tenant: UUID) -> None:
     """Until the transaction ends, others of the tenant wait here; what it has changed counts for them then."""
     await connection.execute(
         select(func.pg_advisory_xact_lock(func.hashtextextended(f"muster:access:{tenant}", 0)))
@@ -82,7 +82,7 @@ async def load_binding(connection: AsyncConnection, binding_id: UUID) -> Row[Any
     return (await connection.execute(query)).one_or_none()
 
 
-async def load_bindings(connection: AsyncConnection, named: Mapping[str, str], wanted: Wanted) -> Part:
+async def load_bindings(connection: AsyncConnection, named: Mapping[str, str], wanted: ListQuery) -> RowPage:
     """Those of the role, user, group and workspace that are named."""
     query = _bindings()
     for name, value in named.items():
@@ -119,7 +119,7 @@ async def _load_given(connection: AsyncConnection, tenant: UUID, whose: Any) -> 
         Binding(
             row.role,
             ROLES.get(row.role) or parse_permissions(row.permissions or []),
-            Place(row.workspace, row.project),
+            Scope(row.workspace, row.project),
         )
         for row in rows
     ]

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.store.session_tables import identity, password, session
 from services.gateway.platform.auth.store.tables import account, tenant, token
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 
 _KEPT = timedelta(days=30)
 """Ended sessions stay so long to be looked at."""
@@ -69,8 +69,8 @@ async def touch_session(connection: AsyncConnection, session_id: UUID, now: date
 
 
 async def load_sessions(
-    connection: AsyncConnection, whose: UUID, asking: UUID | None, now: datetime, wanted: Wanted
-) -> Part:
+    connection: AsyncConnection, whose: UUID, asking: UUID | None, now: datetime, wanted: ListQuery
+) -> RowPage:
     """Those of an account that count; `asking`: the one that asks, if it is one."""
     query = select(session).where(session.c.account == whose, *_counting(now))
     return await load_part(connection, query, sessions_seen_by(asking), wanted)

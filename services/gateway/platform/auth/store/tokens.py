@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.platform.auth.store.tables import account, tenant, token
-from shared.filters.fields import Wanted
-from shared.filters.sql import Cells, Part, load_part
+from shared.filters.fields import ListQuery
+from shared.filters.sql import Cells, RowPage, load_part
 from shared.ids import TenantId
 
 TOKENS = Cells(
@@ -38,7 +38,7 @@ async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str,
     return (await connection.execute(statement)).rowcount > 0
 
 
-async def load_tenants(connection: AsyncConnection, wanted: Wanted) -> Part:
+async def load_tenants(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
     query = select(tenant).where(tenant.c.deleting.is_(False))
     return await load_part(connection, query, TENANTS, wanted)
 
@@ -76,7 +76,7 @@ async def load_token(connection: AsyncConnection, token_id: UUID) -> Row[Any] | 
     return (await connection.execute(_tokens().where(token.c.id == token_id))).one_or_none()
 
 
-async def load_tokens(connection: AsyncConnection, wanted: Wanted) -> Part:
+async def load_tokens(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
     return await load_part(connection, _tokens(), TOKENS, wanted)
 
 

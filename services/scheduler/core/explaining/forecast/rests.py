@@ -15,7 +15,7 @@ CASES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """The parts of all cases in which it takes no longer than is told."""
 
 
-class Rests:
+class RemainingTimes:
     """Reckons with lengths of ended runs as `start` does, but draws nothing. In milliseconds; empty: too little is known."""
 
     def __init__(self, cluster: Cluster, pool: Pool) -> None:

@@ -10,13 +10,13 @@ import numpy as np
 
 from services.scheduler.core.explaining.forecast.units import free_times, serve
 from services.scheduler.core.explaining.places import rank_of
-from services.scheduler.core.planning.decisions import Reason
+from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import NEVER, Line, Node
+from services.scheduler.core.state.indexes.holders import NEVER, RequestGroup, ShareNode
 from services.scheduler.core.state.indexes.lengths import Draws, Survival, survival
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of, milliseconds
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import OrderName
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
@@ -35,7 +35,7 @@ LOW, HIGH = 0.1, 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartForecast:
     """Milliseconds from now: in eight of ten futures between `earliest_ms` and `latest_ms`. `runs`: ended ones it is made of."""
 
     earliest_ms: float
@@ -44,7 +44,9 @@ class Start:
     runs: int
 
 
-def forecast(cluster: Cluster, trial: Trial, reason: Reason, chance: np.random.Generator) -> Start | None:
+def forecast(
+    cluster: Cluster, trial: Trial, reason: WaitReason, chance: np.random.Generator
+) -> StartForecast | None:
     """When a waiting request will start; None: too little is known, what it waits for is not a run's end, or it waits no more.
 
     Args:
@@ -70,7 +72,7 @@ def forecast(cluster: Cluster, trial: Trial, reason: Reason, chance: np.random.G
         return None
     starts = starts * np.exp(DOUBT[pool.policy.order] * chance.standard_normal(FUTURES))
     low, middle, high = np.quantile(starts, (LOW, 0.5, HIGH))
-    return Start(float(low), float(middle), float(high), futures.runs)
+    return StartForecast(float(low), float(middle), float(high), futures.runs)
 
 
 @dataclass(slots=True)
@@ -144,7 +146,7 @@ class _Ahead:
     experiment: ExperimentId
     slots: float
     count: int
-    where: Where | None
+    where: PlacementConstraint | None
 
 
 def _in_pool(futures: _Futures, trial: Trial) -> Draws | None:
@@ -176,7 +178,7 @@ def _serve_all(futures: _Futures, free: Draws, ahead: list[tuple[_Ahead, float]]
             carry -= int(carry)
 
 
-def _within_limit(futures: _Futures, trial: Trial, leaf: Node, reason: Reason) -> Draws | None:
+def _within_limit(futures: _Futures, trial: Trial, leaf: ShareNode, reason: WaitReason) -> Draws | None:
     """When the limit that binds lets it through: those that it counts end, and others of them go first."""
     if reason in ("workspace_budget", "tenant_budget"):
         return None  # When the month is over, or somebody has raised it.
@@ -216,18 +218,18 @@ def _ahead(futures: _Futures, trial: Trial) -> list[_Ahead]:
     return found
 
 
-def _room(leaf: Node, slots: float) -> int:
+def _room(leaf: ShareNode, slots: float) -> int:
     """How many such runs an experiment may begin beside what it has."""
     by_runs = NEVER if leaf.max_runs is None else leaf.max_runs - leaf.runs
     return max(0, min(by_runs, int(leaf.room / slots) if slots else NEVER))
 
 
-def _before(pool: Pool, trial: Trial, node: Node) -> list[_Ahead]:
+def _before(pool: Pool, trial: Trial, node: ShareNode) -> list[_Ahead]:
     """Requests at or below a holder that go before a trial. Under fair share tenants take turns: of each other one as many slots."""
     line, key = pool.queue.line_of(trial.id)
     mine, is_fair = rank_of(pool, line, key), pool.policy.order == "fair_share"
-    own: list[tuple[Line, int]] = []
-    others: dict[Node, list[Line]] = {}
+    own: list[tuple[RequestGroup, int]] = []
+    others: dict[ShareNode, list[RequestGroup]] = {}
     for other in pool.queue.lines.values():
         if node.parent is not None and node not in other.leaf.upwards():
             continue
@@ -242,7 +244,7 @@ def _before(pool: Pool, trial: Trial, node: Node) -> list[_Ahead]:
     return [one for other, count in own for one in _bundled(pool, other, count, max(1, together))]
 
 
-def _in_turn(lines: list[Line], slots: float) -> Iterator[tuple[Line, int]]:
+def _in_turn(lines: list[RequestGroup], slots: float) -> Iterator[tuple[RequestGroup, int]]:
     """What another tenant begins while so many slots are given to this one: its oldest lines."""
     for line in sorted(lines, key=lambda line: line.keys[0]):
         count = min(len(line.keys), ceil(slots / max(1, line.needs.min_slots)))
@@ -252,7 +254,7 @@ def _in_turn(lines: list[Line], slots: float) -> Iterator[tuple[Line, int]]:
         yield line, count
 
 
-def _bundled(pool: Pool, line: Line, count: int, together: int) -> Iterator[_Ahead]:
+def _bundled(pool: Pool, line: RequestGroup, count: int, together: int) -> Iterator[_Ahead]:
     """The first so many requests of a line; several of them one after the other in the same slots, where there are very many."""
     experiment = ExperimentId(line.leaf.path[3])  # type: ignore[arg-type]
     for first in range(0, count, together):
@@ -266,7 +268,7 @@ def _gathered(found: list[_Ahead]) -> Iterator[_Ahead]:
     """In order; where there are still very many, those of one size are taken together."""
     ordered = sorted(found, key=lambda one: one.rank)
     together = -(-len(ordered) // MOST_AHEAD)
-    collected: dict[tuple[float, Where | None], list[_Ahead]] = {}
+    collected: dict[tuple[float, PlacementConstraint | None], list[_Ahead]] = {}
     for one in ordered:
         group = collected.setdefault((one.slots, one.where), [])
         group.append(one)

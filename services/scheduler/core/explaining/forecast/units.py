@@ -6,8 +6,8 @@ import numpy as np
 
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.lengths import Draws
-from services.scheduler.core.state.indexes.placement.capacity import Ask
-from services.scheduler.core.state.indexes.placement.spot import Spot
+from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
+from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, WorkerId
@@ -17,7 +17,7 @@ MOST_UNITS = 128
 
 
 def free_times(
-    cluster: Cluster, pool: Pool, ask: Ask, unit: int, rest: Callable[[Run], Draws]
+    cluster: Cluster, pool: Pool, ask: PlacementRequest, unit: int, rest: Callable[[Run], Draws]
 ) -> tuple[Draws, float]:
     """When each unit is free, rising, in milliseconds from now (futures x units), and which part of the pool was looked at.
 
@@ -44,7 +44,7 @@ def free_times(
 def _on_machine(
     cluster: Cluster,
     worker: WorkerId,
-    spot: Spot,
+    spot: WorkerCapacity,
     is_foreign: bool,
     unit: int,
     rests: dict[RunId, Draws],
@@ -72,7 +72,7 @@ def _on_machine(
     return times[:, unit - 1 :: unit]
 
 
-def _is_foreign(pool: Pool, ask: Ask, spot: Spot) -> bool:
+def _is_foreign(pool: Pool, ask: PlacementRequest, spot: WorkerCapacity) -> bool:
     return pool.capacity.exclusive and spot.owner not in (None, ask.tenant)
 
 

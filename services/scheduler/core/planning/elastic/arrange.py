@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from services.scheduler.core.planning.elastic.nearness import Taste
+from services.scheduler.core.planning.elastic.nearness import MachinePreference
 from services.scheduler.core.planning.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.planning.elastic.shares import FAIRNESS, Claim, distribute
-from services.scheduler.core.state.indexes.elastic.history import FIRST_SLOTS, History
-from services.scheduler.core.state.indexes.elastic.paces import Paces
+from services.scheduler.core.state.indexes.elastic.history import FIRST_SLOTS, ReportHistory
+from services.scheduler.core.state.indexes.elastic.paces import StepTimes
 from services.scheduler.core.state.indexes.pauses import PRIOR_MS
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from services.scheduler.core.state.indexes.placement.ground import Domains
@@ -33,7 +33,7 @@ class Tuning:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ElasticMember:
     """An elastic trial that runs or waits.
 
     Attributes:
@@ -52,21 +52,21 @@ class Member:
     min_slots: int
     max_slots: int
     held: Placement = ()
-    history: History | Paces | None = None
+    history: ReportHistory | StepTimes | None = None
     promised: int = 0
     is_silent: bool = False
     age_ms: int = 0
     service_ms: int = 0
     resizes: int = 0
     pause_ms: int = PRIOR_MS["restart"]
-    taste: Taste = field(default_factory=Taste)
+    taste: MachinePreference = field(default_factory=MachinePreference)
 
 
 DEFAULT = Tuning()
 
 
 def arrange(
-    members: Sequence[Member],
+    members: Sequence[ElasticMember],
     machines: Mapping[WorkerId, int],
     tuning: Tuning = DEFAULT,
     domains: Mapping[WorkerId, Domains] | None = None,
@@ -91,7 +91,7 @@ def arrange(
     )
 
 
-def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
+def _claim(member: ElasticMember, per_machine: int, tuning: Tuning) -> Claim:
     held = sum(count for _, count in member.held) or member.promised
     most = max(member.min_slots, min(member.max_slots, _most_slots(member, held)))
     sizes = allowed_sizes(member.min_slots, most, per_machine)
@@ -107,7 +107,7 @@ def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
     )
 
 
-def _most_slots(member: Member, held: int) -> int:
+def _most_slots(member: ElasticMember, held: int) -> int:
     """What is known allows so many: the reports, or nothing yet; a run that has just begun does not grow."""
     if member.history is not None:
         return member.history.most_slots
@@ -116,7 +116,7 @@ def _most_slots(member: Member, held: int) -> int:
     return held or FIRST_SLOTS
 
 
-def _after_resize(member: Member) -> float:
+def _after_resize(member: ElasticMember) -> float:
     """Pollux's re-allocation factor (section 4.2): a run is expected to live on for as long as it has lived, and to lose a pause in that
     time, beside those that it has lost already."""
     worth = max(0, member.age_ms - member.resizes * member.pause_ms)

@@ -10,14 +10,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from services.scheduler.core.planning.decisions import Reason
-from services.scheduler.core.planning.elastic.arrange import Member, arrange
-from services.scheduler.core.planning.elastic.nearness import Tastes
+from services.scheduler.core.planning.decisions import WaitReason
+from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
+from services.scheduler.core.planning.elastic.nearness import MachinePreferences
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.decay import STEP_MS
-from services.scheduler.core.state.indexes.elastic.keeping import kept_slots
-from services.scheduler.core.state.indexes.elastic.records import Record
-from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity, Placement
+from services.scheduler.core.state.indexes.elastic.keeping import own_slots
+from services.scheduler.core.state.indexes.elastic.records import ElasticRecord
+from services.scheduler.core.state.indexes.placement.capacity import (
+    CapacityIndex,
+    Placement,
+    PlacementRequest,
+)
 from services.scheduler.core.state.indexes.placement.ground import Domains
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of, milliseconds
@@ -43,14 +47,14 @@ class Resize:
 
 
 @dataclass(frozen=True, slots=True)
-class Lending:
+class ExtraSlotPlan:
     """`grants`: where elastic requests that were served begin; those that must wait for slots to come back are left out."""
 
     grants: Wanted
     resizes: tuple[Resize, ...]
 
 
-def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Reason]) -> bool:
+def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[WaitReason]) -> bool:
     """Whether a plan distributes: with few elastic trials always; with many, where it costs more than the rest of a plan, when a request
     has a part in it, else once in a step."""
     if served or not pool.is_lending:
@@ -59,7 +63,7 @@ def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Reas
     return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals
 
 
-def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
+def assign_extra_slots(cluster: Cluster, pool: Pool, served: Wanted) -> ExtraSlotPlan:
     """Distributes what a plan has left over, on its tentative indexes.
 
     Args:
@@ -67,16 +71,16 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
     """
     assert pool.later is not None
     if any(cluster.runs[run].pool == pool.policy.name for run in cluster.forming):
-        return Lending(served, ())
+        return ExtraSlotPlan(served, ())
     running = _running(cluster, pool)
     coming = [trial for trial in pool.elastic.resizing if _is_coming(cluster.trials[trial])]
     own = {**{trial: _own(cluster, pool.capacity, run) for trial, run in running.items()}, **served}
     trials = [cluster.trials[trial] for trial in (*own, *coming)]
     if not trials:
-        return Lending({}, ())
+        return ExtraSlotPlan({}, ())
     rooms = _rooms(cluster, pool, trials)
-    tastes = Tastes(pool.capacity, own.values())
-    groups: dict[TenantId | None, list[Member]] = {}
+    tastes = MachinePreferences(pool.capacity, own.values())
+    groups: dict[TenantId | None, list[ElasticMember]] = {}
     for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
         group = trial.wish.tenant if pool.policy.exclusive else None
         member = _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
@@ -92,7 +96,7 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
         for trial, run in running.items()
         if trial in arranged and dict(arranged[trial]) != dict(_place(run))
     ]
-    return Lending(begun, tuple(_resizes(_free(pool.capacity, served, begun), wanted)))
+    return ExtraSlotPlan(begun, tuple(_resizes(_free(pool.capacity, served, begun), wanted)))
 
 
 def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]]) -> Iterator[Resize]:
@@ -109,7 +113,7 @@ def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]])
             yield Resize(run.id, _slots(placement), placement)
 
 
-def _free(capacity: Capacity, served: Wanted, begun: Wanted) -> dict[WorkerId, int]:
+def _free(capacity: CapacityIndex, served: Wanted, begun: Wanted) -> dict[WorkerId, int]:
     """What is free beside the served requests that begin now."""
     free = {worker: spot.free for worker, spot in capacity.spots()}
     for place, sign in (*((one, 1) for one in served.values()), *((one, -1) for one in begun.values())):
@@ -130,9 +134,9 @@ def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
     return found
 
 
-def _own(cluster: Cluster, capacity: Capacity, run: Run) -> Placement:
+def _own(cluster: Cluster, capacity: CapacityIndex, run: Run) -> Placement:
     """What nobody else may have of its slots: its minimum, and all that it has on machines that take nothing more."""
-    kept = kept_slots(run, cluster.trials[run.trial])
+    kept = own_slots(run, cluster.trials[run.trial])
     return tuple((worker, kept[worker] if worker in capacity else slots) for worker, slots in _place(run))
 
 
@@ -153,8 +157,8 @@ def _rooms(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[TrialI
     }
 
 
-def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: int) -> Member:
-    record = pool.elastic.of.get(trial.id, Record())
+def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: int) -> ElasticMember:
+    record = pool.elastic.of.get(trial.id, ElasticRecord())
     needs, held = trial.wish.needs, _place(run) if run else ()
     promised = pool.elastic.resizing.get(trial.id, 0)
     if _is_coming(trial) and run is None:
@@ -167,7 +171,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         most = min(most, pool.capacity.total_for(ask_of(trial.wish.tenant, needs))[0])
     if not (run and run.gang.is_live) and any(worker not in pool.capacity for worker, _ in held):
         most = min(most, _slots(held))  # it would begin anew, and not there
-    return Member(
+    return ElasticMember(
         trial=trial.id,
         min_slots=needs.min_slots,
         max_slots=max(needs.min_slots, most),
@@ -184,7 +188,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
     )
 
 
-def _domains(capacity: Capacity, machines: Iterable[WorkerId]) -> dict[WorkerId, Domains]:
+def _domains(capacity: CapacityIndex, machines: Iterable[WorkerId]) -> dict[WorkerId, Domains]:
     """Also of those that take nothing more, where members still are."""
     topology = capacity.topology
     if not topology.keys:
@@ -193,7 +197,7 @@ def _domains(capacity: Capacity, machines: Iterable[WorkerId]) -> dict[WorkerId,
 
 
 def _machines(
-    later: Capacity, own: Wanted, cluster: Cluster, groups: Sequence[TenantId | None]
+    later: CapacityIndex, own: Wanted, cluster: Cluster, groups: Sequence[TenantId | None]
 ) -> dict[TenantId | None, dict[WorkerId, int]]:
     """Slots to distribute in each group: what is free later, and what `later` counts as the members' own.
 
@@ -240,7 +244,7 @@ def _begin_now(cluster: Cluster, pool: Pool, served: Wanted, arranged: Wanted) -
 
 
 def _free_place(
-    capacity: Capacity, ask: Ask, wanted: Placement, promised: int, least: int
+    capacity: CapacityIndex, ask: PlacementRequest, wanted: Placement, promised: int, least: int
 ) -> Placement | None:
     """The place that is wanted, if it is free; else one with as many slots, or a half at a time fewer, down to what was promised, or to
     the least."""

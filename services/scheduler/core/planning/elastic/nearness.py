@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from services.scheduler.core.state.indexes.placement.capacity import Capacity, Placement
+from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex, Placement
 from services.scheduler.core.state.indexes.placement.ground import Domains
-from services.scheduler.core.state.records.labels import Where, how_many
+from services.scheduler.core.state.records.labels import PlacementConstraint, how_many
 from shared.ids import WorkerId
 
 Rank = tuple[int, int, int]
@@ -13,26 +13,26 @@ Rank = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Taste:
+class MachinePreference:
     """What a run says of machines. `barred`: not there; `preferred`: how many of the labels it would rather have each has."""
 
     barred: frozenset[WorkerId] = frozenset()
     preferred: Mapping[WorkerId, int] = field(default_factory=dict)
 
 
-ANY = Taste()
+ANY = MachinePreference()
 
 
-class Tastes:
+class MachinePreferences:
     """What runs say of the machines of a pool, read once for all that say the same."""
 
-    def __init__(self, capacity: Capacity, held: Iterable[Placement]) -> None:
+    def __init__(self, capacity: CapacityIndex, held: Iterable[Placement]) -> None:
         """`held`: where they are, which may be on machines that take nothing more."""
         self._capacity = capacity
         self._closed = frozenset(worker for place in held for worker, _ in place if worker not in capacity)
-        self._read: dict[Where, Taste] = {}
+        self._read: dict[PlacementConstraint, MachinePreference] = {}
 
-    def of(self, where: Where | None, held: Placement) -> Taste:
+    def of(self, where: PlacementConstraint | None, held: Placement) -> MachinePreference:
         """What one says that is `held` there. What another gives back on a machine that takes nothing more is not for it."""
         taste = ANY if where is None else self._read.get(where)
         if taste is None:
@@ -41,13 +41,15 @@ class Tastes:
         closed = self._closed.difference(worker for worker, _ in held)
         return replace(taste, barred=taste.barred | closed) if closed else taste
 
-    def _taste(self, where: Where) -> Taste:
+    def _taste(self, where: PlacementConstraint) -> MachinePreference:
         labels = {worker: self._capacity.labels(worker) for worker, _ in self._capacity.spots()}
         barred = frozenset(worker for worker, has in labels.items() if not where.admits(worker, has))
-        return Taste(barred, {worker: how_many(has, where.preferred) for worker, has in labels.items()})
+        return MachinePreference(
+            barred, {worker: how_many(has, where.preferred) for worker, has in labels.items()}
+        )
 
 
-class Nearness:
+class MachineAffinity:
     """One run's view of the machines.
 
     Args:
@@ -55,7 +57,9 @@ class Nearness:
         domains: Of each machine, at each level of the topology from narrow to wide.
     """
 
-    def __init__(self, held: Placement, taste: Taste, domains: Mapping[WorkerId, Domains]) -> None:
+    def __init__(
+        self, held: Placement, taste: MachinePreference, domains: Mapping[WorkerId, Domains]
+    ) -> None:
         self._mine = {worker: min(number, 1) for number, (worker, _) in enumerate(held)}
         self._preferred = taste.preferred
         self._domains = domains

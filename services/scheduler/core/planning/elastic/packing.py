@@ -4,7 +4,7 @@ share none with another gang."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from services.scheduler.core.planning.elastic.nearness import ANY, Nearness, Taste
+from services.scheduler.core.planning.elastic.nearness import ANY, MachineAffinity, MachinePreference
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from services.scheduler.core.state.indexes.placement.ground import Domains
 from shared.ids import TrialId, WorkerId
@@ -39,10 +39,10 @@ class Packing:
         self,
         free: Mapping[WorkerId, int],
         held: Mapping[TrialId, Placement],
-        tastes: Mapping[TrialId, Taste] | None = None,
+        tastes: Mapping[TrialId, MachinePreference] | None = None,
         domains: Mapping[WorkerId, Domains] | None = None,
     ) -> None:
-        """`free` without what `held` occupies; a run whose machine is not among them stands outside. `domains`: see `Nearness`."""
+        """`free` without what `held` occupies; a run whose machine is not among them stands outside. `domains`: see `MachineAffinity`."""
         self._tastes = tastes or {}
         self._domains = domains or {}
         self._machines = {worker: _Machine(slots, slots) for worker, slots in sorted(free.items())}
@@ -131,7 +131,9 @@ class Packing:
                 return min(found, key=len)
         return None
 
-    def _spread_over(self, workers: Sequence[WorkerId], slots: int, near: Nearness) -> Placement | None:
+    def _spread_over(
+        self, workers: Sequence[WorkerId], slots: int, near: MachineAffinity
+    ) -> Placement | None:
         """Whole free machines, the largest first; None: they are too few."""
         chosen: list[tuple[WorkerId, int]] = []
         for worker in sorted(
@@ -144,8 +146,8 @@ class Packing:
                 return tuple(chosen)
         return None
 
-    def _near(self, trial: TrialId) -> Nearness:
-        return Nearness(self._held.get(trial, ()), self._tastes.get(trial, ANY), self._domains)
+    def _near(self, trial: TrialId) -> MachineAffinity:
+        return MachineAffinity(self._held.get(trial, ()), self._tastes.get(trial, ANY), self._domains)
 
     def _open_to(self, trial: TrialId) -> Iterator[tuple[WorkerId, _Machine]]:
         barred = self._tastes.get(trial, ANY).barred

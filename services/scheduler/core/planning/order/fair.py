@@ -8,36 +8,41 @@ pool's size, which all would be divided by, is left out. Only children with hope
 
 from heapq import heapify, heappop, heapreplace
 
-from services.scheduler.core.planning.order.port import Hope
-from services.scheduler.core.planning.served import Served
-from services.scheduler.core.state.indexes.decay import History
-from services.scheduler.core.state.indexes.holders import NEVER, Line, Node
+from services.scheduler.core.planning.order.port import FeasibleShapes
+from services.scheduler.core.planning.served import UsageRank
+from services.scheduler.core.state.indexes.decay import UsageHistory
+from services.scheduler.core.state.indexes.holders import NEVER, RequestGroup, ShareNode
 from services.scheduler.core.state.indexes.queue import Queue
-from services.scheduler.core.state.indexes.shares import Shares
+from services.scheduler.core.state.indexes.shares import SlotShares
 from services.scheduler.core.state.records.slots import SlotCount
 
 _Key = tuple[bool, int, int, int]
 ALONE: _Key = (False, 0, 0, 0)
 """Nobody asks where an only child stands."""
-_Entry = tuple[_Key, int, Node]
+_Entry = tuple[_Key, int, ShareNode]
 
 
-class FairServing:
+class FairShareOrder:
     """Descends from the root; a heap of children is made where a plan first looks."""
 
     def __init__(
-        self, queue: Queue, shares: Shares, history: History, favoured: Line | None, now_ms: int
+        self,
+        queue: Queue,
+        shares: SlotShares,
+        history: UsageHistory,
+        favoured: RequestGroup | None,
+        now_ms: int,
     ) -> None:
         self._queue, self._shares = queue, shares
-        self._ranking = Served(history, now_ms)
-        self._heaps: dict[Node, list[_Entry]] = {}
-        self._served: dict[Line, int] = {}
-        self._over: set[Line] = set()
+        self._ranking = UsageRank(history, now_ms)
+        self._heaps: dict[ShareNode, list[_Entry]] = {}
+        self._served: dict[RequestGroup, int] = {}
+        self._over: set[RequestGroup] = set()
         self._within: dict[SlotCount, int] = {}
         self._favoured = favoured
         self._on_favoured = set(favoured.leaf.upwards()) if favoured else set()
 
-    def next(self, hope: Hope) -> Line | None:
+    def next(self, hope: FeasibleShapes) -> RequestGroup | None:
         while True:
             node, mask = self._shares.root, -1
             room: SlotCount = NEVER
@@ -56,21 +61,21 @@ class FairServing:
             # Nothing is left at this node: it was the first of its siblings, and is so no more.
             heappop(self._heaps[node.parent])
 
-    def granted(self, line: Line) -> None:
+    def granted(self, line: RequestGroup) -> None:
         self._served[line] = served = self.first_of(line) + 1
         if served == len(line.keys):
             self._over.add(line)
         self._rank_again(line)
 
-    def passed(self, line: Line) -> None:
+    def passed(self, line: RequestGroup) -> None:
         self._over.add(line)
         if line is self._favoured:
             self._rank_again(line)
 
-    def first_of(self, line: Line) -> int:
+    def first_of(self, line: RequestGroup) -> int:
         return self._served.get(line, 0)
 
-    def _rank_again(self, line: Line) -> None:
+    def _rank_again(self, line: RequestGroup) -> None:
         """The holders of a line just served stand first in their heaps, and have new keys."""
         if line is self._favoured:
             self._favoured, self._on_favoured = None, set()
@@ -78,7 +83,9 @@ class FairServing:
             if node.parent is not None and len(heap := self._heaps[node.parent]) > 1:
                 heapreplace(heap, (self._key(node), heap[0][1], node))
 
-    def _least(self, node: Node, mask: int, room: SlotCount, hope: Hope) -> tuple[Node, int] | None:
+    def _least(
+        self, node: ShareNode, mask: int, room: SlotCount, hope: FeasibleShapes
+    ) -> tuple[ShareNode, int] | None:
         """The child whose turn it is, and the shapes that have hope there."""
         heap = self._heaps.get(node)
         if heap is None:
@@ -95,7 +102,7 @@ class FairServing:
             heappop(heap)
         return None
 
-    def _line(self, leaf: Node, mask: int) -> Line | None:
+    def _line(self, leaf: ShareNode, mask: int) -> RequestGroup | None:
         lines = (line for line in leaf.lines.values() if line.bit & mask and line not in self._over)
         if self._favoured is not None and self._favoured.leaf is leaf and self._favoured.bit & mask:
             return self._favoured
@@ -109,7 +116,7 @@ class FairServing:
             self._within[room] = self._queue.smaller(room)
         return self._within[room]
 
-    def _key(self, node: Node) -> _Key:
+    def _key(self, node: ShareNode) -> _Key:
         if node in self._on_favoured:
             return (node.held >= node.quota.guaranteed, -1, 0, 0)
         return (*self._ranking.rank(node, node.held), node.first)

@@ -14,31 +14,31 @@ when it was ranked is looked at again when it comes up.
 from datetime import timedelta
 from heapq import heapify, heappop, heapreplace
 
-from services.scheduler.core.planning.order.port import Hope
+from services.scheduler.core.planning.order.port import FeasibleShapes
 from services.scheduler.core.planning.preemption.rights import is_covered
-from services.scheduler.core.state.indexes.holders import Key, Line
+from services.scheduler.core.state.indexes.holders import Key, RequestGroup
 from services.scheduler.core.state.indexes.queue import Queue
-from services.scheduler.core.state.indexes.turns import Turns
+from services.scheduler.core.state.indexes.turns import YieldTimes
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import ExperimentId
 
-_Entry = tuple[tuple[SlotCount, ...], int, Line]
+_Entry = tuple[tuple[SlotCount, ...], int, RequestGroup]
 
 
-class KeyedServing:
+class StaticOrder:
     """Lines by the key of their first request; ties by place."""
 
-    def __init__(self, queue: Queue, policy: PoolPolicy, turns: Turns) -> None:
+    def __init__(self, queue: Queue, policy: PoolPolicy, turns: YieldTimes) -> None:
         self._policy, self._turns = policy, turns
-        self._served: dict[Line, int] = {}
+        self._served: dict[RequestGroup, int] = {}
         # The position breaks no tie (places differ): it keeps lines from being compared.
         self._heap: list[_Entry] = [
             (self._rank(line, line.keys[0]), at, line) for at, line in enumerate(queue.lines.values())
         ]
         heapify(self._heap)
 
-    def next(self, hope: Hope) -> Line | None:
+    def next(self, hope: FeasibleShapes) -> RequestGroup | None:
         while self._heap:
             ranked = self._heap[0]
             line = ranked[-1]
@@ -51,24 +51,24 @@ class KeyedServing:
             heapreplace(self._heap, present)
         return None
 
-    def granted(self, line: Line) -> None:
+    def granted(self, line: RequestGroup) -> None:
         self._served[line] = served = self.first_of(line) + 1
         if served == len(line.keys):
             heappop(self._heap)
         else:
             heapreplace(self._heap, self._entry(line))
 
-    def passed(self, line: Line) -> None:
+    def passed(self, line: RequestGroup) -> None:
         heappop(self._heap)
 
-    def first_of(self, line: Line) -> int:
+    def first_of(self, line: RequestGroup) -> int:
         return self._served.get(line, 0)
 
-    def _entry(self, line: Line) -> _Entry:
+    def _entry(self, line: RequestGroup) -> _Entry:
         """The line as it stands now, at the top of the heap."""
         return (self._rank(line, line.keys[self.first_of(line)]), self._heap[0][1], line)
 
-    def _rank(self, line: Line, key: Key) -> tuple[SlotCount, ...]:
+    def _rank(self, line: RequestGroup, key: Key) -> tuple[SlotCount, ...]:
         if self._policy.quantum is None:
             return key_of(self._policy, line, key)
         experiment: ExperimentId = line.leaf.path[3]  # type: ignore[assignment]
@@ -78,7 +78,7 @@ class KeyedServing:
         return (is_late, rank, line.leaf.held, since_ms, place)
 
 
-def key_of(policy: PoolPolicy, line: Line, key: Key) -> tuple[bool, int, int]:
+def key_of(policy: PoolPolicy, line: RequestGroup, key: Key) -> tuple[bool, int, int]:
     """What is smaller goes first."""
     place, submitted_ms, _ = key
     is_late = not is_covered(policy, line.leaf, line.needs.least)

@@ -3,27 +3,27 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from services.scheduler.core.state.indexes.holders import Line, Node
+from services.scheduler.core.state.indexes.holders import RequestGroup, ShareNode
 
-Hope = Callable[[Node | Line], int]
+FeasibleShapes = Callable[[ShareNode | RequestGroup], int]
 """The bits of the shapes that are still worth looking at for a tenant's node, or for a line; it only shrinks."""
 
 
-class Serving(Protocol):
+class QueueOrder(Protocol):
     """See the module."""
 
-    def next(self, hope: Hope) -> Line | None:
+    def next(self, hope: FeasibleShapes) -> RequestGroup | None:
         """The line whose first request goes next, among those with hope; None: nobody is left to try."""
         ...
 
-    def granted(self, line: Line) -> None:
+    def granted(self, line: RequestGroup) -> None:
         """Its first request was served, and its share charged: the next one of the line stands at its own place."""
         ...
 
-    def passed(self, line: Line) -> None:
+    def passed(self, line: RequestGroup) -> None:
         """Nothing can be done for this line in this plan."""
         ...
 
-    def first_of(self, line: Line) -> int:
+    def first_of(self, line: RequestGroup) -> int:
         """The index of the line's first request that this plan has not served."""
         ...

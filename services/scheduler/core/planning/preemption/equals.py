@@ -13,51 +13,51 @@ once the run has gone, the order goes on with who asked, so that what was given 
 
 from dataclasses import dataclass
 
-from services.scheduler.core.planning.served import Served
-from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.planning.served import UsageRank
+from services.scheduler.core.state.indexes.holders import ShareNode
 from services.scheduler.core.state.records.slots import SlotCount
 
 
 @dataclass(frozen=True, slots=True)
-class Equals:
+class Peers:
     """Whom a request of this experiment may ask once their turn is over. `served`: under fair share."""
 
-    leaf: Node
+    leaf: ShareNode
     is_ranked: bool
-    served: Served | None
+    served: UsageRank | None
 
     @property
     def floor(self) -> int | None:
         """Only runs of at least this priority number; None: all."""
         return self.leaf.priority if self.is_ranked else None
 
-    def includes(self, victim: Node, slots: SlotCount) -> bool:
+    def includes(self, victim: ShareNode, slots: SlotCount) -> bool:
         """Whether runs of `victim` with so many slots in all should yield."""
         if self.is_ranked and victim.priority != self.leaf.priority:
             return victim.priority > self.leaf.priority
         if self.served is None:
             return victim is not self.leaf and self.leaf.held <= victim.staying - slots
-        mine, theirs = parting(self.leaf, victim)
+        mine, theirs = diverging_nodes(self.leaf, victim)
         if mine is theirs:
             return False
         after = self.served.rank(theirs, theirs.staying - slots)
         return self.served.rank(mine, mine.held) < after
 
-    def may_include(self, tenant: Node) -> bool:
+    def may_include(self, tenant: ShareNode) -> bool:
         """Whether any run of another tenant could be one, however little it holds."""
         if self.served is None:
             return True
         mine = self.leaf.tenant
         return self.served.rank(mine, mine.held) < self.served.rank(tenant, tenant.staying)
 
-    def are_one(self, one: Node, other: Node) -> bool:
+    def are_one(self, one: ShareNode, other: ShareNode) -> bool:
         """Whether what both lose is reckoned together."""
         if self.served is None:
             return one is other
-        return parting(self.leaf, one)[1] is parting(self.leaf, other)[1]
+        return diverging_nodes(self.leaf, one)[1] is diverging_nodes(self.leaf, other)[1]
 
 
-def parting(one: Node, other: Node) -> tuple[Node, Node]:
+def diverging_nodes(one: ShareNode, other: ShareNode) -> tuple[ShareNode, ShareNode]:
     """The holders of two experiments at the level where their ways part; the experiments themselves where they never do."""
     if one.tenant is not other.tenant:
         return one.tenant, other.tenant

@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity, Placement
+from services.scheduler.core.state.indexes.placement.capacity import (
+    CapacityIndex,
+    Placement,
+    PlacementRequest,
+)
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of
-from services.scheduler.core.state.indexes.standing import Stander
+from services.scheduler.core.state.indexes.standing import RunningAllocation
 from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, TrialId, WorkerId
 
@@ -26,28 +30,28 @@ LOOK = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class Migration:
     """A run that is to go on elsewhere. `to`: where it fits now; `cost_ms`: what it loses, in slot-milliseconds."""
 
     run: RunId
-    ask: Ask
+    ask: PlacementRequest
     to: Placement
     cost_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class MigrationSearch:
     """One request's search, on a plan's tentative indexes. `later` is what will be free when all has left that was asked already."""
 
     cluster: Cluster
     pool: Pool
-    later: Capacity
-    ask: Ask
+    later: CapacityIndex
+    ask: PlacementRequest
     slots: int
     waited_ms: int
     asked: Container[RunId]
 
-    def choose(self) -> tuple[Move, ...]:
+    def choose(self) -> tuple[Migration, ...]:
         """The cheapest moves among those looked at that let the request start; empty when there are none, or when they do not pay yet."""
         if self.ask.part or self.later.free < self.slots:
             return ()
@@ -57,7 +61,7 @@ class Moving:
         paying = [moves for moves in found if moves and cost_of(moves) < self.slots * self.waited_ms]
         return min(paying, key=cost_of, default=())
 
-    def _on_one_machine(self) -> tuple[Move, ...]:
+    def _on_one_machine(self) -> tuple[Migration, ...]:
         found = (
             self._cleared(worker, self.slots)
             for worker in self._looked_at()
@@ -65,17 +69,17 @@ class Moving:
         )
         return min(filter(None, found), key=cost_of, default=())
 
-    def _on_many(self) -> tuple[Move, ...]:
+    def _on_many(self) -> tuple[Migration, ...]:
         """Machines of other tenants are cleared, those with the fewest slots in use first, until the gang has room."""
-        moves: list[Move] = []
+        moves: list[Migration] = []
         with self.pool.capacity.tentative(), self.later.tentative():
             for worker in self._looked_at():
                 spot = self.later.get(worker)
                 if spot is None or spot.owner in (None, self.ask.tenant):
                     continue
                 more = self._cleared(worker, spot.total)
-                take_places(self.pool.capacity, more)
-                take_places(self.later, more)
+                take_targets(self.pool.capacity, more)
+                take_targets(self.later, more)
                 for move in more:
                     self.later.give(self.cluster.runs[move.run].shares)
                 self.pool.capacity.withhold(((worker, spot.free),) if more else ())
@@ -88,7 +92,7 @@ class Moving:
         used = (worker for worker, spot in self.later.least_used(self.ask) if spot.free < spot.total)
         return list(islice(used, LOOK))
 
-    def _cleared(self, worker: WorkerId, slots: int) -> tuple[Move, ...]:
+    def _cleared(self, worker: WorkerId, slots: int) -> tuple[Migration, ...]:
         """What must move so that the request may have so many slots there; all of another tenant's."""
         spot, standers = self.later.get(worker), self.pool.standing.on(worker)
         assert spot is not None
@@ -101,9 +105,9 @@ class Moving:
             moves = [self._moved(one) for one in sorted(chosen, key=lambda one: -one.slots)]
         return tuple(move for move in moves if move) if all(moves) else ()
 
-    def _enough(self, movable: list[Stander], missing: int) -> list[Stander]:
+    def _enough(self, movable: list[RunningAllocation], missing: int) -> list[RunningAllocation]:
         """The cheapest per slot that free as much, without those that turn out needless; empty where they do not suffice."""
-        chosen: list[Stander] = []
+        chosen: list[RunningAllocation] = []
         for one in sorted(movable, key=lambda one: (self._cost_ms(one) // int(one.slots), one.token)):
             if missing > 0:
                 chosen.append(one)
@@ -114,7 +118,7 @@ class Moving:
                 missing += int(one.here)
         return chosen if missing <= 0 else []
 
-    def _is_movable(self, one: Stander) -> bool:
+    def _is_movable(self, one: RunningAllocation) -> bool:
         """Runs with whole slots on one machine, that lending does not resize, and that may be asked at all."""
         if one.run in self.asked or one.ready_ms > self.cluster.now_ms:
             return False
@@ -122,32 +126,32 @@ class Moving:
             return False
         return not self.cluster.trials[self.cluster.runs[one.run].trial].wish.needs.is_elastic
 
-    def _moved(self, one: Stander) -> Move | None:
+    def _moved(self, one: RunningAllocation) -> Migration | None:
         """Takes its new place in the plan."""
         ask = _ask(self.cluster, self.cluster.runs[one.run])
         place = self.pool.capacity.place(ask, int(one.slots))
         if place is None:
             return None
-        move = Move(one.run, ask, place, self._cost_ms(one))
-        take_places(self.pool.capacity, (move,))
+        move = Migration(one.run, ask, place, self._cost_ms(one))
+        take_targets(self.pool.capacity, (move,))
         return move
 
-    def _cost_ms(self, one: Stander) -> int:
+    def _cost_ms(self, one: RunningAllocation) -> int:
         return int(one.slots) * (self.cluster.now_ms - one.saved_ms)
 
 
-def cost_of(moves: tuple[Move, ...]) -> int:
+def cost_of(moves: tuple[Migration, ...]) -> int:
     """What they cost together, in slot-milliseconds."""
     return sum(move.cost_ms for move in moves)
 
 
-def take_places(capacity: Capacity, moves: tuple[Move, ...]) -> None:
+def take_targets(capacity: CapacityIndex, moves: tuple[Migration, ...]) -> None:
     """Their new places are taken."""
     for move in moves:
         capacity.take(move.to, move.ask)
 
 
-def hold_places(cluster: Cluster, pool: Pool) -> None:
+def reserve_targets(cluster: Cluster, pool: Pool) -> None:
     """Runs that were asked to move and are not back in the queue find a place as good as the one that was found for them: a plan
     sets it aside before it begins."""
     leaving = (cluster.runs[run] for run in pool.leaving)
@@ -161,7 +165,9 @@ def hold_places(cluster: Cluster, pool: Pool) -> None:
             capacity.withhold(_at_most(capacity, place))
 
 
-def place_moved(cluster: Cluster, pool: Pool, name: TrialId, ask: Ask, slots: int) -> Placement | None:
+def place_migrated(
+    cluster: Cluster, pool: Pool, name: TrialId, ask: PlacementRequest, slots: int
+) -> Placement | None:
     """Where a request fits; one whose run was moved for another that still waits does not go back to where it was."""
     last = cluster.trials[name].run
     run = cluster.runs.get(last) if last else None
@@ -176,13 +182,13 @@ def _was_moved(run: Run) -> bool:
     return run.asked is not None and run.asked.because == "defragment"
 
 
-def _ask(cluster: Cluster, run: Run) -> Ask:
+def _ask(cluster: Cluster, run: Run) -> PlacementRequest:
     wish = cluster.trials[run.trial].wish
     return ask_of(wish.tenant, wish.needs)
 
 
 @contextmanager
-def _hidden(capacity: Capacity, workers: Iterable[WorkerId]) -> Iterator[None]:
+def _hidden(capacity: CapacityIndex, workers: Iterable[WorkerId]) -> Iterator[None]:
     """Nothing is free there, for a while."""
     with capacity.tentative():
         spots = [(worker, capacity.get(worker)) for worker in workers]
@@ -190,12 +196,12 @@ def _hidden(capacity: Capacity, workers: Iterable[WorkerId]) -> Iterator[None]:
         yield
 
 
-def _taken(capacity: Capacity, ask: Ask, slots: int) -> Placement:
+def _taken(capacity: CapacityIndex, ask: PlacementRequest, slots: int) -> Placement:
     place = capacity.place(ask, slots) or ()
     capacity.take(place, ask)
     return place
 
 
-def _at_most(capacity: Capacity, place: Placement) -> Placement:
+def _at_most(capacity: CapacityIndex, place: Placement) -> Placement:
     spots = ((worker, slots, capacity.get(worker)) for worker, slots in place)
     return tuple((worker, min(slots, spot.free)) for worker, slots, spot in spots if spot)

@@ -12,25 +12,25 @@ Holders are compared where their ways part: tenants, or workspaces of one tenant
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.scheduler.core.planning.preemption.equals import Equals
-from services.scheduler.core.planning.served import Served
-from services.scheduler.core.state.indexes.holders import Node
+from services.scheduler.core.planning.preemption.equals import Peers
+from services.scheduler.core.planning.served import UsageRank
+from services.scheduler.core.state.indexes.holders import ShareNode
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.records.asked import Cause
+from services.scheduler.core.state.records.asked import PreemptionCause
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
 from services.scheduler.core.state.records.slots import SlotCount
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
+class PreemptionRights:
     """What one request may ask for. `priority`: runs above this number; None: rank gives it no right. `equals`: whose turn is over;
     `booked`: slots that are their holders' alone now."""
 
-    leaf: Node
+    leaf: ShareNode
     priority: int | None
     is_covered_as_tenant: bool
     is_covered_as_workspace: bool
-    equals: Equals | None = None
+    equals: Peers | None = None
     booked: Mapping[Path, int] = field(default_factory=dict)
 
     @property
@@ -42,7 +42,7 @@ class Rights:
     def any(self) -> bool:
         return self.are_at_any_time or self.equals is not None
 
-    def reach(self, victim: Node, slots: SlotCount) -> bool:
+    def reach(self, victim: ShareNode, slots: SlotCount) -> bool:
         """Whether runs of `victim` with so many slots in all may be asked to go."""
         is_lower = self.priority is not None and victim.priority > self.priority
         if not self._spares(victim, slots):
@@ -53,21 +53,21 @@ class Rights:
             return is_lower or self.is_covered_as_workspace
         return is_lower or self.is_covered_as_tenant
 
-    def reach_equal(self, victim: Node, slots: SlotCount, slots_of_one: SlotCount) -> bool:
+    def reach_equal(self, victim: ShareNode, slots: SlotCount, slots_of_one: SlotCount) -> bool:
         """Whether runs of `victim` whose turn is over may be asked. `slots_of_one`: of these, what counts against the one that
         they are compared as."""
         if self.equals is None or not self._spares(victim, slots):
             return False
         return self.equals.includes(victim, slots_of_one)
 
-    def may_yield(self, tenant: Node) -> bool:
+    def may_yield(self, tenant: ShareNode) -> bool:
         """Whether any run of this tenant could be one that `reach_equal` allows, however little it holds."""
         if self.equals is None or tenant is self.leaf.tenant:
             return self.equals is not None
         is_beyond = tenant.quota.guaranteed == 0 or tenant.staying > tenant.quota.guaranteed
         return is_beyond and self.equals.may_include(tenant)
 
-    def _spares(self, victim: Node, slots: SlotCount) -> bool:
+    def _spares(self, victim: ShareNode, slots: SlotCount) -> bool:
         """Whether nobody else falls below a guarantee, or what he has booked."""
         if self.leaf.workspace is victim.workspace:
             return True
@@ -75,30 +75,30 @@ class Rights:
             return False
         return self.leaf.tenant is victim.tenant or self._can_lose(victim.tenant, slots)
 
-    def _can_lose(self, node: Node, slots: SlotCount) -> bool:
+    def _can_lose(self, node: ShareNode, slots: SlotCount) -> bool:
         floor = max(node.quota.guaranteed, self.booked.get(node.path, 0))
         return floor == 0 or node.staying - slots >= floor
 
-    def cause(self, victim: Node) -> Cause:
+    def cause(self, victim: ShareNode) -> PreemptionCause:
         """By which right runs of `victim` may be asked at any time, given that they may."""
         if self.priority is not None and victim.priority > self.priority:
             return "priority"
         return "workspace_guarantee" if self.leaf.tenant is victim.tenant else "tenant_guarantee"
 
 
-def is_covered(policy: PoolPolicy, leaf: Node, slots: SlotCount) -> bool:
+def is_covered(policy: PoolPolicy, leaf: ShareNode, slots: SlotCount) -> bool:
     """Whether a guarantee that this pool gives back on demand covers a request of this experiment for so many slots."""
     return _gives_back(policy) and (_covers(leaf.tenant, slots) or _covers(leaf.workspace, slots))
 
 
 def rights_of(
-    pool: Pool, leaf: Node, slots: SlotCount, booked: Mapping[Path, int], turns_ms: int | None = None
-) -> Rights:
+    pool: Pool, leaf: ShareNode, slots: SlotCount, booked: Mapping[Path, int], turns_ms: int | None = None
+) -> PreemptionRights:
     """What a request of this experiment for so many slots may ask for. `turns_ms`: now, where turns that are over count."""
     policy = pool.policy
     is_ranked = policy.preemption and policy.order == "priority"
     covers = _gives_back(policy)
-    return Rights(
+    return PreemptionRights(
         leaf=leaf,
         priority=leaf.priority if is_ranked else None,
         is_covered_as_tenant=covers and _covers(leaf.tenant, slots),
@@ -108,7 +108,7 @@ def rights_of(
     )
 
 
-def claim_of(policy: PoolPolicy, tenant: Node) -> SlotCount:
+def claim_of(policy: PoolPolicy, tenant: ShareNode) -> SlotCount:
     """The most slots that a guarantee of this tenant, or of one of its workspaces, still covers."""
     if not _gives_back(policy):
         return 0
@@ -118,14 +118,14 @@ def claim_of(policy: PoolPolicy, tenant: Node) -> SlotCount:
     return max(0, tenant.quota.guaranteed - tenant.staying, *claims)
 
 
-def _equals_of(pool: Pool, leaf: Node, now_ms: int) -> Equals:
+def _equals_of(pool: Pool, leaf: ShareNode, now_ms: int) -> Peers:
     history = pool.shares.history
-    return Equals(leaf, pool.policy.order == "priority", Served(history, now_ms) if history else None)
+    return Peers(leaf, pool.policy.order == "priority", UsageRank(history, now_ms) if history else None)
 
 
 def _gives_back(policy: PoolPolicy) -> bool:
     return policy.preemption and policy.order != "fifo"
 
 
-def _covers(node: Node, slots: SlotCount) -> bool:
+def _covers(node: ShareNode, slots: SlotCount) -> bool:
     return node.staying + slots <= node.quota.guaranteed

@@ -8,15 +8,15 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from services.scheduler.core.planning.preemption.rights import Rights
-from services.scheduler.core.planning.preemption.units import Unit, order, units_of
+from services.scheduler.core.planning.preemption.rights import PreemptionRights
+from services.scheduler.core.planning.preemption.units import PreemptionUnit, order, units_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.holders import NEVER
-from services.scheduler.core.state.indexes.placement.capacity import Ask, Capacity
+from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex, PlacementRequest
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.indexes.standing import Stander
-from services.scheduler.core.state.records.asked import Cause
-from services.scheduler.core.state.records.gang import Share
+from services.scheduler.core.state.indexes.standing import RunningAllocation
+from services.scheduler.core.state.records.asked import PreemptionCause
+from services.scheduler.core.state.records.gang import GangShare
 from services.scheduler.core.state.records.labels import Labels
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import RunId, TenantId, WorkerId
@@ -27,21 +27,21 @@ SKIP = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class VictimSearch:
     """One request's search. `later` is what will be free when all has left that was asked already;
     `kept`: machines of the head, where nobody's turn helps this request."""
 
     cluster: Cluster
     pool: Pool
-    later: Capacity
-    ask: Ask
+    later: CapacityIndex
+    ask: PlacementRequest
     slots: int
-    rights: Rights
+    rights: PreemptionRights
     asked: Container[RunId]
     spent: Container[WorkerId]
     kept: Container[WorkerId] = ()
 
-    def choose(self) -> tuple[Stander, ...]:
+    def choose(self) -> tuple[RunningAllocation, ...]:
         """The runs to ask, the least important first; empty when no set of them would do."""
         if self.slots == 0 or not self.rights.any or not self._could_do():
             return ()
@@ -67,14 +67,14 @@ class Search:
         borrowed = sum(max(0, node.staying - node.quota.guaranteed) for node in holders.values())
         return borrowed >= missing
 
-    def cause(self, one: Stander) -> Cause:
+    def cause(self, one: RunningAllocation) -> PreemptionCause:
         """Why this run is asked: because its turn is over only where there is no other reason."""
         if one.ready_ms > self.cluster.now_ms or not self.rights.reach(one.leaf, one.slots):
             return "turn"
         return self.rights.cause(one.leaf)
 
-    def _on_one_machine(self) -> tuple[Stander, ...]:
-        best: tuple[tuple[int, int, int], list[Stander]] | None = None
+    def _on_one_machine(self) -> tuple[RunningAllocation, ...]:
+        best: tuple[tuple[int, int, int], list[RunningAllocation]] | None = None
         looked = 0
         for worker, askable in self._candidates():
             spot = self.later.get(worker)
@@ -90,7 +90,7 @@ class Search:
                     break
         return () if best is None else tuple(best[1])
 
-    def _enough(self, worker: WorkerId, askable: list[Stander]) -> list[Stander] | None:
+    def _enough(self, worker: WorkerId, askable: list[RunningAllocation]) -> list[RunningAllocation] | None:
         """The fewest of the cheapest that make room on this machine; those that turn out needless are spared."""
         spot = self.later.get(worker)
         assert spot is not None
@@ -98,7 +98,7 @@ class Search:
         missing = self.slots - spot.free
         if is_foreign:
             return askable if len(askable) == spot.holds else None
-        chosen: list[Unit] = []
+        chosen: list[PreemptionUnit] = []
         for unit in units_of(askable, spot.rooms, self.ask):
             if missing <= 0:
                 break
@@ -113,9 +113,9 @@ class Search:
                 missing += unit.slots
         return _members(chosen)
 
-    def _on_many(self) -> tuple[Stander, ...]:
+    def _on_many(self) -> tuple[RunningAllocation, ...]:
         """Machines are cleared, the cheapest first, until the gang has room."""
-        chosen: dict[RunId, Stander] = {}
+        chosen: dict[RunId, RunningAllocation] = {}
         room = self.later.free_for(self.ask)
         with self.later.tentative():
             for _, askable in self._candidates():
@@ -132,7 +132,7 @@ class Search:
                 return ()
         return tuple(self._needed(list(chosen.values())))
 
-    def _needed(self, chosen: list[Stander]) -> list[Stander]:
+    def _needed(self, chosen: list[RunningAllocation]) -> list[RunningAllocation]:
         """Spares those without which the gang has room too, the most important first."""
         needed = sorted(chosen, key=order)
         for spared in reversed(needed[:-1]):
@@ -144,7 +144,7 @@ class Search:
                     needed = rest
         return needed
 
-    def _candidates(self) -> Iterator[tuple[WorkerId, list[Stander]]]:
+    def _candidates(self) -> Iterator[tuple[WorkerId, list[RunningAllocation]]]:
         """Machines with runs that may be asked, with these runs, the cheapest first. A machine of another tenant is of use
         only when all of it is cleared."""
         vain = 0
@@ -211,15 +211,17 @@ class Search:
                 limits[owner] = borrowed
         return limits
 
-    def _may_ask(self, one: Stander) -> bool:
+    def _may_ask(self, one: RunningAllocation) -> bool:
         return one.run not in self.asked and self._may_go(one, one.slots, one.slots)
 
-    def _may_lose_all(self, fresh: Iterable[Stander], others: Iterable[Stander] = ()) -> bool:
+    def _may_lose_all(
+        self, fresh: Iterable[RunningAllocation], others: Iterable[RunningAllocation] = ()
+    ) -> bool:
         """Whether their holders stay within their guarantees when all of them go."""
         together = [*others, *fresh]
         return all(self._reaches(one, together) for one in fresh)
 
-    def _reaches(self, one: Stander, together: list[Stander]) -> bool:
+    def _reaches(self, one: RunningAllocation, together: list[RunningAllocation]) -> bool:
         slots = sum(other.slots for other in together if _is_kin(other, one))
         equals = self.rights.equals
         if equals is None:
@@ -227,33 +229,33 @@ class Search:
         slots_of_one = sum(other.slots for other in together if equals.are_one(other.leaf, one.leaf))
         return self._may_go(one, slots, slots_of_one)
 
-    def _may_go(self, one: Stander, slots: SlotCount, slots_of_one: SlotCount) -> bool:
+    def _may_go(self, one: RunningAllocation, slots: SlotCount, slots_of_one: SlotCount) -> bool:
         """Whether it may be asked when its tenant loses so many slots, and so many what it is compared as (see `reach_equal`)."""
         now_ms = self.cluster.now_ms
         if one.ready_ms <= now_ms and self.rights.reach(one.leaf, slots):
             return True
         return one.turn_ms <= now_ms and self.rights.reach_equal(one.leaf, slots, slots_of_one)
 
-    def _held(self, run: RunId) -> tuple[Share, ...]:
+    def _held(self, run: RunId) -> tuple[GangShare, ...]:
         return held_by(self.cluster, run)
 
 
-def held_by(cluster: Cluster, run_id: RunId) -> tuple[Share, ...]:
+def held_by(cluster: Cluster, run_id: RunId) -> tuple[GangShare, ...]:
     """What a run still occupies."""
     run = cluster.runs[run_id]
     return tuple(share for share in run.shares if share.worker not in run.gang.released)
 
 
-def _members(units: Iterable[Unit]) -> list[Stander]:
+def _members(units: Iterable[PreemptionUnit]) -> list[RunningAllocation]:
     return [one for unit in units for one in unit.standers]
 
 
-def _is_kin(one: Stander, other: Stander) -> bool:
+def _is_kin(one: RunningAllocation, other: RunningAllocation) -> bool:
     """Whether both count against one tenant's guarantee."""
     return one.leaf.tenant is other.leaf.tenant
 
 
-def _cost(chosen: list[Stander], now_ms: int) -> tuple[int, int, int]:
+def _cost(chosen: list[RunningAllocation], now_ms: int) -> tuple[int, int, int]:
     freed = sum(one.slots for one in chosen) or 1
     lost = sum(one.slots * (now_ms - one.saved_ms) for one in chosen)
     return (-min(one.leaf.priority for one in chosen), lost // freed, len(chosen))

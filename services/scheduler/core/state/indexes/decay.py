@@ -59,7 +59,7 @@ class Decay:
 
 
 @dataclass(slots=True)
-class Past:
+class DecayedUsage:
     """What one holder has used: `held` · G + `offset`, where G is the integral of g up to the moment that is asked for."""
 
     held: SlotCount = 0
@@ -78,15 +78,15 @@ class Holder(Protocol):
     """Who holds slots; it keeps its past at hand, since that is asked for far more often than it is made."""
 
     path: tuple[object, ...]
-    past: Past | None
+    past: DecayedUsage | None
 
 
 @dataclass(slots=True)
-class History:
+class UsageHistory:
     """Past use by path (tenant, workspace, user, experiment, and each beginning of it). It outlives the holders that it tells of."""
 
     decay: Decay
-    pasts: dict[tuple[object, ...], Past] = field(default_factory=dict)
+    pasts: dict[tuple[object, ...], DecayedUsage] = field(default_factory=dict)
     _counted_ms: int = -1
     _integral: int = 0
 
@@ -98,10 +98,10 @@ class History:
         for holder in holders:
             past = holder.past
             if past is None:
-                past = holder.past = self.pasts.setdefault(holder.path, Past())
+                past = holder.past = self.pasts.setdefault(holder.path, DecayedUsage())
             past.charge(slots, integral)
 
-    def past_of(self, holder: Holder) -> Past | None:
+    def past_of(self, holder: Holder) -> DecayedUsage | None:
         """What it has used; None: never anything."""
         if holder.past is None:
             holder.past = self.pasts.get(holder.path)
@@ -110,19 +110,23 @@ class History:
     def remember(self, path: tuple[object, ...], average: float, now_ms: int) -> None:
         """The path has held so many slots on average, as records tell that were kept elsewhere."""
         for length in range(1, len(path) + 1):
-            self.pasts.setdefault(path[:length], Past()).offset += int(average * self.decay.present(now_ms))
+            self.pasts.setdefault(path[:length], DecayedUsage()).offset += int(
+                average * self.decay.present(now_ms)
+            )
 
-    def at_rest(self, now_ms: int) -> "History":
+    def at_rest(self, now_ms: int) -> "UsageHistory":
         """The same past, with nothing held: for a cluster that is built anew, and charges what it holds."""
         integral = self.decay.until(now_ms)
-        return History(self.decay, {path: Past(0, past.at(integral)) for path, past in self.pasts.items()})
+        return UsageHistory(
+            self.decay, {path: DecayedUsage(0, past.at(integral)) for path, past in self.pasts.items()}
+        )
 
-    def renewed(self, half_life: timedelta, now_ms: int) -> "History":
+    def renewed(self, half_life: timedelta, now_ms: int) -> "UsageHistory":
         """As at rest, with the averages kept and their origin now: for another half-life, or when the numbers have grown long.
         What has faded away is forgotten."""
-        then = History(Decay(half_life, now_ms // STEP_MS * STEP_MS))
+        then = UsageHistory(Decay(half_life, now_ms // STEP_MS * STEP_MS))
         for path, past in self.at_rest(now_ms).pasts.items():
             average = past.offset * then.decay.present(now_ms) // self.decay.present(now_ms)
             if average:
-                then.pasts[path] = Past(0, average)
+                then.pasts[path] = DecayedUsage(0, average)
         return then

@@ -5,11 +5,11 @@ Neighbours: `shares` counts what they hold, `queue` keeps the lines.
 
 from collections.abc import Iterator
 
-from services.scheduler.core.state.indexes.decay import Past
-from services.scheduler.core.state.indexes.placement.capacity import Ask
+from services.scheduler.core.state.indexes.decay import DecayedUsage
+from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
 from services.scheduler.core.state.records.pool import NO_QUOTA, Path, Quota
 from services.scheduler.core.state.records.slots import SlotCount
-from services.scheduler.core.state.records.trial import Needs
+from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import TrialId
 
 Key = tuple[int, int, TrialId]
@@ -17,7 +17,7 @@ Key = tuple[int, int, TrialId]
 NEVER = 1 << 62
 
 
-class Node:
+class ShareNode:
     """One holder.
 
     Attributes:
@@ -50,18 +50,18 @@ class Node:
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
 
-    def __init__(self, path: Path, parent: "Node | None", quota: Quota = NO_QUOTA) -> None:
+    def __init__(self, path: Path, parent: "ShareNode | None", quota: Quota = NO_QUOTA) -> None:
         self.path, self.parent = path, parent
         self.limit(quota)
-        self.tenant: Node = parent.tenant if parent and len(path) > 1 else self
-        self.workspace: Node = parent.workspace if parent and len(path) > 2 else self
-        self.children: dict[object, Node] = {}
-        self.lines: dict[object, Line] = {}
+        self.tenant: ShareNode = parent.tenant if parent and len(path) > 1 else self
+        self.workspace: ShareNode = parent.workspace if parent and len(path) > 2 else self
+        self.children: dict[object, ShareNode] = {}
+        self.lines: dict[object, RequestGroup] = {}
         self.priority = 0
         self.max_runs: int | None = None
         self.is_spent = False
         self.affordable: SlotCount = NEVER
-        self.past: Past | None = None
+        self.past: DecayedUsage | None = None
         self.held: SlotCount = 0
         self.leaving: SlotCount = 0
         self.asked: SlotCount = 0
@@ -116,7 +116,7 @@ class Node:
         self.quota = quota
         self.weight = max(1, round(quota.weight * 1000))
 
-    def upwards(self) -> Iterator["Node"]:
+    def upwards(self) -> Iterator["ShareNode"]:
         """This node and those above it, the tenant last; the root belongs to nobody."""
         node = self
         while node.parent is not None:
@@ -137,11 +137,11 @@ class Node:
             node = node.parent
 
 
-class Line:
+class RequestGroup:
     """Requests that wait for the same thing; `bit` stands for their shape in masks, `keys` are in order."""
 
     __slots__ = ("ask", "bit", "keys", "leaf", "needs")
 
-    def __init__(self, leaf: Node, needs: Needs, ask: Ask, bit: int) -> None:
+    def __init__(self, leaf: ShareNode, needs: SlotNeeds, ask: PlacementRequest, bit: int) -> None:
         self.leaf, self.needs, self.ask, self.bit = leaf, needs, ask, bit
         self.keys: list[Key] = []

@@ -16,7 +16,7 @@ from shared.ids import AllocationId, ExperimentId, PoolName, TenantId, WorkerId
 from shared.tuples import changed
 
 
-class Holding(NamedTuple):
+class SlotUsage(NamedTuple):
     """Slots of one worker that one allocation held; `until` None: it holds them now. The price is that of its beginning; None: not known."""
 
     allocation: AllocationId
@@ -36,14 +36,14 @@ class Holding(NamedTuple):
         return self.allocation, self.worker, self.since
 
 
-class Ledger:
+class UsageLedger:
     """Open holdings, and those that changed since they were last taken."""
 
     def __init__(self) -> None:
-        self._open: dict[WorkerId, dict[AllocationId, Holding]] = {}
-        self._changed: dict[tuple[AllocationId, WorkerId, datetime], Holding] = {}
+        self._open: dict[WorkerId, dict[AllocationId, SlotUsage]] = {}
+        self._changed: dict[tuple[AllocationId, WorkerId, datetime], SlotUsage] = {}
 
-    def load(self, holdings: Iterable[Holding]) -> None:
+    def load(self, holdings: Iterable[SlotUsage]) -> None:
         """Takes up what an earlier term left open."""
         for holding in holdings:
             self._open.setdefault(holding.worker, {})[holding.allocation] = holding
@@ -74,16 +74,16 @@ class Ledger:
             for holding in list(self._open[worker].values()):
                 self._end(holding, now)
 
-    def take_changes(self) -> list[Holding]:
+    def take_changes(self) -> list[SlotUsage]:
         """Holdings that began or ended since the last call, in order."""
         taken, self._changed = self._changed, {}
         return list(taken.values())
 
-    def _begin(self, holding: Holding) -> None:
+    def _begin(self, holding: SlotUsage) -> None:
         self._open.setdefault(holding.worker, {})[holding.allocation] = holding
         self._changed[holding.key] = holding
 
-    def _end(self, holding: Holding, now: datetime) -> None:
+    def _end(self, holding: SlotUsage, now: datetime) -> None:
         here = self._open[holding.worker]
         del here[holding.allocation]
         if not here:
@@ -94,9 +94,9 @@ class Ledger:
 
 def _holding(
     run: Run, worker: WorkerId, slots: SlotCount, now: datetime, price_per_slot_hour: float | None
-) -> Holding:
+) -> SlotUsage:
     grant = run.grant
-    return Holding(
+    return SlotUsage(
         allocation=grant.allocation,
         worker=worker,
         since=now,

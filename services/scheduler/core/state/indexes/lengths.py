@@ -19,7 +19,7 @@ TAIL = 1.5
 """A run that outlasts all that are known goes on as Pareto has it, with this exponent: about as long again, perhaps much longer."""
 
 
-class Lengths:
+class RunDurations:
     """The newest lengths, in milliseconds; advanced by the ends of runs."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ Touched = Mapping[int, RunId]
 """Runs on a machine that have changed, by token."""
 
 
-class Machines:
+class RunsByWorker:
     """The index. What has ended, and let go of a machine, stands there no more."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ KEPT = 7
 """The newest of each kind that count."""
 
 
-class Pauses:
+class PauseDurations:
     """The index. What it tells is the median of the newest measurements of an experiment and the prior, in milliseconds."""
 
     def __init__(self) -> None:

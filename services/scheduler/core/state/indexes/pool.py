@@ -8,28 +8,28 @@ from math import ceil
 from typing import NamedTuple
 from uuid import UUID
 
-from services.scheduler.core.state.indexes.decay import Decay, History
-from services.scheduler.core.state.indexes.elastic.records import Records
-from services.scheduler.core.state.indexes.holders import Node
-from services.scheduler.core.state.indexes.placement.capacity import Capacity
-from services.scheduler.core.state.indexes.queue import Part, Queue
-from services.scheduler.core.state.indexes.shares import Shares
-from services.scheduler.core.state.indexes.standing import Standing
-from services.scheduler.core.state.indexes.turns import Turns
+from services.scheduler.core.state.indexes.decay import Decay, UsageHistory
+from services.scheduler.core.state.indexes.elastic.records import ElasticRecords
+from services.scheduler.core.state.indexes.holders import ShareNode
+from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy, Queue
+from services.scheduler.core.state.indexes.shares import SlotShares
+from services.scheduler.core.state.indexes.standing import RunningAllocations
+from services.scheduler.core.state.indexes.turns import YieldTimes
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Grant, Run
 from services.scheduler.core.state.records.slots import SlotCount
-from services.scheduler.core.state.records.spending import Spending
-from services.scheduler.core.state.records.trial import Needs, RequestState, Trial, Wish
+from services.scheduler.core.state.records.spending import BudgetSpending
+from services.scheduler.core.state.records.trial import RequestState, SlotNeeds, Trial, TrialRequest
 from services.scheduler.core.state.records.worker import Liveness, Worker
 from shared.ids import PoolName, RunId, TrialId, WorkerId
 
 
-class Charge(NamedTuple):
+class RunCharge(NamedTuple):
     """What a run counts for: the slots that it holds, and whether they are on their way back. What is no run counts for nothing."""
 
-    leaf: Node
+    leaf: ShareNode
     slots: SlotCount = 0
     is_leaving: bool = False
     runs: int = 0
@@ -40,7 +40,7 @@ class Charge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class BackfillReservation:
     """The waiting request whose turn it is, and the machines kept for it."""
 
     trial: TrialId
@@ -70,24 +70,24 @@ class Pool:
     """
 
     policy: PoolPolicy
-    capacity: Capacity
-    turns: Turns
-    later: Capacity | None = None
-    standing: Standing = field(default_factory=Standing)
-    shares: Shares = field(default_factory=Shares)
+    capacity: CapacityIndex
+    turns: YieldTimes
+    later: CapacityIndex | None = None
+    standing: RunningAllocations = field(default_factory=RunningAllocations)
+    shares: SlotShares = field(default_factory=SlotShares)
     queue: Queue = field(default_factory=Queue)
     runs: dict[RunId, None] = field(default_factory=dict)
     leaving: dict[RunId, None] = field(default_factory=dict)
-    charges: dict[RunId, Charge] = field(default_factory=dict)
-    single_node: dict[tuple[Node, int], int] = field(default_factory=dict)
+    charges: dict[RunId, RunCharge] = field(default_factory=dict)
+    single_node: dict[tuple[ShareNode, int], int] = field(default_factory=dict)
     waiting_auxiliary: int = 0
     awaiting_slots: SlotCount = 0
-    reserved: Reserved | None = None
+    reserved: BackfillReservation | None = None
     unheard: set[WorkerId] = field(default_factory=set)
     reservations: dict[UUID, Reservation] = field(default_factory=dict)
-    spending: Mapping[Path, Spending] = field(default_factory=dict)
+    spending: Mapping[Path, BudgetSpending] = field(default_factory=dict)
     turned_step: int = -1
-    elastic: Records = field(default_factory=Records)
+    elastic: ElasticRecords = field(default_factory=ElasticRecords)
 
     @property
     def waiting_slots(self) -> int:
@@ -120,17 +120,17 @@ class Pool:
         self.policy = policy
         self.capacity = capacity_of(policy)
         self.later = capacity_of(policy) if policy.takes_back else None
-        self.standing = Standing()
+        self.standing = RunningAllocations()
         self.spend(self.spending)
         history = self.shares.history
         if policy.order != "fair_share":
             self.shares.keep(None)
         elif history is None:
-            self.keep_history(History(Decay(policy.half_life, now_ms)), now_ms)
+            self.keep_history(UsageHistory(Decay(policy.half_life, now_ms)), now_ms)
         elif history.decay.half_life != policy.half_life:
             self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
 
-    def spend(self, spending: Mapping[Path, Spending]) -> bool:
+    def spend(self, spending: Mapping[Path, BudgetSpending]) -> bool:
         """What was spent of budgets up to now. True: somebody may start less here now, or more."""
         self.spending = spending
         price = self.policy.price_per_slot_hour
@@ -145,7 +145,7 @@ class Pool:
         if history is not None and history.decay.is_old(now_ms):
             self.keep_history(history.renewed(self.policy.half_life, now_ms), now_ms)
 
-    def keep_history(self, history: History, now_ms: int) -> None:
+    def keep_history(self, history: UsageHistory, now_ms: int) -> None:
         """Goes on from a past in which nothing is held now."""
         self.shares.keep(history)
         for charge in self.charges.values():
@@ -168,7 +168,7 @@ class Pool:
             with self.later.tentative():
                 yield
 
-    def leaf(self, whose: Wish | Grant, part: Part) -> Node:
+    def leaf(self, whose: TrialRequest | Grant, part: ExperimentPolicy) -> ShareNode:
         """The holder that a wish or a run belongs to."""
         leaf = self.shares.leaves.get(whose.experiment)
         if leaf is None:
@@ -176,12 +176,12 @@ class Pool:
             self.rank(leaf, part)
         return leaf
 
-    def rank(self, leaf: Node, part: Part) -> None:
+    def rank(self, leaf: ShareNode, part: ExperimentPolicy) -> None:
         """Gives an experiment its priority, weight and limits."""
         leaf.priority, leaf.max_runs = part.priority, part.max_trials
         self.shares.limit(leaf, Quota(0, part.max_slots, part.weight))
 
-    def count(self, trial: Trial, part: Part, sign: int) -> None:
+    def count(self, trial: Trial, part: ExperimentPolicy, sign: int) -> None:
         """Adds a waiting request to what waits, or takes it out."""
         needs = trial.wish.needs
         if trial.state is RequestState.AWAITING:
@@ -198,15 +198,15 @@ class Pool:
         if sign < 0:
             self.shares.prune(leaf)
 
-    def charge(self, run: Run, leaf: Node, is_leaving: bool, now_ms: int) -> bool:
+    def charge(self, run: Run, leaf: ShareNode, is_leaving: bool, now_ms: int) -> bool:
         """Brings what a run counts for in line with its record; True: something has changed."""
         is_over, name, gang = run.is_over, run.grant.id, run.gang
         slots = sum([share.charged for share in gang.shares if share.worker not in gang.released])
         before = self.charges.get(name)
-        after = None if is_over else Charge(leaf, slots, is_leaving, 1)
+        after = None if is_over else RunCharge(leaf, slots, is_leaving, 1)
         if before == after:
             return False
-        self._recount(leaf, before or Charge(leaf), after or Charge(leaf), now_ms)
+        self._recount(leaf, before or RunCharge(leaf), after or RunCharge(leaf), now_ms)
         if after is not None:
             self.charges[name] = after
         else:
@@ -218,7 +218,7 @@ class Pool:
             self.leaving.pop(name, None)
         return True
 
-    def _recount(self, leaf: Node, before: Charge, after: Charge, now_ms: int) -> None:
+    def _recount(self, leaf: ShareNode, before: RunCharge, after: RunCharge, now_ms: int) -> None:
         held = after.slots - before.slots
         if held or after.runs != before.runs:
             self.shares.change(leaf, held=held, runs=after.runs - before.runs)
@@ -227,11 +227,11 @@ class Pool:
         if held and self.shares.history is not None:
             self.shares.history.charge(leaf.upwards(), held, now_ms)
 
-    def is_on_one(self, needs: Needs) -> bool:
+    def is_on_one(self, needs: SlotNeeds) -> bool:
         """Whether all its slots must be on one machine."""
         return needs.single_node or not self.policy.exclusive
 
-    def _count_single_node(self, leaf: Node, needs: Needs, sign: int) -> None:
+    def _count_single_node(self, leaf: ShareNode, needs: SlotNeeds, sign: int) -> None:
         if self.is_on_one(needs):
             key = leaf.workspace, needs.max_slots
             count = self.single_node.get(key, 0) + sign
@@ -240,6 +240,6 @@ class Pool:
                 del self.single_node[key]
 
 
-def capacity_of(policy: PoolPolicy) -> Capacity:
+def capacity_of(policy: PoolPolicy) -> CapacityIndex:
     """An empty index that places as the policy says."""
-    return Capacity(policy.exclusive, policy.topology, policy.placement == "spread")
+    return CapacityIndex(policy.exclusive, policy.topology, policy.placement == "spread")

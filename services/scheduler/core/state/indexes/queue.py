@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.state.indexes.holders import Key, Line, Node
-from services.scheduler.core.state.indexes.placement.capacity import Ask
+from services.scheduler.core.state.indexes.holders import Key, RequestGroup, ShareNode
+from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
 from services.scheduler.core.state.records.slots import SlotCount
-from services.scheduler.core.state.records.trial import Needs, Trial
+from services.scheduler.core.state.records.trial import SlotNeeds, Trial
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExperimentPolicy:
     """An experiment's part in the queue, once submitted: its limits (slots, trials at a time) and its rank."""
 
     priority: int
@@ -28,9 +28,9 @@ class Queue:
     """The lines of one pool."""
 
     def __init__(self) -> None:
-        self.lines: dict[tuple[ExperimentId, Needs], Line] = {}
-        self.shapes: dict[Needs, int] = {}
-        self._of: dict[TrialId, tuple[Line, Key]] = {}
+        self.lines: dict[tuple[ExperimentId, SlotNeeds], RequestGroup] = {}
+        self.shapes: dict[SlotNeeds, int] = {}
+        self._of: dict[TrialId, tuple[RequestGroup, Key]] = {}
 
     def __len__(self) -> int:
         return len(self._of)
@@ -42,7 +42,7 @@ class Queue:
     def __contains__(self, trial: TrialId) -> bool:
         return trial in self._of
 
-    def add(self, trial: Trial, leaf: Node) -> None:
+    def add(self, trial: Trial, leaf: ShareNode) -> None:
         """A request of this experiment waits."""
         wish = trial.wish
         line = leaf.lines.get(wish.needs)
@@ -71,7 +71,7 @@ class Queue:
             for node in line.leaf.upwards():
                 node.count_line(line.bit, -1)
 
-    def line_of(self, trial: TrialId) -> tuple[Line, Key]:
+    def line_of(self, trial: TrialId) -> tuple[RequestGroup, Key]:
         return self._of[trial]
 
     def smaller(self, slots: SlotCount) -> int:
@@ -87,19 +87,19 @@ class Queue:
         while len(self.shapes) > beyond:
             self.shapes.popitem()
 
-    def _open(self, trial: Trial, leaf: Node) -> Line:
+    def _open(self, trial: Trial, leaf: ShareNode) -> RequestGroup:
         wish = trial.wish
         bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))
-        line = Line(leaf, wish.needs, ask_of(wish.tenant, wish.needs), bit)
+        line = RequestGroup(leaf, wish.needs, ask_of(wish.tenant, wish.needs), bit)
         leaf.lines[wish.needs] = self.lines[wish.experiment, wish.needs] = line
         for node in leaf.upwards():
             node.count_line(bit, +1)
         return line
 
 
-def ask_of(tenant: TenantId, needs: Needs) -> Ask:
+def ask_of(tenant: TenantId, needs: SlotNeeds) -> PlacementRequest:
     """What a request with these needs asks of the machines."""
-    return Ask(tenant, needs.kind, needs.single_node, needs.part, needs.where)
+    return PlacementRequest(tenant, needs.kind, needs.single_node, needs.part, needs.where)
 
 
 def milliseconds(moment: datetime) -> int:

@@ -7,30 +7,30 @@ is carried out: from `gather` to `settle` charges are added up by holder, and th
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from services.scheduler.core.state.indexes.decay import History
-from services.scheduler.core.state.indexes.holders import NEVER, Node
+from services.scheduler.core.state.indexes.decay import UsageHistory
+from services.scheduler.core.state.indexes.holders import NEVER, ShareNode
 from services.scheduler.core.state.records.pool import NO_QUOTA, Path, Quota
 from services.scheduler.core.state.records.run import Grant
 from services.scheduler.core.state.records.slots import SlotCount
-from services.scheduler.core.state.records.spending import Spending
-from services.scheduler.core.state.records.trial import Wish
+from services.scheduler.core.state.records.spending import BudgetSpending
+from services.scheduler.core.state.records.trial import TrialRequest
 from shared.ids import ExperimentId, TenantId
 
 
-class Shares:
+class SlotShares:
     """The tree of one pool. `history` is kept where the order looks at past use."""
 
     def __init__(self) -> None:
-        self.root = Node((), None)
-        self.leaves: dict[ExperimentId, Node] = {}
+        self.root = ShareNode((), None)
+        self.leaves: dict[ExperimentId, ShareNode] = {}
         self.quotas: dict[Path, Quota] = {}
-        self.spending: Mapping[Path, Spending] = {}
+        self.spending: Mapping[Path, BudgetSpending] = {}
         self._price_per_slot_hour = 0.0
-        self.history: History | None = None
-        self._undo: list[tuple[Node, SlotCount, int, SlotCount, SlotCount]] | None = None
-        self._gathered: dict[Node, tuple[SlotCount, int, SlotCount]] | None = None
+        self.history: UsageHistory | None = None
+        self._undo: list[tuple[ShareNode, SlotCount, int, SlotCount, SlotCount]] | None = None
+        self._gathered: dict[ShareNode, tuple[SlotCount, int, SlotCount]] | None = None
 
-    def leaf_of(self, whose: Wish | Grant) -> Node:
+    def leaf_of(self, whose: TrialRequest | Grant) -> ShareNode:
         """The node of an experiment, made when it is new."""
         leaf = self.leaves.get(whose.experiment)
         if leaf is None:
@@ -40,13 +40,13 @@ class Shares:
                 child = node.children.get(path[length - 1])
                 if child is None:
                     quota = self.quotas.get(path[:length], NO_QUOTA)
-                    child = node.children[path[length - 1]] = Node(path[:length], node, quota)
+                    child = node.children[path[length - 1]] = ShareNode(path[:length], node, quota)
                     self._budget(child)
                 node = child
             leaf = self.leaves[whose.experiment] = node
         return leaf
 
-    def keep(self, history: History | None) -> None:
+    def keep(self, history: UsageHistory | None) -> None:
         """Goes on with another past, or none."""
         self.history = history
         nodes = [self.root]
@@ -55,7 +55,7 @@ class Shares:
             node.past = None
             nodes.extend(node.children.values())
 
-    def tenant(self, tenant: TenantId) -> Node | None:
+    def tenant(self, tenant: TenantId) -> ShareNode | None:
         return self.root.children.get(tenant)
 
     def put_quota(self, path: Path, quota: Quota | None) -> None:
@@ -67,7 +67,7 @@ class Shares:
         if (node := self._node(path)) is not None:
             self.limit(node, quota or NO_QUOTA)
 
-    def put_spending(self, spending: Mapping[Path, Spending], price_per_slot_hour: float) -> bool:
+    def put_spending(self, spending: Mapping[Path, BudgetSpending], price_per_slot_hour: float) -> bool:
         """What was spent of budgets, by holder; those that are not named have none. True: somebody may start less now, or more."""
         paths = self.spending.keys() | spending.keys()
         self.spending, self._price_per_slot_hour = spending, price_per_slot_hour
@@ -85,12 +85,12 @@ class Shares:
         """Slots that are waited for and that no machine is brought up for, since a budget does not bear it."""
         return sum(node.unaffordable for path in self.spending if (node := self._node(path)) is not None)
 
-    def limit(self, node: Node, quota: Quota) -> None:
+    def limit(self, node: ShareNode, quota: Quota) -> None:
         """Gives a node another quota; what could be used changes with it."""
         node.limit(quota)
         self._spread(node, 0, 0, 0)
 
-    def change(self, leaf: Node, held: SlotCount = 0, runs: int = 0, asked: SlotCount = 0) -> None:
+    def change(self, leaf: ShareNode, held: SlotCount = 0, runs: int = 0, asked: SlotCount = 0) -> None:
         """Counts slots and runs that an experiment has got, and what it waits for."""
         if self._gathered is not None:
             before = self._gathered.get(leaf, (0, 0, 0))
@@ -100,7 +100,7 @@ class Shares:
             self._undo.append((leaf, held, runs, asked, 0))
         self._spread(leaf, held, runs, asked)
 
-    def leave(self, leaf: Node, slots: SlotCount) -> None:
+    def leave(self, leaf: ShareNode, slots: SlotCount) -> None:
         """Counts slots that are on their way back."""
         if self._undo is not None:
             self._undo.append((leaf, 0, 0, 0, slots))
@@ -109,7 +109,7 @@ class Shares:
             node.leaving += slots
             node = node.parent
 
-    def prune(self, leaf: Node) -> None:
+    def prune(self, leaf: ShareNode) -> None:
         """Drops holders that hold and want nothing; where something is put off, that is seen when it is counted."""
         if self._gathered is not None and leaf in self._gathered:
             return
@@ -146,20 +146,20 @@ class Shares:
                 self._spread(leaf, *change)
             self.prune(leaf)
 
-    def _node(self, path: Path) -> Node | None:
-        node: Node | None = self.root
+    def _node(self, path: Path) -> ShareNode | None:
+        node: ShareNode | None = self.root
         for step in path:
             node = node.children.get(step) if node else None
         return node
 
-    def _budget(self, node: Node) -> None:
+    def _budget(self, node: ShareNode) -> None:
         """What its budget allows from now on."""
         one = self.spending.get(node.path)
         node.is_spent = one is not None and one.is_over
         node.affordable = NEVER if one is None else node.held + one.bears(self._price_per_slot_hour)
 
-    def _spread(self, leaf: Node, held: SlotCount, runs: int, asked: SlotCount) -> None:
-        node: Node | None = leaf
+    def _spread(self, leaf: ShareNode, held: SlotCount, runs: int, asked: SlotCount) -> None:
+        node: ShareNode | None = leaf
         while node is not None:
             node.held += held
             node.runs += runs

@@ -8,14 +8,14 @@ from datetime import timedelta
 from heapq import merge
 from typing import NamedTuple, TypeVar
 
-from services.scheduler.core.state.indexes.holders import NEVER, Node
+from services.scheduler.core.state.indexes.holders import NEVER, ShareNode
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.records.labels import Labels, has_all
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.slots import SlotCount, count_of
 from services.scheduler.core.state.records.trial import Trial
-from services.scheduler.core.state.records.worker import Hold
+from services.scheduler.core.state.records.worker import SlotHold
 from shared.ids import RunId, TenantId, WorkerId
 from shared.messages.specs import Thousandths
 
@@ -24,19 +24,19 @@ MOST_ORDERS = 64
 """So many sets of required labels have an order of their own; then all are made anew as they are asked for."""
 Key = tuple[int, int, WorkerId, SlotCount, int]
 """Importance and saving, both falling; the machine; what its owner would lose in all if it were cleared, and from when it may be."""
-Turn = tuple[int, int, WorkerId]
+TimeSlice = tuple[int, int, WorkerId]
 """Importance, falling; when the first turn there is over; the machine."""
 
-T = TypeVar("T", Key, Turn)
+T = TypeVar("T", Key, TimeSlice)
 
 
-class Stander(NamedTuple):
+class RunningAllocation(NamedTuple):
     """A run on a machine. `slots`: its whole gang's; `here`: on this machine; `part`: so much of the slot `shared`. Not to be asked
     before: `ready_ms`, by who goes before it; `turn_ms`, by its equals. What it loses per slot is the time since `saved_ms`: when it was saved, less
     what starting anew takes. A tuple, because each change on a machine makes all of it anew."""
 
     run: RunId
-    leaf: Node
+    leaf: ShareNode
     slots: SlotCount
     here: SlotCount
     saved_ms: int
@@ -47,21 +47,27 @@ class Stander(NamedTuple):
     shared: int | None = None
 
 
-def stander_of(
-    policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: SlotCount, hold: Hold, restart_ms: int
-) -> Stander:
+def running_allocation_of(
+    policy: PoolPolicy,
+    trial: Trial,
+    run: Run,
+    leaf: ShareNode,
+    slots: SlotCount,
+    hold: SlotHold,
+    restart_ms: int,
+) -> RunningAllocation:
     """A run as it stands on one machine.
 
     A run is left alone for `min_run`, and for ever once its trial was asked `max_preemptions` times. Equals may ask it after a
-    quantum, whatever that number, but only once it has saved a checkpoint and if its trial has obeyed such a signal before (`may_take_turns`).
+    quantum, whatever that number, but only once it has saved a checkpoint and if its trial has obeyed such a signal before (`is_time_sliced`).
     """
     granted_ms, ready_ms, turn_ms = milliseconds(run.granted_at), NEVER, NEVER
     if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
         ready_ms = granted_ms + policy.min_run // MILLISECOND
-    if policy.quantum is not None and may_take_turns(trial, run):
+    if policy.quantum is not None and is_time_sliced(trial, run):
         turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
     saved_ms = granted_ms if run.progress.saved_at is None else milliseconds(run.progress.saved_at)
-    return Stander(
+    return RunningAllocation(
         run=run.id,
         leaf=leaf,
         slots=slots,
@@ -75,7 +81,7 @@ def stander_of(
     )
 
 
-def may_take_turns(trial: Trial, run: Run) -> bool:
+def is_time_sliced(trial: Trial, run: Run) -> bool:
     """Whether the quantum may interrupt this run without losing its work.
 
     A run that has saved no checkpoint since it began would lose all of it, so each turn brings at least one new checkpoint. A trial that
@@ -90,7 +96,7 @@ class _Seat(NamedTuple):
     labels: Labels
     owner: TenantId | None
     key: Key
-    turn: Turn | None
+    turn: TimeSlice | None
 
 
 class _Order:
@@ -98,7 +104,7 @@ class _Order:
 
     def __init__(self) -> None:
         self.machines: dict[TenantId | None, list[Key]] = {}
-        self.turns: dict[TenantId | None, list[Turn]] = {}
+        self.turns: dict[TenantId | None, list[TimeSlice]] = {}
 
     def enter(self, seat: _Seat) -> None:
         insort(self.machines.setdefault(seat.owner, []), seat.key)
@@ -111,18 +117,22 @@ class _Order:
             _leave(self.turns, seat.owner, seat.turn)
 
 
-class Standing:
+class RunningAllocations:
     """The index: an order of all machines, and one of those with the labels that requests ask for."""
 
     def __init__(self) -> None:
-        self._on: dict[WorkerId, tuple[Stander, ...]] = {}
+        self._on: dict[WorkerId, tuple[RunningAllocation, ...]] = {}
         self._seats: dict[WorkerId, _Seat] = {}
         self._everywhere = _Order()
         self._orders: dict[Labels, _Order] = {(): self._everywhere}
         self._of: dict[Labels, tuple[_Order, ...]] = {}
 
     def set(
-        self, worker: WorkerId, labels: Labels, owner: TenantId | None, standers: tuple[Stander, ...]
+        self,
+        worker: WorkerId,
+        labels: Labels,
+        owner: TenantId | None,
+        standers: tuple[RunningAllocation, ...],
     ) -> None:
         """Replaces what stands on a machine."""
         before = self._seats.pop(worker, None)
@@ -137,7 +147,7 @@ class Standing:
         for order in self._orders_of(labels):
             order.enter(seat)
 
-    def on(self, worker: WorkerId) -> tuple[Stander, ...]:
+    def on(self, worker: WorkerId) -> tuple[RunningAllocation, ...]:
         return self._on.get(worker, ())
 
     def owners(self) -> Iterable[TenantId | None]:
@@ -230,7 +240,7 @@ def _within(keys: list[Key], limit: SlotCount, spent: Container[WorkerId], now_m
     return (key for key in keys if key[3] <= limit and key[4] <= now_ms and key[2] not in spent)
 
 
-def _over(turns: list[Turn], now_ms: int) -> Iterator[Turn]:
+def _over(turns: list[TimeSlice], now_ms: int) -> Iterator[TimeSlice]:
     """Those whose first turn is over."""
     at = 0
     while at < len(turns):
@@ -247,7 +257,7 @@ def _leave(lists: dict[TenantId | None, list[T]], owner: TenantId | None, entry:
         del lists[owner]
 
 
-def _turn(worker: WorkerId, standers: tuple[Stander, ...]) -> Turn | None:
+def _turn(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> TimeSlice | None:
     """None: nobody on the machine ever has to yield to equals."""
     first_ms = min([one.turn_ms for one in standers])
     if first_ms == NEVER:
@@ -255,7 +265,7 @@ def _turn(worker: WorkerId, standers: tuple[Stander, ...]) -> Turn | None:
     return (-max(one.leaf.priority for one in standers), first_ms, worker)
 
 
-def _key(worker: WorkerId, standers: tuple[Stander, ...]) -> Key:
+def _key(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> Key:
     """All in one pass: each change on a machine asks for it."""
     here: SlotCount = 0
     saved: SlotCount = 0

@@ -5,7 +5,7 @@ from services.scheduler.core.state.records.trial import Trial
 from shared.ids import ExperimentId, TrialId
 
 
-class Turns:
+class YieldTimes:
     """See the module."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from shared.ids import TrialId
 
-Cause = Literal[
+PreemptionCause = Literal[
     "priority",
     "tenant_guarantee",
     "workspace_guarantee",
@@ -24,10 +24,10 @@ to go on elsewhere, so that free slots come together; since others have booked; 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PreemptionNotice:
     """Why a run was asked for its slots, on which waiting trial's behalf (None: on nobody's), and with how many slots its own trial
     is to go on (None: with what it gets)."""
 
-    because: Cause
+    because: PreemptionCause
     trial: TrialId | None = None
     slots: int | None = None

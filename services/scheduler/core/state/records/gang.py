@@ -12,7 +12,7 @@ from shared.tuples import changed
 NOBODY: frozenset[WorkerId] = frozenset()
 
 
-class Share(NamedTuple):
+class GangShare(NamedTuple):
     """One worker's part of a gang; the first of a gang is its chief. `part`: how much of its one slot is the run's; 0: all slots."""
 
     worker: WorkerId
@@ -41,12 +41,12 @@ class Gang(NamedTuple):
         is_live: Its script can be resized while it trains.
     """
 
-    shares: tuple[Share, ...]
+    shares: tuple[GangShare, ...]
     state: GangState = GANG.initial
     generation: int = 1
     rendezvous: str | None = None
     is_live: bool = False
-    target: tuple[Share, ...] = ()
+    target: tuple[GangShare, ...] = ()
     since: datetime | None = None
     seen: frozenset[WorkerId] = NOBODY
     prepared: frozenset[WorkerId] = NOBODY
@@ -61,7 +61,7 @@ class Gang(NamedTuple):
         return frozenset([share.worker for share in self.shares])
 
     @property
-    def members(self) -> tuple[Share, ...]:
+    def members(self) -> tuple[GangShare, ...]:
         """Who is to train in it."""
         return self.target or self.shares
 

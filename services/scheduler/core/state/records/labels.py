@@ -14,7 +14,7 @@ def labels_of(mapping: Mapping[str, str]) -> Labels:
     return tuple(sorted(mapping.items()))
 
 
-class Choice(NamedTuple):
+class LabelChoice(NamedTuple):
     """Machines that have all required labels, and at least so many of the preferred ones."""
 
     required: Labels = ()
@@ -26,11 +26,11 @@ class Choice(NamedTuple):
         return has_all(labels, self.required) and how_many(labels, self.preferred) >= self.least
 
 
-EVERYWHERE = Choice()
+EVERYWHERE = LabelChoice()
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class PlacementConstraint:
     """On which machines a request may be placed, and on which it would rather be.
 
     Attributes:
@@ -47,12 +47,12 @@ class Where:
         """Whether it may be placed there."""
         return worker not in self.excluded and has_all(labels, self.required)
 
-    def choices(self) -> tuple["Choice", ...]:
+    def choices(self) -> tuple["LabelChoice", ...]:
         """The machines to be tried, the most wanted first; the last are all that may be."""
         wanted = tuple(
-            Choice(self.required, self.preferred, count) for count in range(len(self.preferred), 0, -1)
+            LabelChoice(self.required, self.preferred, count) for count in range(len(self.preferred), 0, -1)
         )
-        return (*wanted, Choice(self.required))
+        return (*wanted, LabelChoice(self.required))
 
     def __str__(self) -> str:
         """As a sentence goes on with it: `with rack=r7, other than w1`."""
@@ -66,10 +66,10 @@ class Where:
 
 def where_of(
     required: Mapping[str, str], preferred: Mapping[str, str], excluded: Iterable[WorkerId]
-) -> Where | None:
+) -> PlacementConstraint | None:
     """None: anywhere."""
-    where = Where(labels_of(required), labels_of(preferred), tuple(sorted(set(excluded))))
-    return None if where == Where() else where
+    where = PlacementConstraint(labels_of(required), labels_of(preferred), tuple(sorted(set(excluded))))
+    return None if where == PlacementConstraint() else where
 
 
 def has_all(labels: Labels, wanted: Labels) -> bool:

@@ -6,7 +6,7 @@ RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled",
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
 
-class Ending(NamedTuple):
+class RunEnding(NamedTuple):
     """What an end means: for the run, for the counts of its trial, and whether its request closes."""
 
     outcome: RunOutcome

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from services.scheduler.core.state.records.asked import Asked
-from services.scheduler.core.state.records.gang import Gang, Share
+from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.gang import Gang, GangShare
 from services.scheduler.core.state.records.run_states import RUN, GangState, RunState, RunTrigger
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
@@ -12,7 +12,7 @@ from shared.messages.specs import UNCATEGORIZED, PolicyAction, Signal
 from shared.tuples import changed
 
 
-class Exit(NamedTuple):
+class RunExit(NamedTuple):
     """What one member, or the gang as a whole, said when its ranks had ended. `is_invalid`: its script calls its hyperparameters invalid.
     `policies`: names and actions of the log policies that its output met."""
 
@@ -70,7 +70,7 @@ class Progress(NamedTuple):
         return self.announced is None or self.settled >= self.announced
 
 
-class Took(NamedTuple):
+class PauseTimes(NamedTuple):
     """What a run has measured so far, kept with it. `asked_ms`: the moment at which it was asked for its slots. 0: nothing yet."""
 
     asked_ms: int = 0
@@ -95,13 +95,13 @@ class Run(NamedTuple):
     version: int = 1
     state: RunState = RUN.initial
     progress: Progress = Progress()
-    asked: Asked | None = None
+    asked: PreemptionNotice | None = None
     pause_asked: bool = False
-    exits: tuple[tuple[WorkerId, Exit], ...] = ()
+    exits: tuple[tuple[WorkerId, RunExit], ...] = ()
     first_exit_at: datetime | None = None
     ended_at: datetime | None = None
     is_stale: bool = False
-    took: Took = Took()
+    took: PauseTimes = PauseTimes()
 
     @property
     def id(self) -> RunId:
@@ -140,7 +140,7 @@ class Run(NamedTuple):
         return self.grant.granted_at
 
     @property
-    def shares(self) -> tuple[Share, ...]:
+    def shares(self) -> tuple[GangShare, ...]:
         return self.gang.shares
 
     @property
@@ -218,7 +218,9 @@ class Run(NamedTuple):
         return changed(self, gang=gang, state=state, **changes)
 
 
-def state_of(is_ended: bool, exits: tuple[tuple[WorkerId, Exit], ...], asked: Asked | None) -> RunState:
+def state_of(
+    is_ended: bool, exits: tuple[tuple[WorkerId, RunExit], ...], asked: PreemptionNotice | None
+) -> RunState:
     """The state of a run of which a new leader has read this. Whether its gang had its GANG_GRACE is not stored: the next turn tells."""
     if is_ended:
         return RunState.RELEASED

@@ -6,7 +6,7 @@ started yet.
 
 from enum import StrEnum
 
-from shared.machine import Machine
+from shared.machine import StateMachine
 
 
 class RunState(StrEnum):
@@ -48,7 +48,7 @@ class GangTrigger(StrEnum):
 
 
 _S, _T = RunState, RunTrigger
-RUN = Machine(
+RUN = StateMachine(
     name="run",
     initial=_S.ACTIVE,
     table={
@@ -85,7 +85,7 @@ RUN = Machine(
 )
 
 _G, _H = GangState, GangTrigger
-GANG = Machine(
+GANG = StateMachine(
     name="gang",
     initial=_G.STARTING,
     table={

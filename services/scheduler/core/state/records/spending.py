@@ -11,7 +11,7 @@ _LONG_H = 24.0 * 366
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class BudgetSpending:
     """Money in the currency of the pools' prices.
 
     Attributes:

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from services.scheduler.core.state.records.labels import Where
+from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.machine import Machine
-from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
+from shared.machine import StateMachine
+from shared.messages.specs import UNCATEGORIZED, DesiredState, SlotKind, Thousandths
 from shared.tuples import changed
 
 FIRST_BACK_OFF, LONGEST_BACK_OFF = timedelta(seconds=2), timedelta(minutes=5)
@@ -35,7 +35,7 @@ class RequestTrigger(StrEnum):
 
 
 _S, _T = RequestState, RequestTrigger
-REQUEST = Machine(
+REQUEST = StateMachine(
     name="request",
     initial=_S.QUEUED,
     table={
@@ -53,7 +53,7 @@ REQUEST = Machine(
 )
 
 
-class Needs(NamedTuple):
+class SlotNeeds(NamedTuple):
     """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot;
     `where` None: on any machine."""
 
@@ -62,7 +62,7 @@ class Needs(NamedTuple):
     kind: SlotKind | None = None
     single_node: bool = False
     part: Thousandths = 0
-    where: Where | None = None
+    where: PlacementConstraint | None = None
 
     def charged(self, slots: int) -> SlotCount:
         """What so many slots of it count for: in shares, limits and usage."""
@@ -89,7 +89,7 @@ class Needs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TrialRequest:
     """What the searcher wants of a trial now; the newest version wins. `workspace` and `owner` (a user) are whom it counts for."""
 
     trial: TrialId
@@ -97,9 +97,9 @@ class Wish:
     experiment: ExperimentId
     version: int
     request: int
-    wanted: Wanted
+    wanted: DesiredState
     decide_at: float | None
-    needs: Needs
+    needs: SlotNeeds
     pool: PoolName
     max_restarts: int
     number: int = 0
@@ -109,7 +109,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class AwaitedUploads:
     """Checkpoints that the last run announced and that are neither committed nor abandoned yet; the registry decides when to abandon them."""
 
     run: RunId
@@ -133,7 +133,7 @@ class Trial(NamedTuple):
         not_before: When it may be granted again after uncharged ends without progress (`back_off`).
     """
 
-    wish: Wish
+    wish: TrialRequest
     place: int
     since: datetime
     state: RequestState = REQUEST.initial
@@ -142,7 +142,7 @@ class Trial(NamedTuple):
     runs: int = 0
     best_step: int = 0
     run: RunId | None = None
-    awaited: Awaited | None = None
+    awaited: AwaitedUploads | None = None
     submitted_at: datetime | None = None
     preemptions: int = 0
     turned_at: datetime | None = None
@@ -169,21 +169,21 @@ def back_off(fruitless: int) -> timedelta:
     return timedelta() if fruitless < 2 else min(FIRST_BACK_OFF * 2 ** (fruitless - 2), LONGEST_BACK_OFF)
 
 
-def wished(trial: Trial, wish: Wish) -> Trial:
+def with_request(trial: Trial, wish: TrialRequest) -> Trial:
     """The trial with this wish, kept off the machines that a log policy excludes."""
-    where = wish.needs.where or Where()
+    where = wish.needs.where or PlacementConstraint()
     if trial.excluded <= set(where.excluded):
         return changed(trial, wish=wish)
     narrowed = replace(where, excluded=tuple(sorted(trial.excluded | set(where.excluded))))
     return changed(trial, wish=replace(wish, needs=changed(wish.needs, where=narrowed)))
 
 
-def without(trial: Trial, worker: WorkerId) -> Trial:
+def excluding(trial: Trial, worker: WorkerId) -> Trial:
     """The trial, of which no later run goes to `worker`."""
-    return wished(changed(trial, excluded=trial.excluded | {worker}), trial.wish)
+    return with_request(changed(trial, excluded=trial.excluded | {worker}), trial.wish)
 
 
-def is_news(trial: Trial | None, wish: Wish) -> bool:
+def is_newer(trial: Trial | None, wish: TrialRequest) -> bool:
     """Whether `wish` changes anything: late, repeated, and meant for a closed request change nothing."""
     if trial is None:
         return True
@@ -192,11 +192,11 @@ def is_news(trial: Trial | None, wish: Wish) -> bool:
     return wish.request > trial.wish.request if trial.is_closed else True
 
 
-def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> Trial:
+def open_request(trial: Trial | None, wish: TrialRequest, place: int, now: datetime) -> Trial:
     """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
-    fresh = changed(wished(trial, wish), place=place, since=now, submitted_at=now)
+    fresh = changed(with_request(trial, wish), place=place, since=now, submitted_at=now)
     return changed(
         fresh,
         state=REQUEST.initial,

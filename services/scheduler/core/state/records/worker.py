@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from services.scheduler.core.state.records.labels import Labels
 from shared.ids import AllocationId, PoolName, TenantId, WorkerId
-from shared.machine import Machine
+from shared.machine import StateMachine
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 
 
@@ -45,7 +45,7 @@ class DrainTrigger(StrEnum):
 
 
 _L, _H = Liveness, LivenessTrigger
-LIVENESS = Machine(
+LIVENESS = StateMachine(
     name="worker",
     initial=_L.JOINED,
     table={
@@ -61,7 +61,7 @@ LIVENESS = Machine(
     final={_L.GONE},
 )
 _D, _R = Drain, DrainTrigger
-DRAIN = Machine(
+DRAIN = StateMachine(
     name="drain",
     initial=_D.OPEN,
     table={
@@ -80,7 +80,7 @@ DRAIN = Machine(
 )
 
 
-class Hold(NamedTuple):
+class SlotHold(NamedTuple):
     """Slots that an allocation really occupies, or a part of one; `tenant` None is one we know nothing of: it holds the whole worker."""
 
     tenant: TenantId | None
@@ -88,7 +88,7 @@ class Hold(NamedTuple):
     part: Thousandths = 0
 
 
-class Room(NamedTuple):
+class SharedSlot(NamedTuple):
     """What is left of a shared slot. `slot` below 0: a plan has opened it, and its number is not known yet."""
 
     slot: int
@@ -96,7 +96,7 @@ class Room(NamedTuple):
     left: Thousandths
 
 
-Rooms = tuple[Room, ...]
+Rooms = tuple[SharedSlot, ...]
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class Taken:
     auxiliary: int = 0
     has_parts: bool = False
 
-    def add(self, hold: Hold) -> None:
+    def add(self, hold: SlotHold) -> None:
         """What this occupies is taken too."""
         self.slots.update(hold.slot_ids)
         self.owner = self.owner or hold.tenant
@@ -142,10 +142,10 @@ class Worker:
     trouble: str | None = None
     version: int = 0
     joined_at: datetime | None = None
-    held: dict[AllocationId, Hold] = field(default_factory=dict)
+    held: dict[AllocationId, SlotHold] = field(default_factory=dict)
     _taken: Taken | None = field(default=None, init=False, repr=False, compare=False)
 
-    def hold(self, allocation: AllocationId, hold: Hold) -> None:
+    def hold(self, allocation: AllocationId, hold: SlotHold) -> None:
         """An allocation occupies something from now on."""
         if self._taken is not None and hold.tenant is not None and allocation not in self.held:
             self._taken.add(hold)
@@ -185,7 +185,7 @@ class Worker:
             return self.slot_ids
         return tuple(slot for slot in self.slot_ids if slot not in self.disabled)
 
-    def freed_by(self, hold: Hold) -> Hold:
+    def freed_by(self, hold: SlotHold) -> SlotHold:
         """What of a hold could be given to others once it has ended."""
         if not self.disabled:
             return hold
@@ -214,9 +214,9 @@ class Worker:
                 taken.add(hold)
         return taken
 
-    def _room(self, slot: int) -> Room | None:
+    def _room(self, slot: int) -> SharedSlot | None:
         holds = [hold for hold in self.held.values() if hold.tenant is None or slot in hold.slot_ids]
         tenant = holds[0].tenant
         if tenant is None or any(hold.tenant != tenant or not hold.part for hold in holds):
             return None
-        return Room(slot, tenant, WHOLE_SLOT - sum(hold.part for hold in holds))
+        return SharedSlot(slot, tenant, WHOLE_SLOT - sum(hold.part for hold in holds))

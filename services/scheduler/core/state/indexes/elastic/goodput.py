@@ -11,7 +11,7 @@ CANDIDATES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BatchLimits:
     """What a run allows its batches to be, in samples.
 
     Attributes:
@@ -33,7 +33,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class GradientNoise:
     """The gradient as a run has measured it: its squared norm, and its variance at `first_batch`."""
 
     grad_sqr: float
@@ -50,7 +50,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchSplit:
     """How a run splits its batch: samples on each slot, and rounds of them between two synchronisations."""
 
     per_slot: int
@@ -69,7 +69,7 @@ class Predicted:
     rounds: Ints
 
 
-def split_batch(batch: int, slots: int, limits: Limits) -> Batch:
+def split_batch(batch: int, slots: int, limits: BatchLimits) -> BatchSplit:
     """Splits a total batch size evenly, rounded up to whole samples but not beyond the last batch size.
 
     A single slot takes at least two rounds for more than the first batch size: gradient noise is estimated from the differences between
@@ -80,11 +80,11 @@ def split_batch(batch: int, slots: int, limits: Limits) -> Batch:
     if slots == 1 and batch > limits.first_batch:
         rounds = max(2, rounds)
     per_slot = min(-(-share // rounds), limits.last_batch // (slots * rounds))
-    return Batch(max(1, per_slot), rounds)
+    return BatchSplit(max(1, per_slot), rounds)
 
 
 def predict_goodput(
-    model: Throughput, noise: Noise, limits: Limits, machines: Ints, slots: Ints
+    model: Throughput, noise: GradientNoise, limits: BatchLimits, machines: Ints, slots: Ints
 ) -> Predicted:
     """The best batch for each (machines, slots), one-dimensional arrays of one length; 0 goodput where no batch is allowed.
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from services.scheduler.core.state.indexes.elastic.goodput import (
-    Batch,
-    Limits,
-    Noise,
+    BatchLimits,
+    BatchSplit,
+    GradientNoise,
     predict_goodput,
     split_batch,
 )
@@ -26,17 +26,17 @@ MOST_TIMINGS = 256
 """The newest timings that are kept; later ones replace those of the same allocation and batch."""
 
 
-class History:
+class ReportHistory:
     """One trial's reports. Models are fitted when asked for, once after each report that brings something new."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: BatchLimits) -> None:
         self.limits = limits
         self._timings: dict[tuple[int, int, int], Timing] = {}
-        self._noise: Noise | None = None
+        self._noise: GradientNoise | None = None
         self._tried = 0
         self._model: Throughput | None = None
         self._predicted: dict[tuple[int, tuple[int, ...]], Floats] = {}
-        self._batches: dict[tuple[int, int], Batch] = {}
+        self._batches: dict[tuple[int, int], BatchSplit] = {}
 
     @property
     def timings(self) -> Iterable[Timing]:
@@ -44,7 +44,7 @@ class History:
         return self._timings.values()
 
     @property
-    def noise(self) -> Noise | None:
+    def noise(self) -> GradientNoise | None:
         """The gradient's noise, as last reported."""
         return self._noise
 
@@ -53,7 +53,7 @@ class History:
         """As many slots as it may have now, for all that has been tried."""
         return min(self.limits.most_slots, max(FIRST_SLOTS, GROWTH * self._tried))
 
-    def add(self, timing: Timing, noise: Noise) -> None:
+    def add(self, timing: Timing, noise: GradientNoise) -> None:
         """A report: the time of a step with an allocation, and the gradient's noise now."""
         key = (timing.machines, timing.slots, timing.per_slot)
         if self._timings.get(key) != timing:
@@ -76,7 +76,7 @@ class History:
             self._predicted[key] = self._speedups(np.array(sizes, dtype=np.int64), per_machine)
         return self._predicted[key]
 
-    def batch(self, machines: int, slots: int) -> Batch:
+    def batch(self, machines: int, slots: int) -> BatchSplit:
         """The batch with which an allocation achieves most; before any report the first batch size."""
         if self._noise is None:
             limits = self.limits
@@ -85,7 +85,7 @@ class History:
         if key not in self._batches:
             model = self._fitted()
             best = predict_goodput(model, self._noise, self.limits, np.array([machines]), np.array([slots]))
-            self._batches[key] = Batch(int(best.per_slot[0]), int(best.rounds[0]))
+            self._batches[key] = BatchSplit(int(best.per_slot[0]), int(best.rounds[0]))
         return self._batches[key]
 
     def _speedups(self, sizes: np.ndarray[tuple[int], np.dtype[np.int64]], per_machine: int) -> Floats:

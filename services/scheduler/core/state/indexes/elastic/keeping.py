@@ -5,7 +5,7 @@ from services.scheduler.core.state.records.trial import Trial
 from shared.ids import WorkerId
 
 
-def kept_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
+def own_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
     """What of an elastic run's slots is its own: its minimum, the chief's first; all, where its trial does not react when it is asked to
     save and go: it would be killed, and lose its work."""
     if trial.ignores_signals:

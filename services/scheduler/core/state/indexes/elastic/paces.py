@@ -8,7 +8,7 @@ from services.scheduler.core.state.indexes.elastic.history import FIRST_SLOTS, G
 from services.scheduler.core.state.indexes.elastic.throughput import Floats, fit_line
 
 
-class Paces:
+class StepTimes:
     """The newest seconds of a step by number of slots. Beyond what was tried Amdahl's law holds: a part is shared, a part is not."""
 
     def __init__(self) -> None:

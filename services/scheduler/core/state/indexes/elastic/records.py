@@ -3,9 +3,9 @@ leader finds of it."""
 
 from dataclasses import dataclass, field
 
-from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
-from services.scheduler.core.state.indexes.elastic.history import History
-from services.scheduler.core.state.indexes.elastic.paces import Paces
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
+from services.scheduler.core.state.indexes.elastic.history import ReportHistory
+from services.scheduler.core.state.indexes.elastic.paces import StepTimes
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
@@ -13,30 +13,30 @@ from shared.ids import TrialId
 
 
 @dataclass(frozen=True, slots=True)
-class Goodput:
+class GoodputReport:
     """A report of a script that tells its batches: the time of a step, and the gradient's noise."""
 
-    limits: Limits
+    limits: BatchLimits
     timing: Timing
-    noise: Noise
+    noise: GradientNoise
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class StepTimeReport:
     """A report of a script that says nothing of its batches."""
 
     slots: int
     step_s: float
 
 
-Report = Goodput | Pace
+Report = GoodputReport | StepTimeReport
 
 
 @dataclass(slots=True)
-class Record:
+class ElasticRecord:
     """One trial. `service_ms`: slot-milliseconds up to `counted_ms`, since when it holds `slots`; `starts`: how often it got some."""
 
-    history: History | Paces | None = None
+    history: ReportHistory | StepTimes | None = None
     slots: int = 0
     service_ms: int = 0
     counted_ms: int = 0
@@ -50,29 +50,29 @@ class Record:
         """It counts from the next plan on. What batches have taught is not thrown away for a pace."""
         history = self.history
         match report:
-            case Goodput(limits, timing, noise):
-                if not isinstance(history, History) or history.limits != limits:
-                    history = self.history = History(limits)
+            case GoodputReport(limits, timing, noise):
+                if not isinstance(history, ReportHistory) or history.limits != limits:
+                    history = self.history = ReportHistory(limits)
                 history.add(timing, noise)
-            case Pace(slots, step_s):
+            case StepTimeReport(slots, step_s):
                 if history is None:
-                    history = self.history = Paces()
-                if isinstance(history, Paces):
+                    history = self.history = StepTimes()
+                if isinstance(history, StepTimes):
                     history.add(slots, step_s)
 
 
 @dataclass(slots=True)
-class Records:
+class ElasticRecords:
     """All of a pool. `resizing`: trials whose runs were asked to end so that they may go on with so many slots.
     `lent_step`: the step of the last plan."""
 
-    of: dict[TrialId, Record] = field(default_factory=dict)
+    of: dict[TrialId, ElasticRecord] = field(default_factory=dict)
     resizing: dict[TrialId, int] = field(default_factory=dict)
     lent_step: int = -1
 
     def hold(self, trial: TrialId, slots: int, now_ms: int) -> None:
         """From now on a trial holds so many slots."""
-        record = self.of.setdefault(trial, Record(counted_ms=now_ms))
+        record = self.of.setdefault(trial, ElasticRecord(counted_ms=now_ms))
         record.service_ms = record.service_at(now_ms)
         record.counted_ms = now_ms
         if slots and not record.slots:

@@ -3,23 +3,23 @@
 from dataclasses import asdict
 from typing import Any
 
-from services.scheduler.core.state.indexes.elastic.goodput import Limits, Noise
-from services.scheduler.core.state.indexes.elastic.history import History
-from services.scheduler.core.state.indexes.elastic.paces import Paces
-from services.scheduler.core.state.indexes.elastic.records import Record
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
+from services.scheduler.core.state.indexes.elastic.history import ReportHistory
+from services.scheduler.core.state.indexes.elastic.paces import StepTimes
+from services.scheduler.core.state.indexes.elastic.records import ElasticRecord
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
 
 Kept = dict[str, Any]
 """Of JSON alone; its keys are this module's own."""
 
 
-def keep(record: Record) -> Kept:
+def to_json(record: ElasticRecord) -> Kept:
     """All that a record has."""
     kept: Kept = {name: getattr(record, name) for name in ("slots", "service_ms", "counted_ms", "starts")}
     match record.history:
-        case Paces():
+        case StepTimes():
             kept["step_s"] = list(record.history.known)
-        case History():
+        case ReportHistory():
             noise = record.history.noise
             kept["limits"] = asdict(record.history.limits)
             kept["timings"] = [asdict(timing) for timing in record.history.timings]
@@ -27,24 +27,24 @@ def keep(record: Record) -> Kept:
     return kept
 
 
-def record_of(kept: Kept) -> Record:
+def from_json(kept: Kept) -> ElasticRecord:
     """The record that was kept: it plans as the one that was kept from."""
-    return Record(
+    return ElasticRecord(
         history=_history_of(kept),
         **{name: int(kept[name]) for name in ("slots", "service_ms", "counted_ms", "starts")},
     )
 
 
-def _history_of(kept: Kept) -> History | Paces | None:
+def _history_of(kept: Kept) -> ReportHistory | StepTimes | None:
     if "step_s" in kept:
-        paces = Paces()
+        paces = StepTimes()
         for slots, step_s in kept["step_s"]:
             paces.add(int(slots), float(step_s))
         return paces
     if "limits" not in kept:
         return None
-    history = History(Limits(**kept["limits"]))
+    history = ReportHistory(BatchLimits(**kept["limits"]))
     if kept["noise"] is not None:
         for timing in kept["timings"]:
-            history.add(Timing(**timing), Noise(**kept["noise"]))
+            history.add(Timing(**timing), GradientNoise(**kept["noise"]))
     return history

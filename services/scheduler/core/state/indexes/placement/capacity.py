@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from services.scheduler.core.state.indexes.placement.ground import Ground, Topology
-from services.scheduler.core.state.indexes.placement.parts import Sharing, joined, opened, tightest
+from services.scheduler.core.state.indexes.placement.ground import PlacementIndex, Topology
+from services.scheduler.core.state.indexes.placement.parts import (
+    SharedSlotIndex,
+    after_joining,
+    after_opening,
+    tightest,
+)
 from services.scheduler.core.state.indexes.placement.shelf import Owners
-from services.scheduler.core.state.indexes.placement.spot import Spot, without
-from services.scheduler.core.state.records.gang import Share
-from services.scheduler.core.state.records.labels import EVERYWHERE, Choice, Labels, Where
+from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity, after_release
+from services.scheduler.core.state.records.gang import GangShare
+from services.scheduler.core.state.records.labels import EVERYWHERE, LabelChoice, Labels, PlacementConstraint
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind, Thousandths
 
@@ -25,17 +30,17 @@ MOST_GROUNDS = 256
 T = TypeVar("T")
 
 
-class Ask(NamedTuple):
+class PlacementRequest(NamedTuple):
     """What is to be placed: the shape of a request without its size. `part`: so much of one slot; `where` None: on any machine."""
 
     tenant: TenantId
     kind: SlotKind | None
     single_node: bool
     part: Thousandths = 0
-    where: Where | None = None
+    where: PlacementConstraint | None = None
 
 
-class Capacity:
+class CapacityIndex:
     """The index.
 
     Args:
@@ -48,14 +53,14 @@ class Capacity:
         self.exclusive = exclusive
         self.topology = Topology(topology)
         self._spread = spread
-        self._everywhere = Ground(EVERYWHERE, self.topology, spread)
-        self._grounds: dict[Choice, Ground] = {}
-        self._of: dict[Labels, tuple[Ground, ...]] = {}
-        self._spots: dict[WorkerId, Spot] = {}
+        self._everywhere = PlacementIndex(EVERYWHERE, self.topology, spread)
+        self._grounds: dict[LabelChoice, PlacementIndex] = {}
+        self._of: dict[Labels, tuple[PlacementIndex, ...]] = {}
+        self._spots: dict[WorkerId, WorkerCapacity] = {}
         self._labels: dict[WorkerId, Labels] = {}
         self._alike: dict[Labels, dict[WorkerId, None]] = {}
         self._used: dict[int, dict[WorkerId, None]] = {}
-        self._undo: list[dict[WorkerId, Spot | None]] = []
+        self._undo: list[dict[WorkerId, WorkerCapacity | None]] = []
 
     def __len__(self) -> int:
         return len(self._spots)
@@ -74,18 +79,18 @@ class Capacity:
         return self._everywhere.whole.total
 
     @property
-    def sharing(self) -> Sharing:
+    def sharing(self) -> SharedSlotIndex:
         """What is left of slots that are shared."""
         return self._everywhere.sharing
 
-    def get(self, worker: WorkerId) -> Spot | None:
+    def get(self, worker: WorkerId) -> WorkerCapacity | None:
         return self._spots.get(worker)
 
-    def spots(self) -> Iterator[tuple[WorkerId, Spot]]:
+    def spots(self) -> Iterator[tuple[WorkerId, WorkerCapacity]]:
         """All open workers, in no particular order."""
         return iter(self._spots.items())
 
-    def see(self, worker: WorkerId, labels: Labels, spot: Spot | None) -> None:
+    def see(self, worker: WorkerId, labels: Labels, spot: WorkerCapacity | None) -> None:
         """Replaces what is known of a worker, with its labels; None: it is not open."""
         if (before := self._labels.get(worker, ())) != labels:
             self.set(worker, None)
@@ -94,7 +99,7 @@ class Capacity:
             self._labels[worker] = labels
         self.set(worker, spot)
 
-    def admits(self, ask: Ask, worker: WorkerId) -> bool:
+    def admits(self, ask: PlacementRequest, worker: WorkerId) -> bool:
         """Whether the request may be placed there, as far as labels and exclusions go."""
         return ask.where is None or ask.where.admits(worker, self._labels.get(worker, ()))
 
@@ -102,13 +107,13 @@ class Capacity:
         """What a worker has said of where it stands."""
         return self._labels.get(worker, ())
 
-    def usable_by(self, ask: Ask) -> list[tuple[WorkerId, Spot]]:
+    def usable_by(self, ask: PlacementRequest) -> list[tuple[WorkerId, WorkerCapacity]]:
         """Open workers that the request may be placed on, which serve its tenant or nobody, in no particular order."""
         owners = self._owners(ask)
         found = self._answer(ask, lambda ground: list(ground.whole.workers(ask.kind, owners)))
         return [(worker, self._spots[worker]) for worker in found]
 
-    def least_used(self, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
+    def least_used(self, ask: PlacementRequest) -> Iterator[tuple[WorkerId, WorkerCapacity]]:
         """Open workers that the request may be placed on, those with the fewest used slots first, then by id."""
         for used in sorted(self._used):
             # Put in order only when asked: plans set machines a thousand times as often as anybody looks here.
@@ -121,7 +126,7 @@ class Capacity:
         """Slots free on machines that serve this tenant alone."""
         return self._everywhere.whole.owned_free(tenant)
 
-    def set(self, worker: WorkerId, spot: Spot | None) -> None:
+    def set(self, worker: WorkerId, spot: WorkerCapacity | None) -> None:
         """Replaces what is known of a worker; None takes it out."""
         before = self._spots.get(worker)
         if before == spot:
@@ -139,7 +144,7 @@ class Capacity:
         self._spots[worker] = spot
         self._used.setdefault(spot.total - spot.free, {})[worker] = None
 
-    def take(self, placement: Placement, ask: Ask) -> None:
+    def take(self, placement: Placement, ask: PlacementRequest) -> None:
         """Occupies slots, or a part of one, for one allocation."""
         owner = ask.tenant if self.exclusive else None
         for worker, slots in placement:
@@ -148,12 +153,12 @@ class Capacity:
             if ask.part:
                 # In what will be free, whoever shares that slot now may be gone: then it is this part's alone.
                 taken_slots = slots or int(tightest(rooms, ask.tenant, ask.part) is None)
-                rooms = (opened if taken_slots else joined)(rooms, ask.tenant, ask.part)
+                rooms = (after_opening if taken_slots else after_joining)(rooms, ask.tenant, ask.part)
             elif slots == 0:
                 auxiliary -= 1
             free, holds = spot.free - taken_slots, spot.holds + 1
             taken = (free, auxiliary, owner, holds, rooms, spot.withheld, spot.disabled)
-            self.set(worker, Spot(spot.kind, spot.total, *taken))
+            self.set(worker, WorkerCapacity(spot.kind, spot.total, *taken))
 
     def untake(self, placement: Placement) -> None:
         """Undoes `take` of whole slots."""
@@ -175,12 +180,12 @@ class Capacity:
             spot = self._spots[worker]
             self.set(worker, spot._replace(free=spot.free + slots, withheld=spot.withheld - 1))
 
-    def give(self, shares: Iterable[Share]) -> None:
+    def give(self, shares: Iterable[GangShare]) -> None:
         """Frees what a run has; workers that are not open stay out."""
         for share in shares:
             spot = self._spots.get(share.worker)
             if spot is not None:
-                self.set(share.worker, without(spot, share.slot_ids, share.part))
+                self.set(share.worker, after_release(spot, share.slot_ids, share.part))
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
@@ -200,7 +205,7 @@ class Capacity:
         for worker in workers:
             self._undo[-1].pop(worker, None)
 
-    def place(self, ask: Ask, slots: int) -> Placement | None:
+    def place(self, ask: PlacementRequest, slots: int) -> Placement | None:
         """All `slots` or None: on one machine where one will do; else as few as possible within one domain of the narrowest level that
         has room; else as few as possible anywhere. In each of these, machines with more of the preferred labels before others.
 
@@ -212,25 +217,27 @@ class Capacity:
             grounds = tuple(self._ground(choice) for choice in ask.where.choices())
             return self._place_on(grounds, ask, slots)
 
-    def total_for(self, ask: Ask) -> tuple[int, int]:
+    def total_for(self, ask: PlacementRequest) -> tuple[int, int]:
         """What would fit if nothing ran: all slots of the kind, and the most on one worker."""
         return self._answer(ask, lambda ground: ground.whole.total_for(ask.kind))
 
-    def free_for(self, ask: Ask) -> int:
+    def free_for(self, ask: PlacementRequest) -> int:
         """Slots free for this request now, wherever they are."""
         owners = self._owners(ask)
         return self._answer(ask, lambda ground: ground.whole.free_for(ask.kind, owners))
 
-    def free_on(self, ask: Ask) -> int:
+    def free_on(self, ask: PlacementRequest) -> int:
         """Slots free on all machines that the request may be placed on, whomever they serve."""
         return self._answer(ask, lambda ground: ground.whole.free)
 
-    def room_for(self, ask: Ask) -> tuple[int, int]:
+    def room_for(self, ask: PlacementRequest) -> tuple[int, int]:
         """Slots free for this request now, and the most of them on one worker."""
         owners = self._owners(ask)
         return self._answer(ask, lambda ground: ground.whole.room_for(ask.kind, owners))
 
-    def _place_on(self, grounds: tuple[Ground, ...], ask: Ask, slots: int) -> Placement | None:
+    def _place_on(
+        self, grounds: tuple[PlacementIndex, ...], ask: PlacementRequest, slots: int
+    ) -> Placement | None:
         owners = self._owners(ask)
         if ask.part:
             return _place_part(grounds, ask, owners)
@@ -249,15 +256,15 @@ class Capacity:
                     return found
         return None
 
-    def _owners(self, ask: Ask) -> Owners:
+    def _owners(self, ask: PlacementRequest) -> Owners:
         return (ask.tenant, None) if self.exclusive else (None,)
 
-    def _answer(self, ask: Ask, question: Callable[[Ground], T]) -> T:
+    def _answer(self, ask: PlacementRequest, question: Callable[[PlacementIndex], T]) -> T:
         """Asks the machines that the request may be placed on."""
         if ask.where is None:
             return question(self._everywhere)
         with self._without(ask.where.excluded):
-            return question(self._ground(Choice(ask.where.required)))
+            return question(self._ground(LabelChoice(ask.where.required)))
 
     @contextmanager
     def _without(self, workers: tuple[WorkerId, ...]) -> Iterator[None]:
@@ -270,13 +277,13 @@ class Capacity:
                 self.set(worker, None)
             yield
 
-    def _ground(self, choice: Choice) -> Ground:
+    def _ground(self, choice: LabelChoice) -> PlacementIndex:
         """The index of these machines, made when it is first asked for."""
         if choice == EVERYWHERE:
             return self._everywhere
         ground = self._grounds.pop(choice, None)
         if ground is None:
-            ground = Ground(choice, self.topology, self._spread)
+            ground = PlacementIndex(choice, self.topology, self._spread)
             for labels, workers in self._alike.items():
                 for worker in workers if choice.holds(labels) else ():
                     ground.change(worker, labels, None, self._spots.get(worker))
@@ -286,7 +293,7 @@ class Capacity:
         self._grounds[choice] = ground
         return ground
 
-    def _find_grounds(self, labels: Labels) -> tuple[Ground, ...]:
+    def _find_grounds(self, labels: Labels) -> tuple[PlacementIndex, ...]:
         """Where machines with these labels stand."""
         found = (
             self._everywhere,
@@ -296,7 +303,9 @@ class Capacity:
         return found
 
 
-def _place_part(grounds: tuple[Ground, ...], ask: Ask, owners: Owners) -> Placement | None:
+def _place_part(
+    grounds: tuple[PlacementIndex, ...], ask: PlacementRequest, owners: Owners
+) -> Placement | None:
     for ground in grounds:
         shared = ground.sharing.tightest(ask.tenant, ask.kind, ask.part)
         if shared is not None:

@@ -3,10 +3,10 @@ with those of the wider levels, names: rack r7 of zone a. Neighbours: `capacity`
 asked for; `parts` knows what is left of slots that are shared, `auxiliary` where runs without slots go."""
 
 from services.scheduler.core.state.indexes.placement.auxiliary import Auxiliary
-from services.scheduler.core.state.indexes.placement.parts import Sharing
-from services.scheduler.core.state.indexes.placement.shelf import Owners, Shelf
-from services.scheduler.core.state.indexes.placement.spot import Spot
-from services.scheduler.core.state.records.labels import Choice, Labels
+from services.scheduler.core.state.indexes.placement.parts import SharedSlotIndex
+from services.scheduler.core.state.indexes.placement.shelf import FreeSlotBuckets, Owners
+from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity
+from services.scheduler.core.state.records.labels import LabelChoice, Labels
 from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
 
@@ -38,19 +38,21 @@ class Topology:
         return known
 
 
-class Ground:
+class PlacementIndex:
     """The index, and its neighbours' for these machines. `spread`: emptier machines and domains are taken before fuller ones."""
 
-    def __init__(self, choice: Choice, topology: Topology, spread: bool) -> None:
+    def __init__(self, choice: LabelChoice, topology: Topology, spread: bool) -> None:
         self.choice = choice
-        self.whole = Shelf()
-        self.sharing = Sharing()
+        self.whole = FreeSlotBuckets()
+        self.sharing = SharedSlotIndex()
         self._auxiliary = Auxiliary()
         self._topology = topology
         self._spread = spread
-        self._levels: tuple[dict[Domain, Shelf], ...] = tuple({} for _ in topology.keys)
+        self._levels: tuple[dict[Domain, FreeSlotBuckets], ...] = tuple({} for _ in topology.keys)
 
-    def change(self, worker: WorkerId, labels: Labels, before: Spot | None, spot: Spot | None) -> None:
+    def change(
+        self, worker: WorkerId, labels: Labels, before: WorkerCapacity | None, spot: WorkerCapacity | None
+    ) -> None:
         """Keeps the shelves true to what a machine can take now; None: it is not open."""
         if before is not None and spot is not None and _is_free_only(before, spot):
             # What plans change most: neighbours look at nothing that differs.
@@ -65,7 +67,7 @@ class Ground:
                 continue
             shelf = shelves.get(domain)
             if shelf is None:
-                shelf = shelves[domain] = Shelf()
+                shelf = shelves[domain] = FreeSlotBuckets()
             _move(shelf, worker, before, spot)
             if not shelf:
                 del shelves[domain]
@@ -116,7 +118,7 @@ class Ground:
                     found.append((-free if self._spread else free, domain))
         return sorted(found)
 
-    def _share(self, worker: WorkerId, before: Spot | None, spot: Spot | None) -> None:
+    def _share(self, worker: WorkerId, before: WorkerCapacity | None, spot: WorkerCapacity | None) -> None:
         """Keeps the neighbours true, where something has changed that they look at: on few workers in most plans."""
         if before is not None and before.rooms and not before.withheld:
             self.sharing.leave(worker, before.kind, before.rooms)
@@ -135,7 +137,9 @@ class Ground:
             self._auxiliary.enter(worker, (spot.kind, spot.owner), spot.auxiliary)
 
 
-def _move(shelf: Shelf, worker: WorkerId, before: Spot | None, spot: Spot | None) -> None:
+def _move(
+    shelf: FreeSlotBuckets, worker: WorkerId, before: WorkerCapacity | None, spot: WorkerCapacity | None
+) -> None:
     if before is not None and spot is not None and _is_alike(before, spot):
         shelf.shift(worker, before, spot)
         return
@@ -145,12 +149,12 @@ def _move(shelf: Shelf, worker: WorkerId, before: Spot | None, spot: Spot | None
         shelf.enter(worker, spot)
 
 
-def _is_alike(one: Spot, other: Spot) -> bool:
+def _is_alike(one: WorkerCapacity, other: WorkerCapacity) -> bool:
     """Whether at most what is free differs."""
     has_same_owner = one.owner is other.owner or one.owner == other.owner
     return has_same_owner and one.total == other.total and one.kind == other.kind
 
 
-def _is_free_only(one: Spot, other: Spot) -> bool:
+def _is_free_only(one: WorkerCapacity, other: WorkerCapacity) -> bool:
     """Whether at most what is free differs, and no slot is shared."""
     return not (one.rooms or other.rooms) and one.auxiliary == other.auxiliary and _is_alike(one, other)

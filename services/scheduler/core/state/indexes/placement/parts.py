@@ -7,32 +7,32 @@ that is left with the least; only where none has room is another opened.
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 
-from services.scheduler.core.state.records.worker import Room, Rooms
+from services.scheduler.core.state.records.worker import Rooms, SharedSlot
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 
 _Place = tuple[Thousandths, WorkerId]
 
 
-def tightest(rooms: Rooms, tenant: TenantId, part: Thousandths) -> Room | None:
+def tightest(rooms: Rooms, tenant: TenantId, part: Thousandths) -> SharedSlot | None:
     """The slot that a part joins on one worker: the one left with the least."""
     fitting = (room for room in rooms if room.tenant == tenant and room.left >= part)
     return min(fitting, key=lambda room: (room.left, room.slot), default=None)
 
 
-def joined(rooms: Rooms, tenant: TenantId, part: Thousandths) -> Rooms:
+def after_joining(rooms: Rooms, tenant: TenantId, part: Thousandths) -> Rooms:
     """The rooms once a part has joined; there must be room for it."""
     room = tightest(rooms, tenant, part)
     assert room is not None
     return tuple(one._replace(left=one.left - part) if one is room else one for one in rooms)
 
 
-def opened(rooms: Rooms, tenant: TenantId, part: Thousandths) -> Rooms:
+def after_opening(rooms: Rooms, tenant: TenantId, part: Thousandths) -> Rooms:
     """The rooms once a slot was opened for a part."""
-    return (*rooms, Room(-1 - len(rooms), tenant, WHOLE_SLOT - part))
+    return (*rooms, SharedSlot(-1 - len(rooms), tenant, WHOLE_SLOT - part))
 
 
-def parted(rooms: Rooms, slot: int, part: Thousandths) -> tuple[Rooms, bool]:
+def after_leaving(rooms: Rooms, slot: int, part: Thousandths) -> tuple[Rooms, bool]:
     """The rooms once a part has left this slot; True: that was the last, and the slot is free."""
     found = next((room for room in rooms if room.slot == slot), None)
     if found is None:
@@ -42,7 +42,7 @@ def parted(rooms: Rooms, slot: int, part: Thousandths) -> tuple[Rooms, bool]:
     return tuple(room._replace(left=room.left + part) if room is found else room for room in rooms), False
 
 
-class Sharing:
+class SharedSlotIndex:
     """The index of a pool's rooms: by tenant and kind of slot, those left with the least first, then by worker."""
 
     def __init__(self) -> None:

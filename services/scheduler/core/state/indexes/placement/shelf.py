@@ -7,7 +7,7 @@ machines and one for each domain.
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 
-from services.scheduler.core.state.indexes.placement.spot import Spot
+from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind
 
@@ -25,7 +25,7 @@ class _Bucket:
         self.by_free: dict[int, list[WorkerId]] = {}
 
 
-class Shelf:
+class FreeSlotBuckets:
     """The index. `free` and `total` are sums over its machines."""
 
     __slots__ = ("_buckets", "_sizes", "free", "total")
@@ -40,7 +40,7 @@ class Shelf:
         """Whether anything stands here."""
         return bool(self._buckets)
 
-    def enter(self, worker: WorkerId, spot: Spot) -> None:
+    def enter(self, worker: WorkerId, spot: WorkerCapacity) -> None:
         """A machine that was not here."""
         self.free += spot.free
         self.total += spot.total
@@ -53,7 +53,7 @@ class Shelf:
         bucket.free += spot.free
         insert(bucket.by_free.setdefault(spot.free, []), worker)
 
-    def leave(self, worker: WorkerId, spot: Spot) -> None:
+    def leave(self, worker: WorkerId, spot: WorkerCapacity) -> None:
         """A machine goes that entered so."""
         self.free -= spot.free
         self.total -= spot.total
@@ -70,7 +70,7 @@ class Shelf:
         if not bucket.by_free:
             del self._buckets[key]
 
-    def shift(self, worker: WorkerId, before: Spot, spot: Spot) -> None:
+    def shift(self, worker: WorkerId, before: WorkerCapacity, spot: WorkerCapacity) -> None:
         """More or less is free on a machine of the same kind and owner: what plans change most."""
         if before.free == spot.free:
             return

@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from services.scheduler.core.state.indexes.placement.parts import parted
+from services.scheduler.core.state.indexes.placement.parts import after_leaving
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.worker import Rooms, Worker
 from shared.ids import TenantId
 from shared.messages.specs import SlotKind, Thousandths
 
 
-class Spot(NamedTuple):
+class WorkerCapacity(NamedTuple):
     """What a worker can still take; `total` and `free` without its `disabled` slots. `owner` matters in an exclusive pool only; `holds` counts allocations there; `rooms` are left of
     slots that are shared, and nobody joins them while something is withheld there (`withheld` counts how often).
 
@@ -27,12 +27,12 @@ class Spot(NamedTuple):
     disabled: frozenset[int] = frozenset()
 
 
-def spot_of(worker: Worker, policy: PoolPolicy) -> Spot | None:
+def spot_of(worker: Worker, policy: PoolPolicy) -> WorkerCapacity | None:
     """What a worker can take now; None: nothing may be granted there."""
     if not worker.is_open:
         return None
     taken, usable = worker.taken(), worker.usable_slot_ids
-    return Spot(
+    return WorkerCapacity(
         kind=worker.kind,
         total=len(usable),
         free=len([slot for slot in usable if slot not in taken.slots]),
@@ -44,11 +44,11 @@ def spot_of(worker: Worker, policy: PoolPolicy) -> Spot | None:
     )
 
 
-def without(spot: Spot, slot_ids: tuple[int, ...], part: Thousandths) -> Spot:
+def after_release(spot: WorkerCapacity, slot_ids: tuple[int, ...], part: Thousandths) -> WorkerCapacity:
     """What a worker can take once a run with these slots, or so much of one, has left; without any run it has no owner."""
     slots, rooms = len(slot_ids) - len(spot.disabled.intersection(slot_ids)), spot.rooms
     if part:
-        rooms, is_free = parted(rooms, slot_ids[0], part)
+        rooms, is_free = after_leaving(rooms, slot_ids[0], part)
         slots = int(is_free)
     left = max(0, spot.holds - 1)
     return spot._replace(
