@@ -1,15 +1,15 @@
-"""Write `docs/determined.md` from `muster.config.determined`: `python sdk/generate_determined_page.py [--check]`. Run by `make gen`."""
+"""Write `docs/determined.md` from `muster.config.determined_keys`: `python sdk/generate_determined_page.py [--check]`. Run by `make gen`."""
 
 import sys
 
 from generated import ROOT, main_of
-from muster.config.determined import KEYS, Key, Translation
+from muster.config.determined_keys import KEYS, Key, Translation
 
 TARGET = ROOT / "docs/determined.md"
 
 HEADER = """# Coming from Determined
 
-*The tables are generated from `sdk/muster/config/determined.py` by `make gen`; change that.*
+*The tables are generated from `sdk/muster/config/determined_keys.py` by `make gen`; change that.*
 
 A config of Determined 0.38 is taken as it is: `muster experiment create CONFIG`, or `config` and `config_yaml` of `POST /v1/experiments`.
 What is Determined's alone is translated, or left out; the answer's `warnings` name each such key, what happens instead, and what to do, and

@@ -22,7 +22,7 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")] = False,
 ) -> None:
     """Play a workload through the real scheduler on virtual time: waiting, completion, use, fairness."""
-    from simulator.desk import Question, answer
+    from simulator.simulate_command import Question, answer
 
     answer(
         Question(cluster, workload, tuple(policy or ["default"]), seed, until, trials, check),

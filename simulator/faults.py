@@ -15,7 +15,7 @@ from services.searcher.core.editing import SearchEdit
 from services.searcher.core.reducers.commands import cancel, edit_search, finish, pause, resume
 from shared.ids import ExperimentId, WorkerId
 from shared.messages.specs import DesiredState
-from simulator.control.node import Drained, Removed
+from simulator.control.scheduler_process import Drained, Removed
 from simulator.machines.machine import Machine
 from simulator.provisioning.provisioner import POINTS as PROVISIONER_POINTS
 from simulator.searching.searcher import POINTS as SEARCHER_POINTS

@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import PoolName
-from simulator.demand.bookings import ReservationItem
+from simulator.demand.reservations import ReservationItem
 from simulator.files.schema import Cluster, Policy
 from simulator.provisioning.cloud import CloudBehavior
-from simulator.provisioning.ties import Rented
+from simulator.provisioning.links import Rented
 
 
 def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:

@@ -4,7 +4,7 @@ from shared.bus import Bus, Responder
 from shared.clock import SystemClock
 from shared.runtime.process import ServiceProcess
 from simulator.planning.answering import Answers
-from simulator.planning.players import SimulationWorkers
+from simulator.planning.simulation_workers import SimulationWorkers
 from simulator.settings import Settings
 
 NAME = "simulator"

@@ -9,15 +9,15 @@ from shared.ids import PoolName
 from simulator.control.leader import Tempo
 from simulator.experiments.submission import Submission
 from simulator.files.schema import Cluster, Failures, Policy
-from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
+from simulator.machines.machine_slots import Kind
+from simulator.observers.experiments import ExperimentResult, Experiments
+from simulator.observers.measures import Figures, Measures, TenantFigures, TrialFigures, figures, jain
+from simulator.observers.scheduling_invariants import all_invariants
+from simulator.observers.trace import Trace
 from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
 from simulator.simulation import Setup, Simulation
 from simulator.trials import WorkloadTrial
-from simulator.watching.experiments import ExperimentResult, Experiments
-from simulator.watching.invariants import all_invariants
-from simulator.watching.measures import Figures, Measures, TenantFigures, TrialFigures, figures, jain
-from simulator.watching.trace import Trace
 
 POOL = PoolName("default")
 NOTICED_MS = 4000

@@ -7,7 +7,6 @@ from random import Random
 
 from services.provisioner.core.planning.loads import WorkerLoad
 from services.scheduler.core.planning.decisions import Demand
-from services.scheduler.core.state.carried import WorkerOccupancy, loads_of_all
 from services.scheduler.core.state.facts import (
     Closed,
     Ended,
@@ -20,27 +19,28 @@ from services.scheduler.core.state.facts import (
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.worker import Worker
+from services.scheduler.core.state.worker_loads import WorkerOccupancy, loads_of_all
 from shared.ids import TrialId, WorkerId
-from simulator.agenda import EventQueue
+from simulator.bus import CALM, BusFaults, SimulatedBus, SimulatedStream
+from simulator.control.database import SchedulerDatabase
 from simulator.control.leader import Tempo
 from simulator.control.messages import DesiredSet, ObservedSet
-from simulator.control.node import Drained, Links, SchedulerMessage, SchedulerProcess, Settled
-from simulator.control.records import SchedulerDatabase
-from simulator.demand.bookings import ReservationItem, reservation_of
-from simulator.demand.owner import TrialOwner, tenant_id
+from simulator.control.scheduler_process import Drained, Links, SchedulerMessage, SchedulerProcess, Settled
+from simulator.demand.reservations import ReservationItem, reservation_of
+from simulator.demand.trial_owner import TrialOwner, tenant_id
+from simulator.event_queue import EventQueue
 from simulator.experiments.submission import Submission
-from simulator.machines.local import Kind
 from simulator.machines.machine import Machine, MachineLinks
+from simulator.machines.machine_slots import Kind
 from simulator.machines.registry import Registry
 from simulator.machines.training import Training
+from simulator.observers.observer import Observer, Observers
 from simulator.provisioning.cloud import Cloud
+from simulator.provisioning.links import ProvisionerLinks as ProvisionerTies, Rented
 from simulator.provisioning.provisioner import PLACE as PROVISIONER, Provisioner
-from simulator.provisioning.ties import ProvisionerLinks as ProvisionerTies, Rented
 from simulator.searching.messages import Saved, Stored, Verdict
 from simulator.searching.searcher import PLACE as SEARCHER, Searcher, SearcherLinks as SearcherTies
 from simulator.trials import WorkloadTrial
-from simulator.watching.watch import Observer, Observers
-from simulator.wire import CALM, BusFaults, SimulatedBus, SimulatedStream
 
 REGISTRY, OWNER = "registry", "owner"
 RELIABLE = Tempo()

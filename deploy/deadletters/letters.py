@@ -12,7 +12,7 @@ from nats.js.errors import APIError, NotFoundError
 from pydantic import JsonValue
 
 from muster.errors import Broken, Conflict, NotFound, Rejected, Transient
-from shared.bus import dead, envelope
+from shared.bus import dead_letters, envelope
 from shared.bus.streams import DEAD_LETTERS
 
 _MOST_PAYLOAD_CHARACTERS = 2000
@@ -119,7 +119,7 @@ async def replay(jetstream: JetStreamContext, letter: Letter) -> Replayed:
         Transient: JetStream did not take it; the letter stays.
     """
     try:
-        again = dead.replayed(letter.headers, letter.position)
+        again = dead_letters.replayed(letter.headers, letter.position)
     except KeyError as error:
         raise Rejected(
             "not_replayable",
@@ -185,15 +185,15 @@ def _letter(found: RawStreamMsg) -> Letter:
     if found.seq is None:
         raise Broken("JetStream gave a message without its sequence")
     headers = dict(found.headers or {})
-    consumer = headers.get(dead.CONSUMER) or (found.subject or "").rpartition(".")[2]
+    consumer = headers.get(dead_letters.CONSUMER) or (found.subject or "").rpartition(".")[2]
     return Letter(
         position=found.seq,
-        message=headers.get(dead.MESSAGE, ""),
+        message=headers.get(dead_letters.MESSAGE, ""),
         type=headers.get(envelope.TYPE, ""),
         consumer=consumer,
         tenant=headers.get(envelope.TENANT, ""),
-        subject=headers.get(dead.SUBJECT, ""),
-        error=headers.get(dead.BECAUSE, ""),
+        subject=headers.get(dead_letters.SUBJECT, ""),
+        error=headers.get(dead_letters.BECAUSE, ""),
         died_at=found.time,
         headers=headers,
         payload=found.data or b"",

@@ -4,7 +4,7 @@ import sys
 
 from deploy.demo.platform import Platform
 from deploy.demo.steps import Failed, run
-from muster.cli.base.failure import print_sentence, sentence
+from muster.cli.base.errors import print_sentence, sentence
 from muster.errors import MusterError
 
 

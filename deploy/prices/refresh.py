@@ -12,7 +12,7 @@ import yaml
 
 from muster.errors import Rejected, Transient
 from services.provisioner.drivers.aws import prices as aws
-from services.provisioner.drivers.aws.connection import open_client
+from services.provisioner.drivers.aws.client import open_client
 from services.provisioner.drivers.aws.prices import open_price_list
 from services.provisioner.drivers.gcp import prices as gcp
 from services.provisioner.drivers.gcp.api import URL as COMPUTE_URL
@@ -20,7 +20,7 @@ from services.provisioner.drivers.gcp.request import GpuOf
 from services.provisioner.drivers.gcp.tokens import Tokens
 from services.provisioner.drivers.prices import Price, read_prices
 from services.provisioner.pools.catalogue import read_catalogue
-from services.provisioner.providers.entries import (
+from services.provisioner.providers.config import (
     AwsEntry,
     GcpEntry,
     KubernetesEntry,

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from muster._load import load
+    from muster._model_cache import load
     from muster._trial import Trial, trial
 
 __all__ = ["Trial", "load", "trial"]
 
-_HOME = {"trial": "muster._trial", "Trial": "muster._trial", "load": "muster._load"}
+_HOME = {"trial": "muster._trial", "Trial": "muster._trial", "load": "muster._model_cache"}
 
 
 def __getattr__(name: str) -> object:

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from muster._mismatch import abbreviate, not_written_by, of_another_model
-from muster._missing import missing
+from muster._checkpoint_errors import abbreviate, not_written_by, of_another_model
+from muster._missing_framework import missing
 from muster.errors import Rejected
 
 try:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from muster._missing import missing
+from muster._missing_framework import missing
 from muster.client import models
 from muster.client.client import Client
 from muster.client.handwritten.media import path_of, write_piece
 from muster.client.http.transport import Reference
-from muster.client.values import value_of
+from muster.client.metric_values import value_of
 
 POINTS = 5_000
 """Of one metric in one answer; a longer one is thinned so that it keeps its shape."""

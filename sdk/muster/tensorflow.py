@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from muster._missing import missing
+from muster._missing_framework import missing
 
 try:
     import tensorflow as tf

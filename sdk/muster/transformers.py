@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from muster._mismatch import not_written_by, of_another_model
-from muster._missing import missing
+from muster._checkpoint_errors import not_written_by, of_another_model
+from muster._missing_framework import missing
 from muster.errors import Rejected
 
 try:

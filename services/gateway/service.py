@@ -14,15 +14,15 @@ from services.gateway import secrets_files
 from services.gateway.deletions import store as deletion_store
 from services.gateway.deletions.runner import DeletionRunner
 from services.gateway.platform.audit.auditor import Auditor
-from services.gateway.platform.auth import founding
+from services.gateway.platform.auth import first_account
 from services.gateway.platform.auth.authentication import Authenticator
 from services.gateway.platform.auth.permissions import ADMIN, OPERATOR
-from services.gateway.platform.auth.sign_in.file import load_sign_in
 from services.gateway.platform.auth.sign_in.passwords import Passwords
 from services.gateway.platform.auth.sign_in.providers import Providers
+from services.gateway.platform.auth.sign_in.sign_in_file import load_sign_in
 from services.gateway.platform.auth.store import sessions, tokens as access
 from services.gateway.platform.auth.tokens import derive_key, hash_token
-from services.gateway.platform.commands import ordered_store as ordered, store as command_store
+from services.gateway.platform.commands import operation_store as ordered, store as command_store
 from services.gateway.platform.dependencies import (
     CacheKey,
     Dependencies,
@@ -37,12 +37,12 @@ from services.gateway.platform.dispatch import Dispatcher
 from services.gateway.platform.events import store as events
 from services.gateway.platform.events.feed import Feed
 from services.gateway.platform.events.publishing import Publisher, Subscribers
-from services.gateway.platform.events.streams import OpenStreams
+from services.gateway.platform.events.stream_limits import OpenStreams
 from services.gateway.platform.events.tails import Tails
-from services.gateway.platform.limits.allowances import TenantRates
 from services.gateway.platform.limits.buckets import Rate, RateClass
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, PerSender
 from services.gateway.platform.limits.rate_limits import RateLimiter
+from services.gateway.platform.limits.tenant_rates import TenantRates
 from services.gateway.platform.schema import Resource
 from services.gateway.platform.site_health import SiteHealth
 from services.gateway.projections.handlers import handlers_of
@@ -50,8 +50,8 @@ from services.gateway.quotas import store as quotas
 from services.gateway.sessions import store as sign_in_links
 from services.gateway.settings import GatewaySection, Settings
 from services.gateway.table import OUTCOMES
-from services.gateway.transports.doors import Servers, tls_of
 from services.gateway.transports.rest.openapi import API_VERSION
+from services.gateway.transports.servers import Servers, tls_of
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
 from services.gateway.webhooks.posting import WebhookPoster
 from services.gateway.webhooks.sender import WebhookSender
@@ -158,13 +158,13 @@ async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock)
     hashed = hash_token(keys.token, token)
     async with database.system() as connection:
         await access.ensure_tenant(connection, DEFAULT_TENANT, "default", clock.now())
-        account = await founding.ensure_first_account(
+        account = await first_account.ensure_first_account(
             connection, DEFAULT_TENANT, (ADMIN, OPERATOR), clock.now()
         )
         values = {
             "tenant": DEFAULT_TENANT,
             "id": derived_id(DEFAULT_TENANT, "token", hashed.hex()),
-            "name": founding.FIRST_ACCOUNT,
+            "name": first_account.FIRST_ACCOUNT,
             "role": ADMIN,
             "hash": hashed,
             "created_at": clock.now(),

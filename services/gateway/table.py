@@ -11,6 +11,7 @@ from services.gateway.code.operations import OPERATIONS as CODE
 from services.gateway.deletions.operations import OPERATIONS as DELETIONS
 from services.gateway.events.operations import OPERATIONS as EVENTS
 from services.gateway.experiment_groups.operations import OPERATIONS as EXPERIMENT_GROUPS
+from services.gateway.experiment_plans.operations import OPERATIONS as PLANS
 from services.gateway.experiments.operations import OPERATIONS as EXPERIMENTS
 from services.gateway.exports.operations import OPERATIONS as EXPORTS
 from services.gateway.health.operations import OPERATIONS as HEALTH
@@ -23,9 +24,6 @@ from services.gateway.media.operations import OPERATIONS as MEDIA
 from services.gateway.metrics.operations import OPERATIONS as METRICS
 from services.gateway.model_versions.operations import OPERATIONS as MODEL_VERSIONS
 from services.gateway.models.operations import OPERATIONS as MODELS
-from services.gateway.people.operations import OPERATIONS as PEOPLE
-from services.gateway.phases.operations import OPERATIONS as PHASES
-from services.gateway.plans.operations import OPERATIONS as PLANS
 from services.gateway.platform.commands.outcomes import OperationOutcome
 from services.gateway.platform.operation import Operation
 from services.gateway.policies.operations import OPERATIONS as POLICIES
@@ -34,14 +32,16 @@ from services.gateway.quotas.operations import OPERATIONS as QUOTAS
 from services.gateway.reservations.operations import OPERATIONS as RESERVATIONS
 from services.gateway.retention.operations import OPERATIONS as RETENTION
 from services.gateway.roles.operations import OPERATIONS as ROLES
+from services.gateway.saved_views.operations import OPERATIONS as VIEWS
 from services.gateway.searches.operations import OPERATIONS as SEARCHES
 from services.gateway.sessions.operations import OPERATIONS as SESSIONS
 from services.gateway.tenants.operations import OPERATIONS as TENANTS
 from services.gateway.tokens.operations import OPERATIONS as TOKENS
+from services.gateway.trial_phases.operations import OPERATIONS as PHASES
 from services.gateway.trial_tables.operations import OPERATIONS as TRIAL_TABLES
 from services.gateway.trials.operations import OPERATIONS as TRIALS
 from services.gateway.usage.operations import OPERATIONS as USAGE
-from services.gateway.views.operations import OPERATIONS as VIEWS
+from services.gateway.users.operations import OPERATIONS as PEOPLE
 from services.gateway.webhooks.operations import OPERATIONS as WEBHOOKS
 
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]

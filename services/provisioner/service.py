@@ -10,14 +10,14 @@ import structlog
 from muster.config.labels import read_labels
 from services.provisioner import store
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.core.renting.spec import PoolSpec
-from services.provisioner.drivers.base import MachineDriver
+from services.provisioner.core.renting.pool_spec import PoolSpec
+from services.provisioner.drivers.driver import MachineDriver
 from services.provisioner.drivers.local import LocalDriver, LocalSite
 from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
 from services.provisioner.handlers import SchedulerEventHandlers
 from services.provisioner.pools.catalogue import CatalogueFile
 from services.provisioner.pools.specs import Pools
-from services.provisioner.providers.opening import OpenedDrivers
+from services.provisioner.providers.connecting import OpenedDrivers
 from services.provisioner.queries.costs import CostQueries
 from services.provisioner.queries.identities import IdentityQueries
 from services.provisioner.queries.machine_pools import PoolQueries

@@ -6,7 +6,7 @@ from services.registry.checkpoints.handlers import (
     on_worker_lost,
     on_worker_lost_for_good,
 )
-from services.registry.models.handlers.answering import handle_each
+from services.registry.models.handlers.command_handler import handle_each
 from services.registry.models.handlers.models import create_model, delete_model, edit_model, set_alias
 from services.registry.models.handlers.versions import (
     create_version,

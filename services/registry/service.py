@@ -6,22 +6,23 @@ from datetime import timedelta
 from functools import partial
 
 from services.registry.checkpoints.announcements import Announcements
+from services.registry.checkpoints.cleanup import SWEEP_EVERY, CheckpointCleanup
 from services.registry.checkpoints.commits import Commits
-from services.registry.checkpoints.curation import CheckpointManagement
-from services.registry.checkpoints.requests import RestoreRequests
+from services.registry.checkpoints.management import CheckpointManagement
+from services.registry.checkpoints.restoring import RestoreRequests
 from services.registry.checkpoints.retention import Retention
 from services.registry.checkpoints.scrub import Scrub
 from services.registry.checkpoints.settling import Settling
-from services.registry.checkpoints.upkeep import SWEEP_EVERY, CheckpointCleanup
 from services.registry.checkpoints.verifier import Verifier
 from services.registry.code.uploads import CodeUploads
-from services.registry.deletion.owner import RegistryDeletion
+from services.registry.concurrency import FairConcurrencyLimit
+from services.registry.deletion.registry_deletion import RegistryDeletion
 from services.registry.exports import queries as exports
 from services.registry.exports.queries import Exports
 from services.registry.exports.sources import Points, Trials
 from services.registry.handlers import COMMANDS, EVENTS
-from services.registry.ingest.live import Hints
-from services.registry.ingest.storing import Reports
+from services.registry.ingest.hints import Hints
+from services.registry.ingest.reports import Reports
 from services.registry.logs.packer import LogPacker
 from services.registry.logs.reader import LogReader
 from services.registry.media.packs import MediaPacks
@@ -32,7 +33,6 @@ from services.registry.runs.phases import Phases
 from services.registry.series.packing import Packing
 from services.registry.settings import RegistrySection, Settings
 from services.registry.storage.links import INCOMING, PresignedUrls
-from services.registry.turns import FairConcurrencyLimit
 from shared.bus import Bus, Responder, Units
 from shared.bus.deletion import DeletionLoop
 from shared.bus.health import health_answers

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from services.scheduler import metrics
 from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.planning.plan import Demand, SchedulingPlan
+from services.scheduler.core.scheduling import Event as TurnEvent, defer_save, run_cycle
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.saving import to_json
+from services.scheduler.core.state.indexes.elastic.serialization import to_json
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.core.state.unsaved import Unsaved
-from services.scheduler.core.turn import Event as TurnEvent, defer_save, run_cycle
 from services.scheduler.events import Announcer, demanded
 from services.scheduler.store import rows, save
-from services.scheduler.store.wishes import StoredRequest
+from services.scheduler.store.requests import StoredRequest
 from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.database.leases import Lease

@@ -6,25 +6,25 @@ The cycle alone decides: what a handler stores is read again by the next leader,
 from dataclasses import dataclass
 from typing import Any
 
-from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.admin.experiment_policies import ExperimentPolicyCommands, emit_first_policies
+from services.scheduler.admin.pool_policies import PolicyCommands
+from services.scheduler.admin.reservations import ReservationCommands
+from services.scheduler.core.reducers import draining, requests
 from services.scheduler.core.reducers.workers import on_removed
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.trial import Trial
 from services.scheduler.cycle import Cycle
-from services.scheduler.rulings.booking import ReservationCommands
-from services.scheduler.rulings.editing import ExperimentPolicyCommands, emit_first_policies
-from services.scheduler.rulings.ruling import PolicyCommands
 from services.scheduler.store import workers as worker_store
 from services.scheduler.store.policies import add_pool, load_pools
-from services.scheduler.store.rows import request_of
-from services.scheduler.store.wishes import (
+from services.scheduler.store.requests import (
     StoredRequest,
     add_policies,
     load_known,
     save_requests,
     settle,
 )
+from services.scheduler.store.rows import request_of
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
 from shared.bus.envelope import without_old
@@ -198,7 +198,7 @@ def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
             cycle.term.carried[one.wish.trial] = one
         cycle.term.last_place += 1
         cycle.cluster.apply(
-            wishes.on_request(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now())
+            requests.on_request(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now())
         )
 
 
@@ -219,7 +219,7 @@ def _take_up(
 
 def _settle(cycle: Cycle, runs: list[RunId]) -> None:
     for run in runs:
-        cycle.cluster.apply(wishes.on_settled(cycle.cluster, run, cycle.clock.now()))
+        cycle.cluster.apply(requests.on_settled(cycle.cluster, run, cycle.clock.now()))
 
 
 def _remove(cycle: Cycle, workers: list[WorkerId]) -> None:

@@ -4,20 +4,20 @@ import asyncio
 import contextlib
 from datetime import timedelta
 
-from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.admin import late_edits
+from services.scheduler.core.reducers import draining, requests
 from services.scheduler.core.reducers.workers import on_removed
 from services.scheduler.core.state.records.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import apply_requests
-from services.scheduler.rulings import late_edits
-from services.scheduler.store.past import drop_holdings
-from services.scheduler.store.wishes import (
+from services.scheduler.store.requests import (
     load_known,
     load_late_versions,
     load_policies,
     load_requests,
     load_settled,
 )
+from services.scheduler.store.usage_history import drop_holdings
 from services.scheduler.store.workers import WorkerCommands, load_disabled, load_worker_commands
 from shared.clock import Clock
 from shared.database.engine import Database
@@ -101,7 +101,7 @@ def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
         run = cycle.cluster.runs.get(run_id)
         if run is not None and count > run.progress.settled:
             cycle.cluster.apply(
-                wishes.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.progress.settled)
+                requests.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.progress.settled)
             )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from services.scheduler.admin.budgets import BudgetMonitor
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.cycle import LEASE, Cycle, LeaderTerm
 from services.scheduler.deletion import DeletionOwner
@@ -16,14 +17,13 @@ from services.scheduler.metrics import pool_metrics
 from services.scheduler.queries import Queries
 from services.scheduler.queries.explaining import Explainer
 from services.scheduler.reconcile import prune, reconcile
-from services.scheduler.rulings.budgets import BudgetMonitor
 from services.scheduler.settings import PoolSection, Settings
 from services.scheduler.store.load import load_state
 from services.scheduler.store.policies import save_pool
 from services.scheduler.store.save import BLOCK, next_token_block
-from services.scheduler.workers.dispatch import DesiredStateSender
+from services.scheduler.workers.desired_state import DesiredStateSender
+from services.scheduler.workers.heartbeats import Heartbeats
 from services.scheduler.workers.joining import Joining
-from services.scheduler.workers.pulse import Heartbeats
 from shared.auth.nats_jwt import WorkerIssuer
 from shared.bus import Responder
 from shared.bus.deletion import DeletionLoop

@@ -11,17 +11,17 @@ from pydantic import JsonValue
 from muster.config import load_accepted, load_config
 from services.searcher.core.budget.limits import check_budget
 from services.searcher.core.experiment.entities import ScoredValidation
-from services.searcher.core.experiment.front import pareto_front_of
 from services.searcher.core.experiment.objectives import Objectives
+from services.searcher.core.experiment.pareto import pareto_front_of
 from services.searcher.core.methods.halving import notes_of_rungs
 from services.searcher.core.samplers import check_space
-from services.searcher.core.search.warm import PriorObservations
+from services.searcher.core.search.prior_observations import PriorObservations
 from services.searcher.events import public_state
 from services.searcher.runner.dispatcher import Dispatcher
-from services.searcher.runner.replaying import Replays
-from services.searcher.runner.warming import load_prior_observations, prior_experiments_of
-from services.searcher.store import entities, front
-from services.searcher.store.front import FrontTrialDetails
+from services.searcher.runner.prior_observations import load_prior_observations, prior_experiments_of
+from services.searcher.runner.replays import Replays
+from services.searcher.store import entities, pareto
+from services.searcher.store.pareto import FrontTrialDetails
 from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -107,7 +107,7 @@ class SearcherQueries:
     async def on_front(self, ask: RequestContext, query: GetParetoFront) -> ParetoPage:
         """Return a page of the trials that none beats in every metric, at most as many as fit into a reply."""
         async with self.database.read(ask.tenant) as connection:
-            results = await front.load_results(connection, query.experiment_id)
+            results = await pareto.load_results(connection, query.experiment_id)
         if results is None:
             raise NotFound(f"experiment {query.experiment_id}")
         if not results.bests:
@@ -117,7 +117,7 @@ class SearcherQueries:
         left = [place for place in chosen if query.after is None or place > query.after]
         numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
         async with self.database.read(ask.tenant) as connection:
-            shown = await front.load_front_trials(connection, query.experiment_id, numbers)
+            shown = await pareto.load_front_trials(connection, query.experiment_id, numbers)
         metric = config.searcher.metric
         page = [_on_front(metric, shown[place[1]], place[1], chosen[place]) for place in left[: len(numbers)]]
         fits = fitting(trial.model_dump(mode="json") for trial in page)

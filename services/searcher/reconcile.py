@@ -12,10 +12,10 @@ from services.searcher.core.search.widening import Idle
 from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.drivers import Drivers
 from services.searcher.settings import SearcherSection
-from services.searcher.store import capacity, drivers, entities, news
+from services.searcher.store import capacity, drivers, entities, pending
 from services.searcher.store.capacity import SearchKey
 from services.searcher.store.entities import Locked
-from services.searcher.store.news import Overdue
+from services.searcher.store.pending import Overdue
 from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.ids import PoolName
@@ -64,18 +64,18 @@ class Loops:
     async def announce_once(self) -> None:
         every = timedelta(seconds=self.settings.announce_every_s * 0.9)
         async with self.units.system() as unit:
-            for found in await news.take_trial_news(unit.connection):
+            for found in await pending.take_trial_news(unit.connection):
                 message = events.trial_changed(found.trial, found.experiment)
                 unit.emit(message, tenant=found.tenant)
-            for told in await news.take_experiment_news(unit.connection, unit.now, every):
+            for told in await pending.take_experiment_news(unit.connection, unit.now, every):
                 unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
-            if await news.is_any_left(unit.connection):
+            if await pending.is_any_left(unit.connection):
                 self.dispatcher.news.set()
-            late = await news.load_skipped(unit.connection, unit.now - 2 * every)
+            late = await pending.load_skipped(unit.connection, unit.now - 2 * every)
         for experiment in late:
             # One at a time: who waits for an experiment holds no other.
             async with self.units.system() as unit:
-                for told in await news.take_news_of(unit.connection, experiment, unit.now):
+                for told in await pending.take_news_of(unit.connection, experiment, unit.now):
                     unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
 
     async def widen_once(self) -> None:
@@ -135,7 +135,7 @@ class Loops:
     async def settle_once(self) -> None:
         before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)
         async with self.units.system() as unit:
-            overdue = await news.load_overdue(unit.connection, before)
+            overdue = await pending.load_overdue(unit.connection, before)
         for each in overdue:
             await self._settle(each)
 

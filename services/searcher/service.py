@@ -6,7 +6,7 @@ from services.searcher.queries import SearcherQueries
 from services.searcher.reconcile import Loops
 from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.runner.drivers import Drivers
-from services.searcher.runner.replaying import Replays
+from services.searcher.runner.replays import Replays
 from services.searcher.runner.searches import SearchCache
 from services.searcher.settings import Settings
 from shared.bus.deletion import DeletionLoop

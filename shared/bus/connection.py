@@ -19,8 +19,8 @@ from pydantic import BaseModel
 
 from shared import telemetry
 from shared.bus import envelope as headers, streams
-from shared.bus.hearing import Resubscriber
 from shared.bus.pipeline import NO_STREAM, NotStored, Outgoing, Pipeline, PublishAck
+from shared.bus.resubscribe import Resubscriber
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
 from shared.messages.allocations import DesiredSet, ObservedSet

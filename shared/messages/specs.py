@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue
 
-from muster.config.checkpointing import PeriodUnit
-from muster.config.launching import Distributed
+from muster.config.checkpoint_policy import PeriodUnit
+from muster.config.optimizations import Distributed
 from shared.ids import PoolName, WorkerId
 from shared.messages.base import Record
 

@@ -1,5 +1,5 @@
 """A leader's term: takes what has happened, plans, saves, tells. The deciding is the scheduler's own core; the rest mirrors
-`services/scheduler` (cycle, handlers, pulse, reconcile) on virtual time. Neighbours: `node` gives and ends terms."""
+`services/scheduler` (cycle, handlers, pulse, reconcile) on virtual time. Neighbours: `scheduler_process` gives and ends terms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,20 +7,20 @@ from datetime import datetime
 from typing import Protocol
 
 from services.scheduler.core.planning.decisions import Demand
-from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers import draining, requests
 from services.scheduler.core.reducers.workers import on_heartbeat, on_joined, on_worker_lost
+from services.scheduler.core.scheduling import Event, defer_save, run_cycle
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.liveness import LEASE_S, SilenceDetector
 from services.scheduler.core.state.records.trial import TrialRequest
 from services.scheduler.core.state.unsaved import Unsaved
-from services.scheduler.core.turn import Event, defer_save, run_cycle
 from shared.ids import PoolName, RunId, WorkerId
-from simulator.agenda import EventQueue
-from simulator.control.dispatch import DesiredStateSender
+from simulator.control.database import NotLeader, SchedulerDatabase
+from simulator.control.desired_state import DesiredStateSender
 from simulator.control.messages import DesiredSet, ObservedSet
-from simulator.control.records import NotLeader, SchedulerDatabase
-from simulator.watching.watch import Observer
+from simulator.event_queue import EventQueue
+from simulator.observers.observer import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Leader:
                 # A trial of an earlier request, which has left memory.
                 cluster.put_trial(before, lazily=True)
             self.process.records.last_place += 1
-            cluster.apply(wishes.on_request(cluster, wish, self.process.records.last_place, now))
+            cluster.apply(requests.on_request(cluster, wish, self.process.records.last_place, now))
 
         self.push(apply)
 
@@ -271,4 +271,4 @@ def _silence(worker: WorkerId, reason: str) -> Event:
 
 
 def _settled(run: RunId, count: int) -> Event:
-    return lambda cluster, now: cluster.apply(wishes.on_settled(cluster, run, now, count))
+    return lambda cluster, now: cluster.apply(requests.on_settled(cluster, run, now, count))

@@ -7,10 +7,10 @@ from muster.config.sections import Resources
 from services.scheduler.core.state.records.labels import PlacementConstraint, where_of
 from services.scheduler.core.state.records.trial import SlotNeeds
 from services.searcher.core.experiment.entities import Trial
-from services.searcher.core.search.warm import NO_PRIOR_OBSERVATIONS, PriorObservations
+from services.searcher.core.search.prior_observations import NO_PRIOR_OBSERVATIONS, PriorObservations
 from shared.ids import WorkerId
-from simulator.experiments.earlier import Earlier
-from simulator.experiments.learning import Landscape, Learning
+from simulator.experiments.replayed_curves import Earlier
+from simulator.experiments.synthetic_curves import Landscape, Learning
 from simulator.trials import SteppedWork, WorkloadTrial
 
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from muster.config import ExperimentConfig, load_config
-from muster.config.document import dotted, read_text
+from muster.config.yaml_reader import dotted, read_text
 from muster.errors import Rejected, describe_fault
 from simulator.files.schema import Cluster, Policy, Strict, Trial, Workload
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from muster.config import ExperimentConfig, Timed, load_config
 from muster.errors import Rejected
 from services.scheduler.core.state.records.labels import where_of
-from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
+from simulator.experiments.synthetic_curves import Learning
 from simulator.files.reading import read_config
 from simulator.files.schema import Experiment, Trial, Workload
 from simulator.trials import PlainWork, WorkloadTrial

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from services.scheduler.core.state.records.run import Run
-from simulator.agenda import Act
+from simulator.event_queue import Act
 from simulator.machines.registry import Registry, Unknown
 
 RETRY_MS = 1000

@@ -12,14 +12,14 @@ from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.specs import Signal
-from simulator.agenda import Act, EventQueue
 from simulator.control.messages import DesiredSet, ObservedSet
+from simulator.event_queue import Act, EventQueue
 from simulator.machines.journal import Journal, JournaledReport
-from simulator.machines.local import Kind, Local
+from simulator.machines.machine_slots import Kind, Local
 from simulator.machines.registry import Refused, Registry, Unknown
 from simulator.machines.training import Training
+from simulator.observers.observer import Observer
 from simulator.searching.messages import Verdict
-from simulator.watching.watch import Observer
 
 ORPHAN_AFTER_MS = 1_800_000
 KILL_MS = 50

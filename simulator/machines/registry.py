@@ -7,9 +7,9 @@ from services.registry.runs.core.fencing import Fence, RunEnding
 from services.scheduler.core.state.facts import Ended, Fact, Granted
 from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, TrialId, WorkerId
-from simulator.agenda import Act, EventQueue
+from simulator.event_queue import Act, EventQueue
+from simulator.observers.observer import Observer
 from simulator.searching.messages import Saved, Stored
-from simulator.watching.watch import Observer
 
 UPLOAD_TIMEOUT_MS = 300_000
 """So long a next run waits for the uploads of the one before it; the store always responds here."""

@@ -11,11 +11,11 @@ from typing import Protocol
 from services.scheduler.core.state.records.run import Run, RunExit
 from shared.ids import AllocationId, TrialId, WorkerId
 from shared.messages.specs import Signal
-from simulator.agenda import EventQueue
+from simulator.event_queue import EventQueue
 from simulator.machines.registry import Registry
+from simulator.observers.observer import Observer
 from simulator.searching.messages import Verdict
 from simulator.trials import Spread, WorkloadTrial
-from simulator.watching.watch import Observer
 
 ANSWER_MS = 2000
 """So long ranks wait for a verdict; then they train on, and a late one applies at the next step."""

@@ -29,10 +29,10 @@ from shared.messages.plans import (
 from shared.messages.specs import UNCATEGORIZED
 from simulator.files.reading import read_cluster_document
 from simulator.files.schema import Policy
-from simulator.planning.players import SimulationWorkers
+from simulator.planning.pool_snapshot import PoolSnapshot, snapshot_of
 from simulator.planning.question import Question
-from simulator.planning.standing import PoolSnapshot, snapshot_of
-from simulator.planning.telling import summarize
+from simulator.planning.simulation_workers import SimulationWorkers
+from simulator.planning.summary import summarize
 
 T = TypeVar("T")
 ASK_S = 3.0

@@ -12,10 +12,10 @@ from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.ids import WorkerId
-from simulator.agenda import EventQueue
-from simulator.machines.local import Kind
+from simulator.event_queue import EventQueue
+from simulator.machines.machine_slots import Kind
 
 _RUNNING = Sighting(Presence.RUNNING)
 NOTICE_MS = 120_000

@@ -18,26 +18,26 @@ from services.provisioner.core.instances.instance import (
 from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
 from services.provisioner.core.instances.outcomes import on_failed_attempt, on_kicked, on_launched
 from services.provisioner.core.planning.absences import Absences
-from services.provisioner.core.planning.lack import Shortage
+from services.provisioner.core.planning.garbage import Bill, ProviderLeftovers, plan_sweep
 from services.provisioner.core.planning.loads import Loads
-from services.provisioner.core.planning.moving import ExcessCost
+from services.provisioner.core.planning.migration import ExcessCost
 from services.provisioner.core.planning.plan import PoolPlan, PoolWorld, is_idle, plan_pool
+from services.provisioner.core.planning.pool_status import Demand, PoolStatus
+from services.provisioner.core.planning.shortage import Shortage
 from services.provisioner.core.planning.sizing import Launch
-from services.provisioner.core.planning.standing import Demand, PoolStatus
-from services.provisioner.core.planning.sweeping import Bill, ProviderLeftovers, plan_sweep
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.scheduler.core.planning.decisions import Demand as Told
 from services.scheduler.core.state.facts import Fact, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.state.records.worker import Drain, Liveness
 from shared.errors import Transient
 from shared.ids import InstanceId, WorkerId, derived_id
-from simulator.agenda import Act
-from simulator.control.node import Drained, Removed
-from simulator.demand.owner import ROOT
-from simulator.provisioning.books import InstanceTable
+from simulator.control.scheduler_process import Drained, Removed
+from simulator.demand.trial_owner import ROOT
+from simulator.event_queue import Act
 from simulator.provisioning.cloud import CloudProvider
-from simulator.provisioning.holds import Holds
-from simulator.provisioning.ties import ProvisionerLinks
+from simulator.provisioning.instance_table import InstanceTable
+from simulator.provisioning.links import ProvisionerLinks
+from simulator.provisioning.refusal_table import Holds
 
 PLACE = "provisioner"
 EVERY_MS, AT_REST_MS = 1000, 10_000

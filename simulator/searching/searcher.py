@@ -21,16 +21,16 @@ from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
-from simulator.agenda import Act
-from simulator.control.node import SchedulerMessage, TrialWanted
-from simulator.demand.owner import tenant_id
+from simulator.bus import SimulatedBus, SimulatedStream
+from simulator.control.scheduler_process import SchedulerMessage, TrialWanted
+from simulator.demand.trial_owner import tenant_id
+from simulator.event_queue import Act
 from simulator.experiments.submission import Submission
+from simulator.observers.observer import Observer
 from simulator.searching.messages import Saved, Stored, Verdict
-from simulator.searching.news import SearcherEvent, news_of_fact, news_of_report
 from simulator.searching.rows import Row, SearcherTables
+from simulator.searching.searcher_events import SearcherEvent, news_of_fact, news_of_report
 from simulator.trials import WorkloadTrial
-from simulator.watching.watch import Observer
-from simulator.wire import SimulatedBus, SimulatedStream
 
 PLACE = "searcher"
 RETRY_MS = 1000

@@ -8,9 +8,10 @@ from itertools import count
 from math import ceil
 from uuid import UUID
 
-from services.scheduler.core.reducers import ends, wishes
-from services.scheduler.core.reducers.reporting import on_reported
+from services.scheduler.core.reducers import requests, run_ends
+from services.scheduler.core.reducers.elastic_reports import on_reported
 from services.scheduler.core.reducers.workers import on_heartbeat
+from services.scheduler.core.scheduling import Event, run_cycle
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed, Granted
 from services.scheduler.core.state.indexes.elastic.goodput import BatchSplit, split_batch
@@ -20,10 +21,9 @@ from services.scheduler.core.state.observed import ObservedState
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
-from services.scheduler.core.turn import Event, run_cycle
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import DesiredState, Signal
-from simulator.agenda import EventQueue
+from simulator.event_queue import EventQueue
 from simulator.trials import Spread, TrainingPace
 from simulator.workloads.published import RESTART_MS, Job
 from simulator.workloads.training import limits_of, measured, pace
@@ -150,11 +150,11 @@ class WorkloadReplay:
         part = ExperimentPolicy(self._setting.priority(trial.job))
         self._happened(
             lambda cluster, _: cluster.apply(
-                wishes.on_experiment_policy(cluster, ExperimentId(trial.id), part)
+                requests.on_experiment_policy(cluster, ExperimentId(trial.id), part)
             )
         )
         self._happened(
-            lambda cluster, now: cluster.apply(wishes.on_request(cluster, wish, trial.id.int, now))
+            lambda cluster, now: cluster.apply(requests.on_request(cluster, wish, trial.id.int, now))
         )
 
     def _happened(self, event: Event) -> None:
@@ -268,4 +268,4 @@ def _saved(cluster: Cluster, run_id: RunId, now: datetime) -> None:
 
 def _exit(cluster: Cluster, run_id: RunId, exited: RunExit, now: datetime) -> None:
     for share in cluster.runs[run_id].shares:
-        cluster.apply(ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now))
+        cluster.apply(run_ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now))

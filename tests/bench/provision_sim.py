@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from services.provisioner.core.instances.intents import offer_of
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.ids import PoolName
 from simulator.control.leader import Tempo
-from simulator.provisioning.ties import Rented
+from simulator.observers.measures import Measures
+from simulator.provisioning.links import Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import WorkloadTrial
-from simulator.watching.measures import Measures
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.kept import OPTIONS, Outcome, play_parts
 from tests.bench.provisioning import elsewhere

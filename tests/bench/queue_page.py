@@ -8,11 +8,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from services.scheduler.core.reducers import wishes
+from services.scheduler.core.reducers import requests
+from services.scheduler.core.scheduling import run_cycle
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.pool import OrderName
 from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
-from services.scheduler.core.turn import run_cycle
 from services.scheduler.cycle import LeaderTerm
 from services.scheduler.queries.listing import page_of
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId
@@ -50,7 +50,7 @@ def _waiting(order: OrderName, experiments: int) -> Cluster:
         trial = TrialId(UUID(int=1_000_000 + number))
         experiment = ExperimentId(UUID(int=1 + number % experiments))
         cluster.apply(
-            wishes.on_request(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+            requests.on_request(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
         )
     run_cycle(cluster, (), lambda: 1, NOW)
     return cluster

@@ -26,8 +26,8 @@ from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import Observation, make_sampler
-from services.searcher.core.search.saved import save_state
 from services.searcher.core.search.search import Search
+from services.searcher.core.search.state import save_state
 from services.searcher.runner import snapshots as saving
 from shared.ids import ExperimentId
 from shared.messages.queue import RequestOutcome

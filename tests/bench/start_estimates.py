@@ -13,17 +13,17 @@ from typing import Literal
 import numpy as np
 
 from services.scheduler.core.explaining.forecast.start import StartForecast, forecast
-from services.scheduler.core.explaining.refusals import binding_of
+from services.scheduler.core.explaining.wait_reasons import binding_of
 from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.pool import OrderName, PoolPolicy
 from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import PoolName, TrialId, WorkerId
 from simulator.control.leader import Tempo
-from simulator.machines.local import Kind
+from simulator.machines.machine_slots import Kind
+from simulator.observers.observer import Observer
 from simulator.simulation import Setup, Simulation
 from simulator.trials import PlainWork, WorkloadTrial
-from simulator.watching.watch import Observer
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.support.policies import plain
 

@@ -9,14 +9,14 @@ from muster.config import load_config
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from shared.ids import WorkerId
-from simulator.demand.bookings import ReservationItem
-from simulator.experiments.learning import Learning
+from simulator.bus import CALM, ROUGH
+from simulator.demand.reservations import ReservationItem
 from simulator.experiments.submission import Submission
+from simulator.experiments.synthetic_curves import Learning
 from simulator.faults import InjectedFault
-from simulator.machines.local import Kind
+from simulator.machines.machine_slots import Kind
 from simulator.simulation import Setup
 from simulator.trials import PlainWork, WorkloadTrial
-from simulator.wire import CALM, ROUGH
 from tests.simulation.worlds import POOL, REAL
 
 PLAIN = PoolPolicy(

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from hypothesis import given, settings, strategies as st
 
 from muster.config import load_config
-from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
+from simulator.experiments.synthetic_curves import Learning
 from simulator.files.schema import Cluster, Policy
 from simulator.simulate import simulate
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from simulator.agenda import EventQueue
+from simulator.event_queue import EventQueue
 from simulator.faults import Fault, InjectedFault
-from simulator.watching.watch import Observer
+from simulator.observers.observer import Observer
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, REAL, world
 from tests.support.policies import plain
 from tests.support.thorough import examples

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from services.registry.runs.core.fencing import Fence
-from services.scheduler.core import turn
+from services.scheduler.core import scheduling
 from services.scheduler.core.planning import plan
 from services.scheduler.core.planning.plan import Grant
-from services.scheduler.core.reducers import ends
+from services.scheduler.core.reducers import run_ends
 from services.scheduler.core.reducers.draft import Draft
-from services.scheduler.core.state import seeing
+from services.scheduler.core.state import machine_refresh
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes import standing
+from services.scheduler.core.state.indexes import running_allocations
 from services.scheduler.core.state.liveness import SilenceDetector
 from services.scheduler.core.state.records.run import Progress, Run
 from shared.ids import PoolName, WorkerId
 from simulator.faults import Fault, InjectedFault
-from simulator.watching.breach import InvariantViolation
+from simulator.observers.invariant import InvariantViolation
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
 
 
@@ -64,18 +64,18 @@ def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch: pytest.Monke
         planned = whole(cluster, pools)
         return replace(planned, grants=tuple(_less(grant) for grant in planned.grants))
 
-    monkeypatch.setattr(turn, "plan", cut_short)
+    monkeypatch.setattr(scheduling, "plan", cut_short)
     seeds_fail("gangs whole", faults=())
 
 
 def test_a_request_whose_end_is_not_told_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    end = ends._end
+    end = run_ends._end
 
     def silently(draft: Draft, run: Run, *rest: Any) -> None:
         end(draft, run, *rest)
         draft.facts = draft.facts[:-1] if run.number == 1 else draft.facts
 
-    monkeypatch.setattr(ends, "_end", silently)
+    monkeypatch.setattr(run_ends, "_end", silently)
     with pytest.raises(AssertionError, match="never closed"):
         world(1).end(after_ms=10 * MINUTE_MS)
 
@@ -95,8 +95,10 @@ def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(
 
 
 def test_turns_that_are_over_at_once_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = standing.running_allocation_of
-    monkeypatch.setattr(seeing, "running_allocation_of", lambda *told: made(*told)._replace(turn_ms=0))
+    made = running_allocations.running_allocation_of
+    monkeypatch.setattr(
+        machine_refresh, "running_allocation_of", lambda *told: made(*told)._replace(turn_ms=0)
+    )
     seeds_fail("no turn cut short", faults=())
 
 

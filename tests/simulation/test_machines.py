@@ -8,19 +8,19 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.planning import plan, sizing
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.facts import WorkerEmptied
 from services.scheduler.core.state.records.worker import Drain, Worker
 from simulator.faults import Fault
+from simulator.observers.invariant import InvariantViolation
+from simulator.observers.scheduling_invariants import all_invariants
 from simulator.provisioning.cloud import CloudBehavior
+from simulator.provisioning.links import Rented
 from simulator.provisioning.provisioner import Provisioner
-from simulator.provisioning.ties import Rented
 from simulator.simulation import Setup, Simulation
 from simulator.trials import PlainWork, WorkloadTrial
-from simulator.watching.breach import InvariantViolation
-from simulator.watching.invariants import all_invariants
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, World, world
 from tests.support.policies import plain
 from tests.support.thorough import examples

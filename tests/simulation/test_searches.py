@@ -14,12 +14,12 @@ from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.samplers import make_sampler
 from services.searcher.core.samplers.drawing import Stream
-from simulator.experiments.learning import Learning
 from simulator.experiments.submission import Submission
+from simulator.experiments.synthetic_curves import Learning
 from simulator.faults import Fault
 from simulator.files.schema import Cluster, Policy
+from simulator.observers.invariant import InvariantViolation
 from simulator.simulate import simulate
-from simulator.watching.breach import InvariantViolation
 from tests.simulation.worlds import EVERY_FAULT, world
 from tests.support.thorough import examples
 
@@ -143,7 +143,7 @@ def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch: pytest.MonkeyPatc
 
 def test_a_search_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     # Two rooms keep it: a method asks for no more than there are places, and a search makes no more than it may.
-    monkeypatch.setattr("services.searcher.core.methods.choose.initial_trials", lambda *told: 1000)
+    monkeypatch.setattr("services.searcher.core.methods.factory.initial_trials", lambda *told: 1000)
     monkeypatch.setattr("services.searcher.core.search.search.max_concurrency", lambda config: 1000)
     searches_fail("max_concurrent_trials kept")
 
@@ -158,7 +158,7 @@ def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch: pytest.Mo
 
 def test_a_search_that_judges_stale_validations_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     heedless = lambda changes, result: on_validation(changes, replace(result, is_stale=False))  # noqa: E731
-    monkeypatch.setattr("simulator.searching.news.on_validation", heedless)
+    monkeypatch.setattr("simulator.searching.searcher_events.on_validation", heedless)
     searches_fail("no stale validation judged", faults=["worker_cut_off"], first=21)
 
 

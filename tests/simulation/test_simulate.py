@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from simulator.desk import Question, answer
 from simulator.files.schema import Cluster, Policy
+from simulator.observers.measures import figures, jain
 from simulator.simulate import simulate
+from simulator.simulate_command import Question, answer
 from simulator.trials import PlainWork, WorkloadTrial
-from simulator.watching.measures import figures, jain
 
 PRIORITY = Policy(order="priority", preemption=False, quantum_s=None, elastic=False)
 EXAMPLES = Path(__file__).parents[2] / "examples" / "simulate"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from services.registry.series.core.arrivals import SeriesPoints
+from services.registry.series.core.report_columns import SeriesPoints
 
 Row = tuple[int, int, int, float]
 """Record number, step, milliseconds, value."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.config.launching import Distributed
+from muster.config.optimizations import Distributed
 from shared.ids import AllocationId, WorkerId
 from worker.core.gang.members import take_seat
 from worker.core.gang.seats import Formation, Gang

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from muster.wire.pulse import Heartbeat, RankPhase
+from muster.wire.heartbeat import Heartbeat, RankPhase
 
 LOOKS = 12
 """So often is looked while a patience lasts, in its second half."""

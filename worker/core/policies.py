@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from muster.config.patterns import Pattern, read_pattern
-from muster.config.policies import DEFAULT_POLICIES
+from muster.config.log_patterns import Pattern, read_pattern
+from muster.config.log_policies import DEFAULT_POLICIES
 from shared.messages.specs import LogPolicy, PolicyMatch
 
 # A trial that prints its config would meet every policy in it.

@@ -12,7 +12,7 @@ import structlog
 
 from muster import wire
 from muster.errors import MusterError
-from muster.wire.processes import PROCESSES, is_served, read_ended
+from muster.wire.process_records import PROCESSES, is_served, read_ended
 from shared.runtime.outages import Outages
 from worker.core.naming import RENDEZVOUS, part_of
 from worker.executors.port import ExecutorEvents, Order

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from muster.wire.pulse import STACKS_SIGNAL
+from muster.wire.heartbeat import STACKS_SIGNAL
 from worker.core.profile import Usage
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")

@@ -5,14 +5,14 @@ import os
 from collections.abc import Mapping
 
 from muster import wire
-from muster._output import tolerate_full_disk
-from muster._trial import alone, devices
+from muster._buffered_output import tolerate_full_disk
+from muster._trial import gpu_memory_share, standalone
 from muster._trial.api import Trial
-from muster._trial.channel import Channel
-from muster._trial.joining import join_gang
+from muster._trial.gang.rendezvous import join_gang
+from muster._trial.process_environment import ProcessEnvironment, load_process_environment
 from muster._trial.profiling import start_timings
-from muster._trial.pulse import HeartbeatWriter
-from muster._trial.settings import ProcessEnvironment, load_process_environment
+from muster._trial.worker_link.heartbeat import HeartbeatWriter
+from muster._trial.worker_link.report_channel import Channel
 from muster.wire import Json
 
 __all__ = ["Trial", "trial"]
@@ -42,7 +42,7 @@ def _start(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Tr
     if not surroundings.trial_path:
         return _start_alone(surroundings, defaults)
     tolerate_full_disk()
-    devices.limit_gpu_memory(surroundings.slot_part)
+    gpu_memory_share.limit_gpu_memory(surroundings.slot_part)
     description = wire.read_trial_file(surroundings.trial_path)
     for name, value in defaults.items():
         description.hparams.setdefault(name, value)
@@ -64,5 +64,5 @@ def _start(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Tr
 
 def _start_alone(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Trial:
     gang = join_gang("horovod" if surroundings.size > 1 else "none", surroundings.size, surroundings)
-    description = alone.describe(surroundings.size, defaults, surroundings.variables)
+    description = standalone.describe(surroundings.size, defaults, surroundings.variables)
     return Trial(description, surroundings, None, gang, HeartbeatWriter(description.watch, 0))

@@ -9,26 +9,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, overload
 
 from muster import _clock, wire
-from muster._trial import alone
-from muster._trial.agreement import FORM_ANEW, GO_ON, STOP
-from muster._trial.channel import Channel
-from muster._trial.checkpoints import Checkpoints
-from muster._trial.losses import NanGuard
+from muster._trial import standalone
+from muster._trial.checkpointing.writer import Checkpoints
+from muster._trial.gang.stop_cadence import FORM_ANEW, GO_ON, STOP
+from muster._trial.gradient_options import gather_passes, read_gradient_options
 from muster._trial.media import MediaMethods, MediaSpoolWriter
-from muster._trial.optimizations import gather_passes, read_gradient_options
-from muster._trial.pulse import HeartbeatWriter
-from muster._trial.settings import ProcessEnvironment
-from muster._trial.timing import Activity
-from muster._trial.values import TRAINING, VALIDATION, Hyperparameters, check_group, check_metrics, check_step
-from muster._trial.verdicts import SearchDecisions
+from muster._trial.nan_guard import NanGuard
+from muster._trial.process_environment import ProcessEnvironment
+from muster._trial.profiling.step_timings import Activity
+from muster._trial.validation import (
+    TRAINING,
+    VALIDATION,
+    Hyperparameters,
+    check_group,
+    check_metrics,
+    check_step,
+)
+from muster._trial.worker_link.decisions import SearchDecisions
+from muster._trial.worker_link.heartbeat import HeartbeatWriter
+from muster._trial.worker_link.report_channel import Channel
 from muster.wire import Json
 
 if TYPE_CHECKING:
     import torch
 
-    from muster._trial.forming import GangReforming
-    from muster._trial.gang import RankGang
-    from muster.elastic.resizing import Resizing
+    from muster._trial.gang.gang import RankGang
+    from muster._trial.gang.reforming import GangReforming
+    from muster.elastic.resize import Resizing
 
 
 class Trial(MediaMethods):
@@ -71,7 +78,7 @@ class Trial(MediaMethods):
         self._heart = heart
         self._losses = NanGuard(description.on_nan, description.metric)
         self._pid = os.getpid()
-        self._console = alone.Console()
+        self._console = standalone.Console()
         self._counts = channel or self._console
         own_channel = partial(Channel, description, surroundings.trial_path, surroundings.token)
         self._checkpoints = Checkpoints(description, gang, channel, self._console, own_channel)
@@ -188,7 +195,7 @@ class Trial(MediaMethods):
     def distribute(
         self, model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
     ) -> "tuple[torch.nn.Module, torch.optim.Optimizer]":
-        """Return model and optimizer as they train on all ranks together, by Horovod or DDP as the config says, with its `optimizations`.
+        """Return model and optimizer as they train on all ranks together, by Horovod or DDP as the config says, with its `gradient_options`.
 
         Every rank calls it, with the model on its device and the checkpoint loaded, before schedulers are made. Rank 0's parameters are taken.
         Train with what it returns, and save the model that was given. With `aggregation_frequency` the script goes on calling

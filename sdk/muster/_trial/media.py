@@ -11,7 +11,7 @@ from pathlib import Path
 from muster import _clock, wire
 from muster._media import Content, histogram_of, image_of, table_of, text_of
 from muster._media.content import EXTENSIONS
-from muster._trial.values import check_step
+from muster._trial.validation import check_step
 from muster.errors import Rejected
 
 MAX_NAME_BYTES = 256

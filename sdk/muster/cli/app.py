@@ -6,24 +6,24 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import audit, deleting, health, importing, tensorboard, views
+from muster.cli import audit, delete_commands, health, import_commands, tensorboard, views
 from muster.cli.access import sign_in, users
-from muster.cli.base.failure import explain, explain_crash
-from muster.cli.base.frame import BaseCommand, verb
+from muster.cli.base.command_classes import BaseCommand, verb
+from muster.cli.base.errors import explain, explain_crash
 from muster.cli.base.plugins import PLUGINS, Plugin, plugins
 from muster.cli.checkpoints import commands as checkpoints
 from muster.cli.cluster import cost, machines, pools, queue, reservations, usage, workers
+from muster.cli.command_table import NOUNS
 from muster.cli.experiments import commands as experiments, plan, replay
 from muster.cli.models import commands as models
 from muster.cli.policies import budgets, commands as policies, quotas
-from muster.cli.table import NOUNS
 from muster.cli.tracing import trace
-from muster.cli.trials import commands as trials, exports, search, tables
+from muster.cli.trials import commands as trials, exports, search, trial_table
 from muster.cli.webhooks import commands as webhooks
 from muster.errors import MusterError
 
 COMMAND_MODULES = (
-    audit, budgets, checkpoints, deleting, experiments, importing, machines, models, policies, pools, quotas, reservations,
+    audit, budgets, checkpoints, delete_commands, experiments, import_commands, machines, models, policies, pools, quotas, reservations,
     sign_in, trials, users, views, webhooks, workers,
 )  # fmt: skip
 """Modules that add commands to the nouns of the table when they are imported."""
@@ -104,12 +104,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-verb(experiments.app, "best")(tables.best)
+verb(experiments.app, "best")(trial_table.best)
 verb(experiments.app, "export")(exports.metrics)
 verb(experiments.app, "replay")(replay.replay)
 verb(trials.app, "export")(exports.trials)
-deleting.add_experiment_delete(experiments.app)
-deleting.add_tenant_delete(NOUNS["tenant"].app)
+delete_commands.add_experiment_delete(experiments.app)
+delete_commands.add_tenant_delete(NOUNS["tenant"].app)
 for name, noun in NOUNS.items():
     app.add_typer(noun.in_order(), name=name)
 app.add_typer(queue.app, name="queue")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import Filter, OfSite, Sort
 from muster.cli.base.output import emit, note, table
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 
 if TYPE_CHECKING:
     from muster.audit import Anchor

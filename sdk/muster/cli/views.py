@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import ViewName
 from muster.cli.base.output import emit, note, table, when
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 
 app = NOUNS["view"].app
 

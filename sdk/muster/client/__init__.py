@@ -3,7 +3,7 @@
 Calls raise `muster.errors`; answers are the frozen models of `muster.client.models`.
 """
 
-from muster.client.asynchronous import AsyncClient, connect_async
+from muster.client.async_client import AsyncClient, connect_async
 from muster.client.client import Client, connect
 from muster.client.settings import Address, discover
 

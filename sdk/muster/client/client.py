@@ -3,10 +3,10 @@
 from types import TracebackType
 from typing import Self
 
+from muster.client.custom_search import AsyncSearch, Search
 from muster.client.http.transport import Reference, Transport
 from muster.client.resources import Resources
 from muster.client.resources.platform import Platform
-from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
 
 

@@ -700,6 +700,57 @@ class ExperimentGroupPage(Resource):
     next_cursor: str | None = None
 
 
+class PlanBasis(StrEnum):
+    """From what learning curves and times come."""
+
+    EARLIER_TRIALS = "earlier_trials"
+    STATED_MODEL = "stated_model"
+
+
+class PlanRange(Resource):
+    """In eight of ten futures between `low` and `high`; `middle` is the median."""
+
+    low: float
+    middle: float
+    high: float
+
+
+class PlanRung(Resource):
+    """How many trials come as far as a rung of the search."""
+
+    at: float = Field(description="In the units of the search's time.")
+    trials: PlanRange
+
+
+class Plan(Resource):
+    """What an experiment would come to, by playing its search in several futures. Nothing was submitted."""
+
+    on: str = Field(description="The machines, in words.")
+    basis: PlanBasis
+    earlier_runs: int = Field(default=0, description="Of how many runs of the same code the answer is made.")
+    earlier_experiments: int = 0
+    others_running: int = Field(default=0, description="Requests that have slots of the pool now.")
+    others_waiting: int = Field(default=0, description="Requests that wait for slots of the pool now.")
+    futures: int = Field(description="How often the search was played.")
+    unit: str = Field(description="What a step is: the search's time metric, or `step`.")
+    trials: PlanRange
+    stopped: PlanRange = Field(description="Of the trials: ended by the search before their time.")
+    rungs: list[PlanRung] = Field(default=[], description="Empty where the method has none.")
+    steps: PlanRange = Field(description="Trained in all.")
+    slots: float = Field(description="Of one trial.")
+    step_s: float | None = Field(
+        default=None,
+        description="What a step takes; none: not known, and times, slot-hours and cost are left out.",
+    )
+    slot_hours: PlanRange | None = None
+    waits_s: PlanRange | None = Field(default=None, description="Until the first trial has its slots.")
+    took_s: PlanRange | None = Field(default=None, description="From the submission to the end.")
+    price_per_slot_hour: float | None = None
+    cost: PlanRange | None = None
+    notes: list[str] = Field(default=[], description="What the answer takes for granted.")
+    warnings: list[str] = Field(default=[], description="What a submission would be warned of.")
+
+
 class ExperimentBudget(Resource):
     """What a search may use in all, as it is now, and what it has used."""
 
@@ -1390,171 +1441,6 @@ class ModelPage(Resource):
     next_cursor: str | None = None
 
 
-class UserKind(StrEnum):
-    """A person, or a program with an account of its own."""
-
-    PERSON = "person"
-    SERVICE_ACCOUNT = "service_account"
-
-
-class User(Resource):
-    """A person or a program of the tenant."""
-
-    id: UUID
-    name: str
-    kind: UserKind
-    display_name: str
-    groups: list[str] = Field(description="Names of the groups that it belongs to.")
-    created_at: datetime
-    disabled_at: datetime | None = Field(default=None, description="Since then none of its tokens counts.")
-
-
-class UserPage(Resource):
-    """A page of users by name."""
-
-    items: list[User]
-    next_cursor: str | None = None
-
-
-class Group(Resource):
-    """Users who are given roles together."""
-
-    id: UUID
-    name: str
-    description: str
-    members: int
-    created_at: datetime
-
-
-class GroupPage(Resource):
-    """A page of groups by name."""
-
-    items: list[Group]
-    next_cursor: str | None = None
-
-
-class PhaseKind(StrEnum):
-    """`queued` or `parked`, `preparing`, `starting` and `training` follow each other; `running` is all of a run whose worker has told nothing. The others lie within one of these."""
-
-    QUEUED = "queued"
-    PARKED = "parked"
-    PREPARING = "preparing"
-    FETCHING_CODE = "fetching_code"
-    MAKING_ENVIRONMENT = "making_environment"
-    RESTORING = "restoring"
-    STARTING = "starting"
-    TRAINING = "training"
-    FIRST_STEP = "first_step"
-    WRITING_CHECKPOINT = "writing_checkpoint"
-    UPLOADING_CHECKPOINT = "uploading_checkpoint"
-    RUNNING = "running"
-
-
-class Phase(Resource):
-    """A stretch of a trial's time. Of checkpoints the first of each run is told, and those that took a second or more."""
-
-    kind: PhaseKind
-    run: int | None = Field(default=None, description="None while it waits.")
-    began_at: datetime
-    ended_at: datetime | None = Field(default=None, description="None while it goes on.")
-    within: PhaseKind | None = Field(default=None, description="The phase that it is a part of.")
-    step: int | None = Field(default=None, description="Of a checkpoint.")
-    reason: str | None = Field(
-        default=None, description="Why an upload waits: its last attempt failed, and it is tried again."
-    )
-
-
-class WaitingUploads(Resource):
-    """Checkpoints that wait on their machine because their upload fails; it is tried again."""
-
-    checkpoints: int = Field(description="How many wait.")
-    since: datetime = Field(description="When the first of them was saved by the script.")
-    reason: str = Field(description="Why its last attempt failed.")
-
-
-class TrialState(StrEnum):
-    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    PARKED = "parked"
-    STOPPING = "stopping"
-    COMPLETED = "completed"
-    STOPPED = "stopped"
-    ERROR = "error"
-    CANCELLED = "cancelled"
-
-
-class TrialPhases(Resource):
-    """One trial's phases, each before those within it."""
-
-    trial: UUID
-    trial_number: int
-    state: TrialState
-    phases: list[Phase]
-    waiting_uploads: WaitingUploads | None = Field(
-        default=None, description="None while no upload has failed for more than a moment."
-    )
-
-
-class TrialPhasesPage(Resource):
-    """A page of trials by number."""
-
-    items: list[TrialPhases]
-    next_cursor: str | None = None
-
-
-class PlanBasis(StrEnum):
-    """From what learning curves and times come."""
-
-    EARLIER_TRIALS = "earlier_trials"
-    STATED_MODEL = "stated_model"
-
-
-class PlanRange(Resource):
-    """In eight of ten futures between `low` and `high`; `middle` is the median."""
-
-    low: float
-    middle: float
-    high: float
-
-
-class PlanRung(Resource):
-    """How many trials come as far as a rung of the search."""
-
-    at: float = Field(description="In the units of the search's time.")
-    trials: PlanRange
-
-
-class Plan(Resource):
-    """What an experiment would come to, by playing its search in several futures. Nothing was submitted."""
-
-    on: str = Field(description="The machines, in words.")
-    basis: PlanBasis
-    earlier_runs: int = Field(default=0, description="Of how many runs of the same code the answer is made.")
-    earlier_experiments: int = 0
-    others_running: int = Field(default=0, description="Requests that have slots of the pool now.")
-    others_waiting: int = Field(default=0, description="Requests that wait for slots of the pool now.")
-    futures: int = Field(description="How often the search was played.")
-    unit: str = Field(description="What a step is: the search's time metric, or `step`.")
-    trials: PlanRange
-    stopped: PlanRange = Field(description="Of the trials: ended by the search before their time.")
-    rungs: list[PlanRung] = Field(default=[], description="Empty where the method has none.")
-    steps: PlanRange = Field(description="Trained in all.")
-    slots: float = Field(description="Of one trial.")
-    step_s: float | None = Field(
-        default=None,
-        description="What a step takes; none: not known, and times, slot-hours and cost are left out.",
-    )
-    slot_hours: PlanRange | None = None
-    waits_s: PlanRange | None = Field(default=None, description="Until the first trial has its slots.")
-    took_s: PlanRange | None = Field(default=None, description="From the submission to the end.")
-    price_per_slot_hour: float | None = None
-    cost: PlanRange | None = None
-    notes: list[str] = Field(default=[], description="What the answer takes for granted.")
-    warnings: list[str] = Field(default=[], description="What a submission would be warned of.")
-
-
 class Done(Resource):
     """The answer of an operation that has nothing to show."""
 
@@ -1820,6 +1706,20 @@ class CreatedTenant(Tenant):
     expires_at: datetime
 
 
+class SavedView(Resource):
+    """A place of the dashboard that its reader has named: a list with its filter, order and columns."""
+
+    name: str
+    address: str = Field(description="The place within the dashboard, such as `/experiments?filter=…`.")
+    saved_at: datetime
+
+
+class SavedViews(Resource):
+    """The caller's own views, by name."""
+
+    items: list[SavedView]
+
+
 class SearchVerb(StrEnum):
     """What a program may tell its search."""
 
@@ -2027,6 +1927,77 @@ class CreatedToken(Token):
     """A token with its secret, which is shown this one time."""
 
     secret: str
+
+
+class PhaseKind(StrEnum):
+    """`queued` or `parked`, `preparing`, `starting` and `training` follow each other; `running` is all of a run whose worker has told nothing. The others lie within one of these."""
+
+    QUEUED = "queued"
+    PARKED = "parked"
+    PREPARING = "preparing"
+    FETCHING_CODE = "fetching_code"
+    MAKING_ENVIRONMENT = "making_environment"
+    RESTORING = "restoring"
+    STARTING = "starting"
+    TRAINING = "training"
+    FIRST_STEP = "first_step"
+    WRITING_CHECKPOINT = "writing_checkpoint"
+    UPLOADING_CHECKPOINT = "uploading_checkpoint"
+    RUNNING = "running"
+
+
+class Phase(Resource):
+    """A stretch of a trial's time. Of checkpoints the first of each run is told, and those that took a second or more."""
+
+    kind: PhaseKind
+    run: int | None = Field(default=None, description="None while it waits.")
+    began_at: datetime
+    ended_at: datetime | None = Field(default=None, description="None while it goes on.")
+    within: PhaseKind | None = Field(default=None, description="The phase that it is a part of.")
+    step: int | None = Field(default=None, description="Of a checkpoint.")
+    reason: str | None = Field(
+        default=None, description="Why an upload waits: its last attempt failed, and it is tried again."
+    )
+
+
+class WaitingUploads(Resource):
+    """Checkpoints that wait on their machine because their upload fails; it is tried again."""
+
+    checkpoints: int = Field(description="How many wait.")
+    since: datetime = Field(description="When the first of them was saved by the script.")
+    reason: str = Field(description="Why its last attempt failed.")
+
+
+class TrialState(StrEnum):
+    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PARKED = "parked"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class TrialPhases(Resource):
+    """One trial's phases, each before those within it."""
+
+    trial: UUID
+    trial_number: int
+    state: TrialState
+    phases: list[Phase]
+    waiting_uploads: WaitingUploads | None = Field(
+        default=None, description="None while no upload has failed for more than a moment."
+    )
+
+
+class TrialPhasesPage(Resource):
+    """A page of trials by number."""
+
+    items: list[TrialPhases]
+    next_cursor: str | None = None
 
 
 class TableRow(Resource):
@@ -2239,18 +2210,47 @@ class Usage(Resource):
     unpriced_slot_seconds: float = Field(default=0.0, description="All of them together.")
 
 
-class SavedView(Resource):
-    """A place of the dashboard that its reader has named: a list with its filter, order and columns."""
+class UserKind(StrEnum):
+    """A person, or a program with an account of its own."""
 
+    PERSON = "person"
+    SERVICE_ACCOUNT = "service_account"
+
+
+class User(Resource):
+    """A person or a program of the tenant."""
+
+    id: UUID
     name: str
-    address: str = Field(description="The place within the dashboard, such as `/experiments?filter=…`.")
-    saved_at: datetime
+    kind: UserKind
+    display_name: str
+    groups: list[str] = Field(description="Names of the groups that it belongs to.")
+    created_at: datetime
+    disabled_at: datetime | None = Field(default=None, description="Since then none of its tokens counts.")
 
 
-class SavedViews(Resource):
-    """The caller's own views, by name."""
+class UserPage(Resource):
+    """A page of users by name."""
 
-    items: list[SavedView]
+    items: list[User]
+    next_cursor: str | None = None
+
+
+class Group(Resource):
+    """Users who are given roles together."""
+
+    id: UUID
+    name: str
+    description: str
+    members: int
+    created_at: datetime
+
+
+class GroupPage(Resource):
+    """A page of groups by name."""
+
+    items: list[Group]
+    next_cursor: str | None = None
 
 
 class WebhookForm(StrEnum):

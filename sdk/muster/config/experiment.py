@@ -10,15 +10,15 @@ from pydantic import Field, JsonValue, field_validator
 from pydantic_core import PydanticCustomError
 
 from muster.config.budget import Budget
-from muster.config.checkpointing import CheckpointPeriod, CheckpointPolicy
+from muster.config.checkpoint_policy import CheckpointPeriod, CheckpointPolicy
 from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
-from muster.config.determined import BY_PATH
+from muster.config.determined_keys import BY_PATH
 from muster.config.environment import Environment
-from muster.config.fitting import check_names, check_point
-from muster.config.launching import Distributed, Optimizations, check_optimizations
-from muster.config.named import Searcher
-from muster.config.policies import LogPolicy, check_policies
+from muster.config.log_policies import LogPolicy, check_policies
+from muster.config.optimizations import Distributed, Optimizations, check_optimizations
+from muster.config.point_validation import check_names, check_point
+from muster.config.searcher_union import Searcher
 from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Single
 from muster.config.section import Section, refusal, rule
 from muster.config.sections import (

@@ -7,11 +7,11 @@ from typing import TypeAlias
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
-from muster.config.document import Document, Path, read_mapping, read_text
+from muster.config.determined_translation import translate
 from muster.config.experiment import ExperimentConfig
 from muster.config.overrides import apply_overrides
 from muster.config.section import ACCEPTED
-from muster.config.translating import translate
+from muster.config.yaml_reader import Document, Path, read_mapping, read_text
 from muster.errors import Rejected, describe_fault
 
 Source: TypeAlias = str | bytes | Mapping[str, object]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from muster.config.document import Document, Path, read_value
+from muster.config.yaml_reader import Document, Path, read_value
 from muster.errors import Rejected
 
 

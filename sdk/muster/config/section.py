@@ -18,7 +18,7 @@ class Section(BaseModel):
 
     Attributes:
         refused: Keys that people bring from elsewhere and that would make the experiment another than was meant, and what to do
-            instead. Other keys of Determined never come here: see `translating`.
+            instead. Other keys of Determined never come here: see `determined_translation`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

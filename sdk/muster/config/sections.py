@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
-from muster.config.determined import BY_PATH
+from muster.config.determined_keys import BY_PATH
 from muster.config.labels import Labels
-from muster.config.ranges import Priority, Weight
+from muster.config.priority_weight import Priority, Weight
 from muster.config.section import Section, refusal, rule
 
 SlotKind = Literal["cuda", "rocm", "cpu"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
-    from muster._trial.gang import RankGang
+    from muster._trial.gang.gang import RankGang
 
 
 @dataclass(frozen=True, slots=True)

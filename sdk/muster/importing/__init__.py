@@ -1,7 +1,7 @@
 """Taking over what Determined's REST API tells: `read_dumps`, then `plan_import`, both without a platform; `execute_import` writes it."""
 
-from muster.importing.carrying_out import ImportOutcome, ImportResult, execute_import
 from muster.importing.dumps import Dump, read_dumps
+from muster.importing.execution import ImportOutcome, ImportResult, execute_import
 from muster.importing.planning import ConfigFile, ImportPlan, ModelEntry, plan_import
 from muster.importing.storage import ObjectStore
 

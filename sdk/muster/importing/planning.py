@@ -9,8 +9,8 @@ import yaml
 from pydantic import JsonValue
 
 from muster.config import read_config
-from muster.config.document import read_text
-from muster.config.translating import translate
+from muster.config.determined_translation import translate
+from muster.config.yaml_reader import read_text
 from muster.errors import Rejected
 from muster.importing.dumps import Dump, Record, mapping, text, texts
 

@@ -10,11 +10,11 @@ import weakref
 from pathlib import Path
 
 from muster import wire
-from muster._output import tolerate_full_disk
+from muster._buffered_output import tolerate_full_disk
+from muster.runtime.huge_pages import use_large_pages
 from muster.runtime.isolation import become_subreaper
-from muster.runtime.pages import use_large_pages
 from muster.runtime.parent import WarmParent
-from muster.wire.processes import LOCK
+from muster.wire.process_records import LOCK
 
 
 def main() -> int:

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import NoReturn
 
-from muster._output import settle, tolerate_full_disk
-from muster.runtime import isolation, memory
+from muster._buffered_output import settle, tolerate_full_disk
+from muster.runtime import isolation, malloc_environment
 from muster.runtime.entrypoint import Command, Module, Script, read_entrypoint
 from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full
 
@@ -86,7 +86,7 @@ def _cold_argv(entrypoint: Script | Module, interpreter: str) -> tuple[str, ...]
 def _run_warm(entrypoint: Script | Module, launch: Launch) -> int:
     isolation.reset_randomness()
     _limit_threads(launch.threads)
-    memory.obey_environment()
+    malloc_environment.obey_environment()
     folder = launch.directory
     if isinstance(entrypoint, Script):
         folder = str(Path(entrypoint.path).absolute().parent)

@@ -13,9 +13,9 @@ from pathlib import Path
 from muster import wire
 from muster.errors import Rejected
 from muster.runtime.child import CANNOT_START, become_rank
-from muster.runtime.family import ProcessTable
+from muster.runtime.processes import ProcessTable
 from muster.runtime.rendezvous import serve
-from muster.wire.processes import PROCESSES
+from muster.wire.process_records import PROCESSES
 
 SOCKET_NAME = "parent.sock"
 PORT_WAIT_S = 10.0

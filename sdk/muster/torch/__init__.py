@@ -1,6 +1,6 @@
 """For training with PyTorch: a training loop, and the state that a loop of one's own resumes from. Importing it imports torch."""
 
-from muster._missing import missing
+from muster._missing_framework import missing
 
 try:
     import torch as _  # noqa: F401 - what follows needs it

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from muster._mismatch import abbreviate
+from muster._checkpoint_errors import abbreviate
 from muster.errors import Rejected
 
 _REFUSALS = (pickle.UnpicklingError, RuntimeError, ValueError, KeyError, AttributeError, TypeError)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch import nn
 
-from muster._trial.averaging import GradientAverager
-from muster._trial.ddp import made_parallel
-from muster._trial.horovod import check_reach
-from muster._trial.optimizations import GradientOptions, read_gradient_options
+from muster._trial.gang.gradient_averaging import GradientAverager
+from muster._trial.gang.horovod_collectives import check_reach
+from muster._trial.gang.torch_collectives import made_parallel
+from muster._trial.gradient_options import GradientOptions, read_gradient_options
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

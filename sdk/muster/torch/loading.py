@@ -8,7 +8,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from muster.errors import Rejected
-from muster.torch.place import ShardInfo
+from muster.torch.shard import ShardInfo
 
 
 class ResumableLoader:

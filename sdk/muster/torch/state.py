@@ -1,6 +1,6 @@
 """The whole state of a training in a checkpoint's folder, so that a resumed run goes on as if it had never ended.
 
-`state.pt` holds what all ranks have alike, written by rank 0; `rank-00000.pt` what is one rank's own. Neighbours: `plain` says what
+`state.pt` holds what all ranks have alike, written by rank 0; `rank-00000.pt` what is one rank's own. Neighbours: `plain_values` says what
 may stand in them, `generators` holds the random numbers, `files` reads and writes.
 """
 
@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from muster._mismatch import abbreviate, of_another_model
+from muster._checkpoint_errors import abbreviate, of_another_model
 from muster.errors import Rejected
 from muster.torch.files import read_file, write_file
 from muster.torch.generators import capture_generators, restore_generators
-from muster.torch.plain import check_plain
+from muster.torch.plain_values import check_plain
 from muster.wire import Json
 
 FORMAT = 1

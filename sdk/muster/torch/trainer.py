@@ -1,7 +1,7 @@
 """A training loop for people who bring a model, data and two functions; everything that makes it a trial is done here.
 
 `shares` says what each rank takes of a batch, `gradients` how ranks come to the same ones, `periods` what is due when, `course` where
-the training stands, and `muster.elastic.resizing` how it lives through a change of its ranks.
+the training stands, and `muster.elastic.resize` how it lives through a change of its ranks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,14 +12,14 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from muster._trial.averaging import check_unwrapped
-from muster.elastic.resizing import Resizing
+from muster._trial.gang.gradient_averaging import check_unwrapped
+from muster.elastic.resize import Resizing
 from muster.errors import Rejected
-from muster.torch.course import TrainingProgress
+from muster.torch.batch_shards import BatchShard, BatchSharder, Loader
 from muster.torch.gradients import join_gradients
-from muster.torch.means import RunningMeans
+from muster.torch.metric_means import RunningMeans
 from muster.torch.periods import START, Period, Progress, batches, epochs
-from muster.torch.shares import BatchShard, BatchSharder, Loader
+from muster.torch.training_progress import TrainingProgress
 
 if TYPE_CHECKING:
     from muster import Trial

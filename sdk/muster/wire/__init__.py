@@ -15,7 +15,6 @@ from muster.wire.codec import (
     Decoder,
     encode,
 )
-from muster.wire.description import TrialFile, read_trial_file, trial_file_text
 from muster.wire.disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
 from muster.wire.frames import (
     DAEMON_FRAMES,
@@ -51,8 +50,8 @@ from muster.wire.frames import (
     StepMeasurements,
     Welcome,
 )
-from muster.wire.invalid import EXIT_INVALID, invalid_text, read_invalid
-from muster.wire.pixels import CHANNELS, PIXEL_BYTES, PIXELS, PNG, encoded, png_of
+from muster.wire.invalid_hparams import EXIT_INVALID, invalid_text, read_invalid
+from muster.wire.png import CHANNELS, PIXEL_BYTES, PIXELS, PNG, encoded, png_of
 from muster.wire.sockets import connect, expect, listen, receive
 from muster.wire.spool import (
     MAX_MEDIA_BYTES,
@@ -64,6 +63,7 @@ from muster.wire.spool import (
     encode_head,
     read_spool,
 )
+from muster.wire.trial_file import TrialFile, read_trial_file, trial_file_text
 from muster.wire.variables import (
     ENV_ADDRESSES,
     ENV_GENERATION,

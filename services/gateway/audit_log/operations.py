@@ -22,7 +22,7 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import LOOK, SAFE
+from services.gateway.platform.operation_aliases import LOOK, SAFE
 from services.gateway.platform.schema import Empty
 from shared.ids import SITE, TenantId
 

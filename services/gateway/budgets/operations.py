@@ -15,7 +15,7 @@ from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
+from services.gateway.platform.operation_aliases import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.platform.schema import Empty
 from services.gateway.tenants.find import named_tenant
 from shared.ids import SITE, TenantId

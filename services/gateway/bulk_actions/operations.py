@@ -15,7 +15,7 @@ from services.gateway.bulk_actions.schema import (
     ExperimentSelection,
     PreviewExperimentsRequest,
 )
-from services.gateway.bulk_actions.selections import (
+from services.gateway.bulk_actions.selection_tokens import (
     FIELD,
     LIFETIME,
     Selection,
@@ -28,13 +28,13 @@ from services.gateway.experiments.actions import ACTIONS, Action
 from services.gateway.experiments.find import experiment_in
 from services.gateway.experiments.render import render_experiment
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import ordered_store as ordered
-from services.gateway.platform.commands.deferring import orderer_of, waiting_for_bus
+from services.gateway.platform.commands import operation_store as ordered
+from services.gateway.platform.commands.long_operation_answers import orderer_of, waiting_for_bus
 from services.gateway.platform.commands.schema import OperationState
 from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.commands.store import load_refusals
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import NATURAL, SAFE, WRITE_EXPERIMENT
+from services.gateway.platform.operation_aliases import NATURAL, SAFE, WRITE_EXPERIMENT
 from shared.ids import new_id
 
 SAMPLE = 10

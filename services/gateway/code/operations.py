@@ -31,7 +31,7 @@ from services.gateway.experiments.schema import ExperimentRequest
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT, SAFE
 from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCodeText, GetUploadUrl
 
 _CHUNK_BYTES = 256 * 1024

@@ -22,13 +22,13 @@ from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.long_operation_answers import deferred
 from services.gateway.platform.commands.outcomes import TenantOutcome
 from services.gateway.platform.commands.schema import OperationState
 from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.events import store as events
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import NATURAL, POLICY, WRITE_EXPERIMENT
+from services.gateway.platform.operation_aliases import NATURAL, POLICY, WRITE_EXPERIMENT
 from services.gateway.roles.schema import Tenant
 from shared.bus import Unit
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id

@@ -25,7 +25,7 @@ from services.gateway.platform.events import store
 from services.gateway.platform.events.feed import View
 from services.gateway.platform.events.tails import PositionedItem, TailPage
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import CLUSTER, READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import CLUSTER, READ_EXPERIMENT, SAFE
 from services.gateway.platform.references import Row
 from services.gateway.platform.schema import Resource
 from shared.ids import SITE, TenantId

@@ -9,7 +9,7 @@ from services.gateway.experiment_groups.schema import (
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
 
 
 async def list_experiment_groups(call: Call, request: ListExperimentGroupsRequest) -> ExperimentGroupPage:

@@ -6,7 +6,7 @@ from services.gateway.exports.schema import Export, ExportMetricsRequest, Export
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
 from services.gateway.trial_tables.declared import declared_by
 from shared.ids import ExperimentId
 from shared.messages.exports import ExportMetrics, ExportTable

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from services.gateway.health.schema import Health, HealthState, PlatformHealth, ServiceCheck
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.deferring import waiting_for_bus
+from services.gateway.platform.commands.long_operation_answers import waiting_for_bus
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import SAFE
+from services.gateway.platform.operation_aliases import SAFE
 from services.gateway.platform.schema import Empty
 from shared.bus.health import BUS, DATABASE
 from shared.messages.health import HealthReport

@@ -12,7 +12,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim_apart, remember
 from services.gateway.platform.limits.buckets import RateClass
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, NATURAL
+from services.gateway.platform.operation_aliases import KEY, NATURAL
 from shared.ids import SITE, PoolName, WorkerId, new_id
 from shared.messages.machine_pools import IdentifyMachine
 from shared.messages.workers import IssueJoin, Join

@@ -13,7 +13,7 @@ from services.gateway.models import store as models
 from services.gateway.models.find import find_version
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import READ_MODEL, SAFE
+from services.gateway.platform.operation_aliases import READ_MODEL, SAFE
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.find import find_trial
 from shared.messages.lineage import GetLineageGraph

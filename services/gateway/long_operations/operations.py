@@ -12,18 +12,18 @@ from services.gateway.cluster.find import load_cluster
 from services.gateway.long_operations.schema import ListOperationsRequest, LongOperationPage, OperationRequest
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands import ordered_store as store
-from services.gateway.platform.commands.deferring import orderer_of, waiting_for_bus
+from services.gateway.platform.commands import operation_store as store
+from services.gateway.platform.commands.long_operation_answers import orderer_of, waiting_for_bus
 from services.gateway.platform.commands.outcomes import SiteOutcome, TenantOutcome
 from services.gateway.platform.commands.schema import LongOperation, OperationState
 from services.gateway.platform.commands.store import load_refusal, load_refusals
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import SAFE
+from services.gateway.platform.operation_aliases import SAFE
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Resource
 from shared.errors import Broken
-from shared.filters.choosing import cell_of, meets
+from shared.filters.in_memory import cell_of, meets
 from shared.ids import SITE
 
 Kind = TypeVar("Kind", TenantOutcome, SiteOutcome)

@@ -21,7 +21,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.json_values import to_time
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
 from services.gateway.trials.find import find_trial
 from shared.ids import TrialId
 from shared.messages.media import GetMedia, GetMediaNames, GetMediaPiece, MediaView

@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.checkpoints.find import check_visible, download_files
 from services.gateway.checkpoints.schema import Download
-from services.gateway.model_versions.comparing import differences
+from services.gateway.model_versions.comparison import differences
 from services.gateway.model_versions.render import facts_of, render_version
 from services.gateway.model_versions.schema import (
     CompareModelVersionsRequest,
@@ -30,7 +30,14 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands.sending import CommandTarget, carried_out, outcome_from_feed
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import APPROVE_MODEL, KEY, LOOK, READ_MODEL, SAFE, WRITE_MODEL
+from services.gateway.platform.operation_aliases import (
+    APPROVE_MODEL,
+    KEY,
+    LOOK,
+    READ_MODEL,
+    SAFE,
+    WRITE_MODEL,
+)
 from services.gateway.platform.preconditions import guard
 from shared.ids import CheckpointId, ModelId, VersionId, derived_id
 from shared.messages.base import Command

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from services.gateway.model_versions import schema as versions
-from services.gateway.model_versions.comparing import Facts, flatten
+from services.gateway.model_versions.comparison import Facts, flatten
 from services.gateway.platform.json_values import NotFinite, finite_only, not_finite_only
 from services.gateway.platform.references import Row
 from shared.messages.lineage import Lineage

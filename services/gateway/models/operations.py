@@ -25,7 +25,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands.sending import CommandTarget, carried_out, outcome_from_feed
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, READ_MODEL, SAFE, WRITE_MODEL
+from services.gateway.platform.operation_aliases import KEY, READ_MODEL, SAFE, WRITE_MODEL
 from services.gateway.platform.preconditions import guard
 from shared.ids import ModelId
 from shared.messages.base import Command

@@ -20,13 +20,13 @@ from services.gateway.platform.auth.authentication import Authenticator, CallerC
 from services.gateway.platform.auth.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.platform.auth.refusals import Unauthenticated
 from services.gateway.platform.call import UNAUTHENTICATED, Call, Caller, check_permission
-from services.gateway.platform.commands.deferring import OperationInProgress
+from services.gateway.platform.commands.long_operation_answers import OperationInProgress
 from services.gateway.platform.dependencies import Dependencies
-from services.gateway.platform.events.streams import IDLE_TICK_S, OpenStreams, with_idle_ticks
-from services.gateway.platform.limits.allowances import TenantRates
+from services.gateway.platform.events.stream_limits import IDLE_TICK_S, OpenStreams, with_idle_ticks
 from services.gateway.platform.limits.concurrency import ConcurrencyLimits
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.limits.rate_limits import RateLimiter
+from services.gateway.platform.limits.tenant_rates import TenantRates
 from services.gateway.platform.operation import MAX_KEY_CHARS, Idempotency, Operation
 from services.gateway.platform.schema import Request, Resource
 from shared import telemetry

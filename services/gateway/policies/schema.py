@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from muster.config.ranges import Priority
+from muster.config.priority_weight import Priority
 from services.gateway.platform.schema import (
     JsonObject,
     ListRequest,

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from muster.config.labels import LabelPart
-from muster.config.ranges import Priority, Weight
+from muster.config.priority_weight import Priority, Weight
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
 from shared.filters.fields import Listing
 

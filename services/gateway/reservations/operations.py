@@ -9,12 +9,12 @@ from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.auth.store import tokens as access
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.deferring import waiting_for_bus
 from services.gateway.platform.commands.idempotency import claim_apart, forget, remember
+from services.gateway.platform.commands.long_operation_answers import waiting_for_bus
 from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.lists.paging import choose_page, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import CLUSTER, KEY, MANAGE, NATURAL, SAFE
+from services.gateway.platform.operation_aliases import CLUSTER, KEY, MANAGE, NATURAL, SAFE
 from services.gateway.platform.references import parse_uuid
 from services.gateway.pools.find import view_of
 from services.gateway.reservations.schema import (

@@ -5,7 +5,7 @@ from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT, SAFE
 from services.gateway.platform.schema import Empty
 from services.gateway.retention.schema import RetentionRule, RetentionRules, SetRetentionRequest
 from shared.messages import retention as messages

@@ -5,21 +5,20 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.people.find import group_in, user_in
-from services.gateway.platform.auth.founding import binding_values
-from services.gateway.platform.auth.grants import TENANT_SCOPE, Binding, Scope, combine_bindings
-from services.gateway.platform.auth.handing_out import (
+from services.gateway.platform.auth.delegation_checks import (
     check_caller_holds,
     check_no_self_lockout,
     read_permissions,
 )
+from services.gateway.platform.auth.first_account import binding_values
+from services.gateway.platform.auth.grants import TENANT_SCOPE, Binding, Scope, combine_bindings
 from services.gateway.platform.auth.permissions import ROLES, WIDE, Permission, Permissions, parse_permissions
 from services.gateway.platform.auth.store import roles as store
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import GRANT, KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
+from services.gateway.platform.operation_aliases import GRANT, KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done, Empty
@@ -35,6 +34,7 @@ from services.gateway.roles.schema import (
     RolePage,
     RoleRequest,
 )
+from services.gateway.users.find import group_in, user_in
 from shared.ids import derived_id
 
 DESCRIPTIONS = {

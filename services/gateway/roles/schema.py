@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.people.schema import AccountName, Description
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
+from services.gateway.users.schema import AccountName, Description
 from shared.filters.fields import Listing
 
 RoleName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z][a-z0-9-]*$")]

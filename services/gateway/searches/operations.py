@@ -6,7 +6,7 @@ from muster.errors import Conflict, NotFound, Transient
 from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
+from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
 from services.gateway.searches.schema import (
     DrivenSearch,
     ListSearchEventsRequest,

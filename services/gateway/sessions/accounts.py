@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from services.gateway.people.schema import UserKind
-from services.gateway.platform.auth import founding
+from services.gateway.platform.auth import first_account
 from services.gateway.platform.auth.grants import TENANT_SCOPE
-from services.gateway.platform.auth.sign_in.file import ProviderSection
+from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection
 from services.gateway.platform.auth.store import accounts as people, roles, sessions as store
 from services.gateway.platform.call import Call
 from services.gateway.sessions.claims import display_name, groups_of, names_for, verified_email
+from services.gateway.users.schema import UserKind
 from shared.auth.jwts import Claims
 from shared.bus import Unit
 from shared.ids import derived_id, new_id
@@ -57,7 +57,9 @@ async def _new(call: Call, unit: Unit, section: ProviderSection, claims: Claims)
     account = await people.load_account(unit.connection, name)
     await _link(call, unit, section, claims, account)
     if section.default_role is not None and account is not None:
-        given = founding.binding_values(call.tenant, section.default_role, account.id, None, TENANT_SCOPE)
+        given = first_account.binding_values(
+            call.tenant, section.default_role, account.id, None, TENANT_SCOPE
+        )
         await roles.insert_binding(unit.connection, given | {"created_at": unit.now, "by": section.issuer})
     return account
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound
-from services.gateway.platform.auth import founding
+from services.gateway.platform.auth import first_account
 from services.gateway.platform.auth.grants import TENANT_SCOPE
 from services.gateway.platform.auth.permissions import ADMIN, Permission
 from services.gateway.platform.auth.store import accounts as people, roles, tokens as access
@@ -16,7 +16,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, SAFE
+from services.gateway.platform.operation_aliases import KEY, SAFE
 from services.gateway.roles.schema import (
     CreatedTenant,
     CreateTenantRequest,
@@ -39,8 +39,10 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
         expires_at = now + timedelta(seconds=request.ttl_s)
         if not await access.ensure_tenant(connection, tenant, request.name, now):
             raise Conflict("tenant_exists", f"there is a tenant {request.name} already", "name")
-        account = await founding.ensure_first_account(connection, tenant, (ADMIN,), now)
-        secret = await _insert_token(call, connection, tenant, account, founding.FIRST_ACCOUNT, expires_at)
+        account = await first_account.ensure_first_account(connection, tenant, (ADMIN,), now)
+        secret = await _insert_token(
+            call, connection, tenant, account, first_account.FIRST_ACCOUNT, expires_at
+        )
         call.concerns(tenant)
         call.note(after=Tenant(id=tenant, name=request.name, created_at=now))
         created = CreatedTenant(
@@ -60,9 +62,9 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
         row = await access.load_tenant(connection, request.tenant)
         if row is None:
             raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows those there are")
-        account = await founding.ensure_first_account(connection, row.id, (ADMIN,), now)
+        account = await first_account.ensure_first_account(connection, row.id, (ADMIN,), now)
         await people.save_account(connection, account, {"disabled_at": None})
-        given = founding.binding_values(row.id, ADMIN, account, None, TENANT_SCOPE)
+        given = first_account.binding_values(row.id, ADMIN, account, None, TENANT_SCOPE)
         by = f"{call.caller.name} of {call.caller.tenant_name}"
         await roles.insert_binding(connection, given | {"created_at": now, "by": by})
         # Its name is for the tenant's own list of tokens: that this happened is not for the operator alone to know.

@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from muster.errors import NotFound
+from services.gateway.platform.auth.delegation_checks import check_caller_holds
 from services.gateway.platform.auth.grants import Binding, combine_bindings, nearest_role
-from services.gateway.platform.auth.handing_out import check_caller_holds
 from services.gateway.platform.auth.permissions import ROLES, Permission
 from services.gateway.platform.auth.store import tokens as store
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, hash_token, render_token
@@ -14,7 +14,7 @@ from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, NATURAL, SAFE
+from services.gateway.platform.operation_aliases import KEY, NATURAL, SAFE
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Empty
 from services.gateway.tokens.schema import (

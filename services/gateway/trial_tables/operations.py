@@ -4,7 +4,7 @@ from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.paging import make_cursor, read_cursor
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
 from services.gateway.trial_tables.declared import declared_by
 from services.gateway.trial_tables.schema import (
     TableColumns,

@@ -12,7 +12,7 @@ from services.gateway.platform.auth.grants import TENANT_SCOPE, Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import CLUSTER, SAFE
+from services.gateway.platform.operation_aliases import CLUSTER, SAFE
 from services.gateway.usage.core import SUMS, LabelledUsage, UsageKey, by_label, keys_of
 from services.gateway.usage.find import load_used, named
 from services.gateway.usage.schema import Usage, UsageRequest, UsageRow

@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy import Row
 
-from services.gateway.platform.sealing import unseal
+from services.gateway.platform.encryption import unseal
 from services.gateway.settings import WebhookSection
 from services.gateway.webhooks import delivery_store as store
 from services.gateway.webhooks.bodies import render_body

@@ -21,7 +21,7 @@ from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.drivers import processes
-from services.provisioner.drivers.base import MachineRef
+from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.processes import Command
 from shared.errors import Transient
 from shared.ids import WorkerId

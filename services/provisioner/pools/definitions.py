@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from services.provisioner.core.catalogue import Catalogue, Offer, unknown
-from services.provisioner.core.renting.spec import PoolSpec, SpotRule
+from services.provisioner.core.renting.pool_spec import PoolSpec, SpotRule
 from shared.errors import Rejected
 from shared.ids import PoolName
 from shared.messages.machine_pools import PoolDefinition

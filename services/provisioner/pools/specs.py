@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.core.instances.intents import offer_of
-from services.provisioner.core.planning.standing import MonthlyBudget
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.planning.pool_status import MonthlyBudget
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.pools.catalogue import CatalogueFile
 from services.provisioner.pools.definitions import resolve
 from services.provisioner.store import PoolRecord

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from services.provisioner import store
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.pools.specs import Pools
 from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question

@@ -7,7 +7,7 @@ import structlog
 
 from services.provisioner import store
 from services.provisioner.core.instances.instance import STARTING, Instance
-from services.provisioner.drivers.base import MachineDriver
+from services.provisioner.drivers.driver import MachineDriver
 from shared.bus import Bus, RequestContext
 from shared.bus.responder import Answer, Question
 from shared.database.engine import Database

@@ -1,1 +1,1 @@
-"""The leader's loop: it looks at the providers (`view`), decides and records (`loop`), and acts (`effects`, `outcomes`, `sweep`)."""
+"""The leader's loop: it looks at the providers (`view`), decides and records (`loop`), and acts (`effects`, `outcomes`, `garbage`)."""

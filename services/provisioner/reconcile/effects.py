@@ -14,7 +14,7 @@ from services.provisioner.core.instances.intents import Intent, Launched, offer_
 from services.provisioner.core.instances.outcomes import on_failed_attempt, on_kicked, on_started_again
 from services.provisioner.core.instances.refusals import LaunchRefusal
 from services.provisioner.core.planning.plan import PoolPlan
-from services.provisioner.drivers.base import MachineDriver, MachineRef
+from services.provisioner.drivers.driver import MachineDriver, MachineRef
 from services.provisioner.metrics import provider_call
 from services.provisioner.pools.specs import Pools
 from services.provisioner.reconcile.outcomes import Outcomes

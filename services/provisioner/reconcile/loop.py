@@ -17,16 +17,16 @@ from services.provisioner.core.instances.instance import Instance, InstanceTrigg
 from services.provisioner.core.instances.intents import Intent, Sighting, offer_of, own_sighting
 from services.provisioner.core.instances.refusals import fault_of
 from services.provisioner.core.planning.absences import Absences
-from services.provisioner.core.planning.lack import Shortage
 from services.provisioner.core.planning.loads import Loads
-from services.provisioner.core.planning.moving import ExcessCost
+from services.provisioner.core.planning.migration import ExcessCost
 from services.provisioner.core.planning.plan import PoolPlan, PoolWorld, is_idle, plan_pool
-from services.provisioner.core.planning.standing import PoolStatus
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.planning.pool_status import PoolStatus
+from services.provisioner.core.planning.shortage import Shortage
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.events import changed, drain, provided
 from services.provisioner.pools.specs import budgets_of, month_of
 from services.provisioner.reconcile.effects import Effects, TermContext
-from services.provisioner.reconcile.sweep import Sweep
+from services.provisioner.reconcile.garbage import Sweep
 from services.provisioner.reconcile.view import (
     Observation,
     PoolView,

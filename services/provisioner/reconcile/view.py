@@ -7,7 +7,7 @@ from services.provisioner.core.instances.instance import Instance, InstanceState
 from services.provisioner.core.instances.intents import Sighting
 from services.provisioner.core.instances.refusals import LaunchBackoff
 from services.provisioner.core.planning.loads import WorkerLoad
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.store import PoolRecord
 from shared.errors import MusterError
 from shared.ids import PoolName, WorkerId

@@ -8,8 +8,8 @@ from sqlalchemy import Row, null, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.provisioner.core.planning.standing import Demand
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.planning.pool_status import Demand
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from services.provisioner.store.tables import provider
 from shared.ids import PoolName
 from shared.messages.machine_pools import PoolDefinition

@@ -6,7 +6,7 @@ from functools import partial
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.commits import NO_PART, STALE, is_of
 from services.registry.checkpoints.core.manifest import refuse_manifest
-from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_shard
+from services.registry.checkpoints.core.shards import awaited_by_chief, awaited_by_member, has_shard
 from services.registry.checkpoints.store import checkpoints
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, CheckpointStatus, CheckpointTrigger
@@ -14,7 +14,7 @@ from services.registry.runs import fences
 from services.registry.runs.facts import Facts
 from services.registry.runs.store.trials import StoredRun
 from services.registry.storage.links import PresignedUrls, bound_key, upload_key
-from services.registry.storage.room import refuse_contents
+from services.registry.storage.quota import refuse_contents
 from services.registry.storage.store import files as manifests, objects
 from services.registry.storage.store.files import File
 from services.registry.storage.store.objects import content_of

@@ -7,7 +7,7 @@ from functools import partial
 
 from services.registry import metrics
 from services.registry.checkpoints import abandoning, events
-from services.registry.checkpoints.core.parts import has_shard
+from services.registry.checkpoints.core.shards import has_shard
 from services.registry.checkpoints.store import checkpoints
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.checkpoints.verifier import VerifiedUpload, Verifier
@@ -19,7 +19,7 @@ from services.registry.runs import fences
 from services.registry.runs.facts import Facts
 from services.registry.runs.store.trials import StoredRun
 from services.registry.storage.links import is_awaited
-from services.registry.storage.room import refuse_contents
+from services.registry.storage.quota import refuse_contents
 from services.registry.storage.store import files as manifests, objects, tenants as storage, workspaces
 from services.registry.storage.store.files import File
 from services.registry.storage.store.objects import content_of

@@ -1,6 +1,6 @@
 """Which checkpoints go: by an experiment's rule or by a person's word, never what is registered or in use.
 
-What goes is written down as the intent; `upkeep` deletes it. Neighbour: `core.collect`, the rule.
+What goes is written down as the intent; `cleanup` deletes it. Neighbour: `core.collect`, the rule.
 """
 
 from collections import Counter

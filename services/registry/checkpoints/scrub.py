@@ -1,7 +1,7 @@
 """Reads what the store has, and compares it with what it was: at once what somebody asks for, all of it slowly for ever.
 
 An object is taken by one replica at a time; what a dead one had is taken again once its claim has run out. Neighbours: `verifier`, which
-reads, `damage`, which draws the consequences.
+reads, `corruption`, which draws the consequences.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import structlog
 
-from services.registry.checkpoints.damage import mark_corrupt
+from services.registry.checkpoints.corruption import mark_corrupt
 from services.registry.checkpoints.verifier import Verifier
 from services.registry.storage.store import files as manifests, objects
 from services.registry.storage.store.objects import Unread

@@ -9,7 +9,7 @@ from typing import IO
 from muster.archive import ArchivedFile, list_files, read_file
 from services.registry.code.core import MOST_TEXT_BYTES, fitting, text_of
 from services.registry.code.store import load_artifact
-from services.registry.turns import FairConcurrencyLimit
+from services.registry.concurrency import FairConcurrencyLimit
 from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Transient

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from shared.machine import StateMachine
 from shared.messages.checkpoints import CheckpointState
+from shared.state_machine import StateMachine
 
 
 class CheckpointStatus(StrEnum):

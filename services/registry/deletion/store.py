@@ -1,4 +1,4 @@
-"""What an experiment, a workspace or a tenant has here, as statements that let it go. Neighbour: `owner`, which runs them."""
+"""What an experiment, a workspace or a tenant has here, as statements that let it go. Neighbour: `registry_deletion`, which runs them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -12,9 +12,9 @@ import pyarrow as pa
 import structlog
 from pydantic import BaseModel
 
-from services.registry.exports.core.parts import SUFFIXES, ExportFile, Format
+from services.registry.concurrency import FairConcurrencyLimit
+from services.registry.exports.core.files import SUFFIXES, ExportFile, Format
 from services.registry.storage.links import PresignedUrls
-from services.registry.turns import FairConcurrencyLimit
 from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 
 from services.registry.core.marks import FIRST_RECORD
-from services.registry.ingest.incoming import Batch, IncomingBatch
+from services.registry.ingest.batches import Batch, IncomingBatch
 from shared import telemetry
 from shared.messages.reports import ReportBatch
 from shared.telemetry.tracing import TRACEPARENT

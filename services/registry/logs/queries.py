@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID
 
+from services.registry.concurrency import TenantConcurrencyLimit
 from services.registry.logs.core.lines import KeptLine
 from services.registry.logs.core.matching import LineQuery, Matcher
 from services.registry.logs.reader import (
@@ -22,7 +23,6 @@ from services.registry.logs.reader import (
 from services.registry.logs.store import chunks as logs, objects as log_objects
 from services.registry.logs.store.objects import SearchPosition, TrialLog
 from services.registry.runs.store import trials
-from services.registry.turns import TenantConcurrencyLimit
 from shared.bus import RequestContext, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Rejected

@@ -1,4 +1,4 @@
-"""Lines of trials, looked through wherever they lie: in chunks of the database, and in objects (`contents`), several at a time and given out in order.
+"""Lines of trials, looked through wherever they lie: in chunks of the database, and in objects (`object_parts`), several at a time and given out in order.
 
 Decompressing and matching run in a few threads (both let the interpreter go on), and what is only read on, as a tail is, in one of its own:
 it does not wait behind a pattern that looks through gigabytes. No transaction is open meanwhile.
@@ -17,9 +17,9 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from services.registry.logs.contents import PAGE_BYTES, SEARCHED_BYTES, read_parts
 from services.registry.logs.core.lines import Block, KeptLine, ObjectPart
 from services.registry.logs.core.matching import Matcher
+from services.registry.logs.object_parts import PAGE_BYTES, SEARCHED_BYTES, read_parts
 from services.registry.logs.store import chunks as logs, objects as log_objects
 from services.registry.logs.store.chunks import StoredChunk
 from services.registry.logs.store.objects import StoredObject, TrialLog

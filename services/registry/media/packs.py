@@ -14,7 +14,7 @@ from services.registry.media.store import Pack
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
 from services.registry.storage.links import PresignedUrls, incoming_key, media_key
-from services.registry.storage.room import refuse_bytes
+from services.registry.storage.quota import refuse_bytes
 from services.registry.storage.store import tenants as storage, workspaces
 from shared.bus import RequestContext, Unit, Units
 from shared.bus.responder import Answer, Question

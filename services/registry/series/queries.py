@@ -8,7 +8,13 @@ import numpy as np
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.downsample import choose_points
-from services.registry.series.core.following import ReadPosition, StoredPoint, choose_new, has_missed, recount
+from services.registry.series.core.report_cursor import (
+    ReadPosition,
+    StoredPoint,
+    choose_new,
+    has_missed,
+    recount,
+)
 from services.registry.series.core.steps import EVERY_STEP
 from services.registry.series.store import series
 from services.registry.series.store.curves import load_earlier

@@ -3,24 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.scheduler.core.state.carried import load_of
+from services.scheduler.admin.budgets import BudgetMonitor
+from services.scheduler.admin.reservations import ReservationCommands
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import Pool, open_pools
+from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.records.worker import Liveness, Worker
-from services.scheduler.core.state.seeing import refresh
+from services.scheduler.core.state.worker_loads import load_of
 from services.scheduler.cycle import Cycle
 from services.scheduler.queries.explaining import Explainer
-from services.scheduler.queries.foreseeing import with_starts
+from services.scheduler.queries.forecasting import with_starts
 from services.scheduler.queries.listing import page_of
 from services.scheduler.queries.outlook import outlook_of
 from services.scheduler.queries.validating import validate_placement
-from services.scheduler.rulings.booking import ReservationCommands
-from services.scheduler.rulings.budgets import BudgetMonitor
 from services.scheduler.store.rules import rules_of
 from services.scheduler.store.runs import is_deleted, load_allocation
 from services.scheduler.store.usage import load_usage
+from services.scheduler.workers.heartbeats import Heartbeats
 from services.scheduler.workers.joining import Joining
-from services.scheduler.workers.pulse import Heartbeats
 from shared.bus import RequestContext
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock

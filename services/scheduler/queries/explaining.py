@@ -5,17 +5,17 @@ import asyncio
 from dataclasses import dataclass
 from math import ceil
 
-from services.scheduler.core.explaining import wording
+from services.scheduler.core.explaining import messages
 from services.scheduler.core.explaining.alternatives import StartAlternative, alternatives
 from services.scheduler.core.explaining.holders import SlotHolders, holders_of
-from services.scheduler.core.explaining.refusals import binding_of, explain
+from services.scheduler.core.explaining.wait_reasons import binding_of, explain
 from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.slots import stored
 from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import Cycle
-from services.scheduler.queries.foreseeing import forecast_start
+from services.scheduler.queries.forecasting import forecast_start
 from services.scheduler.store.runs import has_trial, load_asking
 from shared.bus import RequestContext
 from shared.clock import Clock
@@ -106,7 +106,7 @@ class Explainer:
             found = await load_asking(connection, trial.wish.tenant, trial.run)
         if found is None:
             return None
-        message = wording.asked_back(found.asked.because, found.by)
+        message = messages.asked_back(found.asked.because, found.by)
         return PreemptionReason(
             run_number=found.run_number, code=found.asked.because, message=message, by=found.by
         )
@@ -150,7 +150,7 @@ def _counts(held: SlotHolders) -> dict[str, int]:
 
 
 def _way_out(cluster: Cluster, trial: Trial, one: StartAlternative) -> StartSuggestion:
-    message, command = wording.would_start(cluster, trial, one)
+    message, command = messages.would_start(cluster, trial, one)
     return StartSuggestion(
         code=one.kind, starts=one.start, message=message, command=command, number=one.number, pool=one.pool
     )

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from services.scheduler.core.explaining.places import QueuePosition, ahead, positions
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.queue_positions import QueuePosition, ahead, positions
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.cycle import LeaderTerm
-from services.scheduler.queries.sifting import arrange, displayed_slots, filter_page, read_sorted
+from services.scheduler.queries.filtering import arrange, displayed_slots, filter_page, read_sorted
 from shared.errors import Rejected
 from shared.filters.fields import ListQuery
 from shared.ids import PoolName, TenantId, TrialId

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import ceil
 
-from services.scheduler.core.explaining.forecast.rests import RemainingTimes
+from services.scheduler.core.explaining.forecast.remaining_times import RemainingTimes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import RequestGroup
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.indexes.share_tree import RequestGroup
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import SlotNeeds, Trial

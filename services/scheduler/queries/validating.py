@@ -1,13 +1,13 @@
 """Could a request ever be placed: asked by the gateway before an experiment is taken."""
 
-from services.scheduler.core.explaining.advice import lending_warnings, warnings_of
+from services.scheduler.core.explaining.submission_warnings import lending_warnings, warnings_of
 from services.scheduler.core.planning.fit import ReachableSlots, reach_of
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import open_pools
+from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.records.labels import where_of
 from services.scheduler.core.state.records.pool import FIRST_PRIORITY, LAST_PRIORITY, PoolPolicy
 from services.scheduler.core.state.records.trial import SlotNeeds
-from services.scheduler.core.state.seeing import refresh
 from shared.errors import Rejected
 from shared.ids import TenantId
 from shared.messages.queue import Placeable, ValidatePlacement

@@ -1,2 +1,2 @@
 """Tables and queries of the scheduler. `load` reads a world at the start of a term, `save` writes what a cycle changed,
-`wishes` and `workers` hold what handlers and queries write."""
+`requests` and `workers` hold what handlers and queries write."""

@@ -7,11 +7,11 @@ from sqlalchemy import Double, Numeric, cast, exists, extract, func, or_, select
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.reducers import draining, stops, wishes
+from services.scheduler.core.reducers import draining, pause_measurements, requests
 from services.scheduler.core.reducers.budgets import on_spending
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.elastic.records import ElasticRecord
-from services.scheduler.core.state.indexes.elastic.saving import from_json
+from services.scheduler.core.state.indexes.elastic.serialization import from_json
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.loading import loading
@@ -20,12 +20,12 @@ from services.scheduler.core.state.records.spending import month_of
 from services.scheduler.core.state.records.trial import RequestState, Trial
 from services.scheduler.core.state.unsaved import Unsaved
 from services.scheduler.store.budgets import load_accounts, spending_of
-from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas
+from services.scheduler.store.requests import StoredRequest, load_policies, stored_request_of
 from services.scheduler.store.reservations import load_reservations
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.tables import holding, run, trial, wanted, worker
-from services.scheduler.store.wishes import StoredRequest, load_policies, stored_request_of
+from services.scheduler.store.usage_history import load_averages
 from services.scheduler.store.workers import load_worker_commands
 from shared.ids import ExperimentId, PoolName, TrialId
 from shared.messages.specs import TrialSpec
@@ -109,7 +109,7 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
             cluster.put_quota(pool, path, quota)
     cluster.apply(on_spending(cluster, spending_of(await load_accounts(connection, month_of(now), now))))
     for reservation in await load_reservations(connection, now):
-        cluster.apply(wishes.on_reserved(cluster, reservation))
+        cluster.apply(requests.on_reserved(cluster, reservation))
     for row in await connection.execute(_WORKERS):
         cluster.put_worker(worker_of(row))
     known = await _load_trials(connection)
@@ -130,14 +130,16 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
         cluster.lengths.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
     paused = await connection.execute(_PAUSES)
     cluster.apply(
-        stops.on_term(cluster, ((ExperimentId(row.experiment), PauseTimes(**row.took)) for row in paused))
+        pause_measurements.on_term(
+            cluster, ((ExperimentId(row.experiment), PauseTimes(**row.took)) for row in paused)
+        )
     )
     cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
     last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
     world = LoadedState(cluster, {one.wish.trial: one for one in stored}, last_place)
     for one in stored:
         world.last_place += 1
-        cluster.apply(wishes.on_request(cluster, one.wish, world.last_place, now))
+        cluster.apply(requests.on_request(cluster, one.wish, world.last_place, now))
     for kept in await load_worker_commands(connection):
         cluster.apply(draining.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain))
     return world

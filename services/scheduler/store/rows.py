@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from services.scheduler.core.state.indexes.elastic.saving import Kept
-from services.scheduler.core.state.indexes.holdings import SlotUsage
-from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.indexes.elastic.serialization import Kept
+from services.scheduler.core.state.indexes.usage_ledger import SlotUsage
 from services.scheduler.core.state.records.gang import NOBODY, Gang, GangShare
 from services.scheduler.core.state.records.labels import labels_of, where_of
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.run import Grant, PauseTimes, Progress, Run, RunExit, state_of
 from services.scheduler.core.state.records.run_states import GangState
 from services.scheduler.core.state.records.slots import count_from, stored

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import and_, exists, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.store.rows import asked_of
 from services.scheduler.store.tables import run, trial, wanted
 from shared.database.tables import tables_of

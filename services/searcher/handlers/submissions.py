@@ -10,11 +10,11 @@ from services.searcher.core.experiment.entities import Experiment
 from services.searcher.core.experiment.states import ExperimentState
 from services.searcher.core.reducers.submissions import Submitted, on_submission
 from services.searcher.core.samplers import check_space
-from services.searcher.core.search.warm import NO_PRIOR_OBSERVATIONS, PriorObservations
+from services.searcher.core.search.prior_observations import NO_PRIOR_OBSERVATIONS, PriorObservations
 from services.searcher.events import experiment_changed
 from services.searcher.runner.dispatcher import AppliedDecision, Dispatcher
+from services.searcher.runner.prior_observations import load_prior_observations, prior_experiments_of
 from services.searcher.runner.searches import begin_search
-from services.searcher.runner.warming import load_prior_observations, prior_experiments_of
 from services.searcher.store import entities
 from services.searcher.store.entities import Locked, Submission
 from shared.bus import Delivery, Unit

@@ -18,7 +18,7 @@ from services.searcher.metrics import DECISION_DURATION, count_decision
 from services.searcher.runner.searches import LoadedSearch, SearchCache
 from services.searcher.store import entities
 from services.searcher.store.entities import Locked
-from services.searcher.store.front import load_bests
+from services.searcher.store.pareto import load_bests
 from shared.bus import Bus, Delivery, Unit
 from shared.errors import Broken
 from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId

@@ -10,7 +10,7 @@ from services.searcher.core.experiment.entities import trial_id
 from services.searcher.core.experiment.states import EXPERIMENT, ExperimentState
 from services.searcher.core.journal.driver_events import DriverEvent, events_of
 from services.searcher.core.methods.custom import Operation, OperationKind
-from services.searcher.core.reducers.programs import apply_operations
+from services.searcher.core.reducers.driver_operations import apply_operations
 from services.searcher.runner.dispatcher import Dispatcher
 from services.searcher.store import drivers, entities
 from services.searcher.store.drivers import Driver, Undriven

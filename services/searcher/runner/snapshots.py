@@ -13,8 +13,8 @@ import orjson
 
 import muster.config
 import services.searcher.core
-from services.searcher.core.search.saved import restore_state, save_state
 from services.searcher.core.search.search import Search
+from services.searcher.core.search.state import restore_state, save_state
 
 PART = 8
 

@@ -16,10 +16,10 @@ from random import Random
 from services.provisioner.core.instances.instance import IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.errors import Transient
 from shared.ids import WorkerId
-from simulator.agenda import EventQueue
+from simulator.event_queue import EventQueue
 
 CALLS = {
     "as asked": 0.59,

@@ -15,7 +15,7 @@ from math import exp, log, sqrt
 from random import Random
 
 from services.provisioner.core.catalogue import MachineKind, Offer, Purchase
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from simulator.provisioning.cloud import CloudBehavior
 
 HOUR_MS = 3_600_000

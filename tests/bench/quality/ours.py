@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from muster.config import Point, load_config
 from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.methods.port import TrialEnding
-from services.searcher.core.search.moves import SearchActions
+from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search
 from tests.bench.quality.cluster import GoOn, Start, Verdict, print_runs
 from tests.bench.quality.table import EPOCHS, FREE, ROWS, SIZES

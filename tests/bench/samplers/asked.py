@@ -11,7 +11,7 @@ from muster.config import load_config
 from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.methods.port import TrialEnding
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.search.moves import SearchActions
+from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search
 from tests.bench.samplers.tables import Place, Table
 

@@ -7,8 +7,8 @@ import httpx
 
 from services.gateway.platform.schema import ListRequest, Resource
 from shared.clock import SystemClock
-from shared.filters.choosing import cell_of, select
 from shared.filters.fields import ListQuery
+from shared.filters.in_memory import cell_of, select
 from shared.ids import DEFAULT_TENANT, SITE, InstanceId, PoolName, WorkerId, new_id
 from shared.messages import experiments as messages
 from shared.messages.instances import InstanceChanged

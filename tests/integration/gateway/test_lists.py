@@ -13,7 +13,6 @@ from services.gateway.experiment_groups.schema import ExperimentGrouping
 from services.gateway.experiments.schema import Experiment, ListExperimentsRequest
 from services.gateway.long_operations import schema as operations
 from services.gateway.model_versions import schema as versions
-from services.gateway.people import schema as people
 from services.gateway.platform.commands import schema
 from services.gateway.policies import schema as policies
 from services.gateway.pools import schema as pools
@@ -22,6 +21,7 @@ from services.gateway.roles import schema as roles
 from services.gateway.sessions import schema as sessions
 from services.gateway.trials import schema as trials
 from services.gateway.trials.schema import ListTrialsRequest, Trial
+from services.gateway.users import schema as people
 from services.gateway.webhooks import schema as webhooks
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.messages import experiments as messages

@@ -9,9 +9,9 @@ import pytest
 
 from services.gateway.platform.operation import Operation
 from services.gateway.table import OPERATIONS
+from services.gateway.transports.grpc.field_types import shape_of
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.server import FULL_NAME
-from services.gateway.transports.grpc.shapes import shape_of
 from services.gateway.transports.grpc.stubs import muster_pb2
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.support.thorough import every

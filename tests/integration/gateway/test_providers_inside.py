@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from services.gateway.platform.auth.sign_in.file import ProviderSection
 from services.gateway.platform.auth.sign_in.providers import Providers
+from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection
 from services.gateway.platform.outbound.client import INTERNAL_ADDRESS
 from shared.clock import SystemClock
 from shared.errors import Transient

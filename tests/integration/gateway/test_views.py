@@ -2,7 +2,7 @@
 
 import httpx
 
-from services.gateway.views.schema import MOST_VIEWS
+from services.gateway.saved_views.schema import MOST_VIEWS
 from tests.integration.gateway.conftest import Gateway
 from tests.integration.gateway.sites import user
 

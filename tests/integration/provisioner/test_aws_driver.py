@@ -13,11 +13,11 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.intents import Intent, Presence, worker_at
-from services.provisioner.drivers.aws.connection import Credentials, Ec2, open_client
+from services.provisioner.drivers.aws.client import Credentials, Ec2, open_client
 from services.provisioner.drivers.aws.driver import AwsDriver
 from services.provisioner.drivers.aws.request import AwsSite
-from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
+from services.provisioner.drivers.driver import MachineRef
 from shared.clock import SystemClock
 from shared.errors import MusterError, Transient
 from shared.ids import WorkerId

@@ -14,8 +14,8 @@ from google.auth.compute_engine import _metadata
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.intents import Intent, Presence
-from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
+from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.gcp.api import ComputeEngine
 from services.provisioner.drivers.gcp.driver import GcpDriver
 from services.provisioner.drivers.gcp.identity import ISSUER, GcpIdentity, keys_at

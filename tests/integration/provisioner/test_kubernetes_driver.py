@@ -11,8 +11,8 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.intents import Intent
-from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
+from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.kubernetes import api
 from services.provisioner.drivers.kubernetes.access import Access
 from services.provisioner.drivers.kubernetes.api import ApiServer

@@ -16,7 +16,7 @@ import pytest
 
 from services.provisioner.core.instances.intents import Presence
 from services.provisioner.drivers import local
-from services.provisioner.drivers.base import MachineRef
+from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.local import LocalDriver, LocalSite
 from services.provisioner.drivers.processes import find_by_variable, is_held
 from shared.errors import Transient

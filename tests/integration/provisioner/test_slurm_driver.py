@@ -8,8 +8,8 @@ import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.intents import Intent, Presence
-from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap
+from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.slurm.commands import ask
 from services.provisioner.drivers.slurm.driver import JobKind, SlurmDriver, SlurmSite
 from services.provisioner.drivers.slurm.queue import job_name, read_jobs

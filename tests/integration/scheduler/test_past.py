@@ -10,8 +10,8 @@ from sqlalchemy import text
 from services.scheduler.core.state.indexes.decay import Decay, DecayedUsage, UsageHistory
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.store.load import load_state
-from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.policies import save_pool
+from services.scheduler.store.usage_history import drop_holdings
 from shared.database.engine import Database
 from shared.ids import PoolName
 from tests.support.policies import plain

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from services.searcher.core.experiment.front import pareto_front
+from services.searcher.core.experiment.pareto import pareto_front
 from shared.errors import NotFound
 from shared.ids import ExperimentId, TenantId
 from shared.messages.base import Event

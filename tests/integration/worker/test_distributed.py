@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.config.launching import Distributed
+from muster.config.optimizations import Distributed
 from shared.messages.specs import GangMember, Signal
 from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform

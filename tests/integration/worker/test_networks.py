@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from deploy.horovod.toolchain import PATCH_LEVEL
-from muster.config.launching import Distributed
+from muster.config.optimizations import Distributed
 from shared.messages.specs import GangMember
 from tests.integration.worker.daemon import TO_EXCHANGE, Daemon
 from tests.integration.worker.fakes import FakePlatform

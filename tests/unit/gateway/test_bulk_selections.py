@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from services.gateway.bulk_actions.selections import (
+from services.gateway.bulk_actions.selection_tokens import (
     LIFETIME,
     Selection,
     decode_selection,

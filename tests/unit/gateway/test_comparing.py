@@ -1,6 +1,6 @@
 """Two versions of a model differ in what one of them has otherwise, or not at all."""
 
-from services.gateway.model_versions.comparing import FactDifference, Facts, differences, flatten
+from services.gateway.model_versions.comparison import FactDifference, Facts, differences, flatten
 
 
 def test_differences_come_by_kind_and_name_and_equal_things_are_left_out() -> None:

@@ -12,7 +12,7 @@ from muster.errors import Transient
 from services.gateway.platform.audit.records import CallOrigin
 from services.gateway.platform.auth.authentication import CallerCredentials
 from services.gateway.platform.dispatch import Dispatcher
-from services.gateway.platform.events.streams import OpenStreams
+from services.gateway.platform.events.stream_limits import OpenStreams
 from services.gateway.platform.limits.concurrency import Bounds, ConcurrencyLimits, Occupied, PerSender
 from services.gateway.platform.limits.exceeded import LimitExceeded
 from services.gateway.platform.operation import Operation

@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 
 from services.gateway.platform.auth.permissions import ROLES, Permission
 from services.gateway.platform.auth.tokens import derive_key, hash_token, is_token, render_token
-from services.gateway.platform.documents import MAX_DEPTH, check_document, merge_patch, render_place
 from services.gateway.platform.etags import names_tag, tag_of
+from services.gateway.platform.json_documents import MAX_DEPTH, check_document, merge_patch, render_place
 from services.gateway.platform.limits.buckets import Bucket, Rate, RateLimitStatus, take
 from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 from shared.errors import Rejected

@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from muster.importing import plan_import, read_dumps
-from services.gateway.models.imported import determined_hint
+from services.gateway.models.determined_import import determined_hint
 from tests.unit.sdk.test_importing import CONFIG, MODEL, version
 
 VERSION: JsonValue = {

@@ -25,7 +25,6 @@ from services.gateway.long_operations.schema import ListOperationsRequest
 from services.gateway.model_versions.schema import ListModelVersionsRequest
 from services.gateway.models import store as models
 from services.gateway.models.schema import ListModelsRequest
-from services.gateway.people.schema import ListGroupsRequest, ListUsersRequest
 from services.gateway.platform.audit import store as audit
 from services.gateway.platform.auth.store import (
     accounts as people,
@@ -44,13 +43,14 @@ from services.gateway.table import OPERATIONS
 from services.gateway.tokens.schema import ListTokensRequest
 from services.gateway.trials import store as trial_store
 from services.gateway.trials.schema import ListRunsRequest, ListTrialsRequest
+from services.gateway.users.schema import ListGroupsRequest, ListUsersRequest
 from services.gateway.webhooks import delivery_store as deliveries, store as webhooks
 from services.gateway.webhooks.schema import ListWebhookDeliveriesRequest, ListWebhooksRequest
 from services.registry.checkpoints.queries import LISTING
 from services.registry.checkpoints.store.checkpoints import LISTED
 from shared.errors import Rejected
-from shared.filters.choosing import cell_of, select
 from shared.filters.fields import Listing, ListQuery, position_of
+from shared.filters.in_memory import cell_of, select
 from shared.filters.sql import Cells, condition
 
 EXPERIMENTS = ListExperimentsRequest.listing

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.metrics.places import (
+from services.gateway.metrics.positions import (
     BEGIN,
     StreamPosition,
     from_reported,

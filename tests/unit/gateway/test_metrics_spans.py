@@ -3,8 +3,12 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.metrics.places import BEGIN, StreamPosition
-from services.gateway.metrics.spans import MAX_CURSOR_CHARS, ExperimentPosition, parse_experiment_position
+from services.gateway.metrics.experiment_positions import (
+    MAX_CURSOR_CHARS,
+    ExperimentPosition,
+    parse_experiment_position,
+)
+from services.gateway.metrics.positions import BEGIN, StreamPosition
 from shared.errors import Rejected
 
 _STEPS = st.lists(

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from muster.cli.trials.render import measured, series_rows
+from muster.client.metric_values import value_of
 from muster.client.models import Checkpoint, TrialMetrics
-from muster.client.values import value_of
 from services.gateway.checkpoints.render import render_checkpoint
 from services.gateway.metrics.render import render_series
 from shared.ids import CheckpointId, ExperimentId, TrialId

@@ -21,9 +21,9 @@ from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.operation import Idempotency, Operation, Retirement
 from services.gateway.table import OPERATIONS
 from services.gateway.tokens import schema as access
+from services.gateway.transports.grpc.field_types import shape_of
 from services.gateway.transports.grpc.mapper import Mapper
 from services.gateway.transports.grpc.proto import collect_schema, render_proto
-from services.gateway.transports.grpc.shapes import shape_of
 from services.gateway.transports.grpc.stubs import muster_pb2
 from services.gateway.transports.rest.openapi import render_openapi
 from shared.errors import Rejected

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from services.gateway.phases.core import (
+from services.gateway.trial_phases.core import (
     RunPhases,
     TrialPhase,
     WaitingUploads,

@@ -11,7 +11,7 @@ from services.gateway.platform.auth.authentication import CallerCredentials
 from services.gateway.platform.auth.refusals import Unauthenticated
 from services.gateway.platform.call import UNAUTHENTICATED, Caller
 from services.gateway.platform.dispatch import Dispatcher, Inputs
-from services.gateway.platform.events.streams import OpenStreams
+from services.gateway.platform.events.stream_limits import OpenStreams
 from services.gateway.table import OPERATIONS
 
 WATCH = next(row for row in OPERATIONS if row.name == "WatchEvents")

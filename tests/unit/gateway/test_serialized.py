@@ -5,7 +5,7 @@ from typing import Any
 from services.gateway.experiments.schema import ExperimentDetail
 from services.gateway.health.schema import Health
 from services.gateway.platform.schema import Resource
-from services.gateway.transports.grpc.serialized import Serialized
+from services.gateway.transports.grpc.message_cache import Serialized
 
 
 def experiment(name: str) -> ExperimentDetail:

@@ -8,8 +8,8 @@ import pytest
 
 from muster.errors import Rejected
 from services.gateway.platform.auth.sign_in import tickets
-from services.gateway.platform.auth.sign_in.file import load_sign_in
 from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
+from services.gateway.platform.auth.sign_in.sign_in_file import load_sign_in
 from services.gateway.sessions.claims import fulfils, groups_of, names_for, verified_email
 from shared.auth import jwts
 from shared.auth.jwts import Expected, NotValid

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import given, strategies as st
 
+from services.gateway.platform.encryption import NONCE_BYTES, seal, unseal
 from services.gateway.platform.outbound.addresses import is_named, is_outside, parse_address
-from services.gateway.platform.sealing import NONCE_BYTES, seal, unseal
 from services.gateway.webhooks.bodies import render_body, summary_of
 from services.gateway.webhooks.core import (
     EVENTS,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from services.provisioner.core.catalogue import MachineKind, Offer
-from services.provisioner.drivers.aws.causes import cause_of, refusal
+from services.provisioner.drivers.aws.error_codes import cause_of, refusal
 from services.provisioner.drivers.aws.request import (
     LARGEST_USER_DATA_BYTES,
     MOST_MACHINES,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.renting.choosing import Capacity, Need, choose_machines
+from services.provisioner.core.renting.selection import Capacity, Need, choose_machines
 from tests.unit.provisioner.world import offer
 
 ONE, FOUR, EIGHT = offer(1, 1.0), offer(4, 3.0), offer(8, 5.0)

@@ -9,7 +9,7 @@ import pytest
 
 from services.provisioner.core.instances.instance import IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
-from services.provisioner.drivers.looking import ALL_EVERY, EVERY, MAX_AGE, PollingDriver
+from services.provisioner.drivers.polling import ALL_EVERY, EVERY, MAX_AGE, PollingDriver
 from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import an_intent

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from services.provisioner.core.instances.instance import Instance, InstanceState
 from services.provisioner.core.planning.loads import WorkerLoad
-from services.provisioner.core.planning.moving import ExcessCost
+from services.provisioner.core.planning.migration import ExcessCost
+from services.provisioner.core.planning.pool_status import Demand, PoolStatus
 from services.provisioner.core.planning.sizing import Sizing, plan_size, with_migrations
-from services.provisioner.core.planning.standing import Demand, PoolStatus
-from services.provisioner.core.renting.spec import PoolSpec, SpotRule
+from services.provisioner.core.renting.pool_spec import PoolSpec, SpotRule
 from shared.ids import TenantId, id_of
 from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
 

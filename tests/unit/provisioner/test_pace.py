@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from services.provisioner.drivers.pace import RateLimiter, Throttled
+from services.provisioner.drivers.rate_limit import RateLimiter, Throttled
 
 
 class Time:

@@ -6,11 +6,11 @@ from hypothesis import given, strategies as st
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import Instance, InstanceState
-from services.provisioner.core.planning.lack import Shortage
+from services.provisioner.core.planning.pool_status import Demand, PoolStatus
+from services.provisioner.core.planning.shortage import Shortage
 from services.provisioner.core.planning.sizing import plan_size
-from services.provisioner.core.planning.standing import Demand, PoolStatus
-from services.provisioner.core.renting.choosing import Capacity
-from services.provisioner.core.renting.pieces import MissingSlots, cover, full_machines_of, missing_slots
+from services.provisioner.core.renting.selection import Capacity
+from services.provisioner.core.renting.single_node import MissingSlots, cover, full_machines_of, missing_slots
 from tests.unit.provisioner.world import NOW, of_offer, offer, seconds, spec
 
 SMALL, MIDDLE, LARGE = offer(1, 1.0), offer(4, 3.0), offer(8, 7.0)

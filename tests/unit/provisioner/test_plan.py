@@ -21,7 +21,7 @@ from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRe
 from services.provisioner.core.planning.absences import Absences
 from services.provisioner.core.planning.loads import Loads, WorkerLoad
 from services.provisioner.core.planning.plan import MOST_ATTEMPTS, PoolPlan, PoolWorld, is_idle, plan_pool
-from services.provisioner.core.planning.standing import Demand, PoolStatus
+from services.provisioner.core.planning.pool_status import Demand, PoolStatus
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, seconds, spec
 

@@ -8,13 +8,13 @@ import pytest
 
 from services.provisioner.drivers.prices import read_prices
 from services.provisioner.pools.catalogue import read_catalogue
-from services.provisioner.providers.entries import (
+from services.provisioner.providers.config import (
     AwsEntry,
     GcpEntry,
     SlurmEntry,
     read_providers,
 )
-from services.provisioner.providers.opening import OpenedDrivers
+from services.provisioner.providers.connecting import OpenedDrivers
 from shared.clock import SystemClock
 from shared.errors import Rejected
 

@@ -9,9 +9,9 @@ from hypothesis import given, strategies as st
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import Instance, InstanceState
 from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused
+from services.provisioner.core.planning.pool_status import Demand, MonthlyBudget, PoolStatus
 from services.provisioner.core.planning.sizing import plan_size
-from services.provisioner.core.planning.standing import Demand, MonthlyBudget, PoolStatus
-from services.provisioner.core.renting.spec import PoolSpec, SpotRule
+from services.provisioner.core.renting.pool_spec import PoolSpec, SpotRule
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, of_offer, offer, seconds, spec
 
 S = InstanceState

@@ -13,9 +13,9 @@ from services.provisioner.core.instances.instance import (
     InstanceTrigger,
     moved,
 )
+from services.provisioner.core.planning.pool_status import Demand, PoolStatus
 from services.provisioner.core.planning.sizing import Sizing, plan_size
-from services.provisioner.core.planning.standing import Demand, PoolStatus
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.ids import WorkerId
 from tests.unit.provisioner.world import LONG_AGO, NOW, instance, offer, seconds, spec
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from services.provisioner.core.catalogue import Catalogue
-from services.provisioner.core.planning.standing import Demand
-from services.provisioner.core.renting.spec import SpotRule
+from services.provisioner.core.planning.pool_status import Demand
+from services.provisioner.core.renting.pool_spec import SpotRule
 from services.provisioner.pools.catalogue import CatalogueFile, read_catalogue
 from services.provisioner.pools.definitions import resolve
 from services.provisioner.pools.specs import Pools

@@ -8,10 +8,10 @@ from hypothesis import given, strategies as st
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import InstanceState
 from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused
+from services.provisioner.core.planning.pool_status import Demand, PoolStatus
 from services.provisioner.core.planning.sizing import plan_size
-from services.provisioner.core.planning.standing import Demand, PoolStatus
-from services.provisioner.core.renting.choosing import Capacity
-from services.provisioner.core.renting.spec import Order
+from services.provisioner.core.renting.pool_spec import Order
+from services.provisioner.core.renting.selection import Capacity
 from services.provisioner.core.renting.spreading import LEAST_OF_ONE, MAX_PRICE_RATIO, spread
 from tests.unit.provisioner.world import NOW, of_offer, offer, spec
 

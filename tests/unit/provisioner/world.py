@@ -5,7 +5,7 @@ from uuid import UUID
 
 from services.provisioner.core.catalogue import MachineKind, Offer
 from services.provisioner.core.instances.instance import Instance, InstanceState, IntentId, worker_of
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.ids import InstanceId, PoolName
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from services.registry.series.core.arrivals import SeriesPoints
 from services.registry.series.core.chunks import (
     MOST_POINTS,
     ROLLED_UP,
@@ -22,6 +21,7 @@ from services.registry.series.core.chunks import (
     to_plain,
 )
 from services.registry.series.core.downsample import choose_points
+from services.registry.series.core.report_columns import SeriesPoints
 from tests.support.points import arrived
 
 _INT = st.integers(-(2**63), 2**63 - 1)

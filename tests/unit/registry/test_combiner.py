@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from muster.errors import Broken, Transient
-from services.registry.ingest.combiner import Combiner
+from services.registry.ingest.group_commit import Combiner
 from shared.ids import DEFAULT_TENANT
 
 Entry = tuple[str, int]

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import JsonValue
 
-from services.registry.exports.core import parts
-from services.registry.exports.core.parts import ExportFile
+from services.registry.exports.core import files
+from services.registry.exports.core.files import ExportFile
 from services.registry.exports.core.points import SCHEMA, MetricPoints, to_table
 from services.registry.exports.core.trials import make_schema, to_table as to_trials
 from services.registry.trial_table.core.columns import Column, Fact, Hyperparameter, Metric, Stat, Values
@@ -21,7 +21,7 @@ from services.registry.trial_table.core.columns import Column, Fact, Hyperparame
 def test_a_part_is_ended_once_it_is_large(
     format: Literal["arrow", "parquet"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "PART_BYTES", 20_000)
+    monkeypatch.setattr(files, "PART_BYTES", 20_000)
     part, count = ExportFile(SCHEMA, format), 0
     generator = np.random.default_rng(1)
     while not part.add(to_table([_rows(count, generator.normal(size=100))])):

@@ -3,7 +3,13 @@
 from hypothesis import given, strategies as st
 
 from services.registry.series.core.chunks import Columns
-from services.registry.series.core.following import ReadPosition, Reported, choose_new, has_missed, recount
+from services.registry.series.core.report_cursor import (
+    ReadPosition,
+    Reported,
+    choose_new,
+    has_missed,
+    recount,
+)
 from tests.support.points import Row, arrived
 
 Record = tuple[int, int, dict[str, float]]

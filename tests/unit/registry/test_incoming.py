@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from services.registry.ingest.incoming import IncomingBatch, read_batch
-from services.registry.series.core.arrivals import SeriesPoints
+from services.registry.ingest.batches import IncomingBatch, read_batch
 from services.registry.series.core.names import METRICS_PER_REPORT, refuse_metric_name
+from services.registry.series.core.report_columns import SeriesPoints
 from shared.ids import DEFAULT_TENANT, ExperimentId, RunId, TrialId, WorkerId, derived_id
 from shared.messages.reports import JournalRecord, LogLine, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts

@@ -7,7 +7,9 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from services.registry.logs.core.grams import (
+from services.registry.logs.core.lines import Block, Row, pack, parts_of, text_buffer
+from services.registry.logs.core.matching import LineQuery, Matcher, check_pattern
+from services.registry.logs.core.ngram_filter import (
     NgramFilter,
     asked_hashes,
     build_filter,
@@ -15,8 +17,6 @@ from services.registry.logs.core.grams import (
     slice_of,
     slices_with,
 )
-from services.registry.logs.core.lines import Block, Row, pack, parts_of, text_buffer
-from services.registry.logs.core.matching import LineQuery, Matcher, check_pattern
 from services.registry.logs.reader import Found, LogSearch
 from shared.errors import Rejected
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.registry.checkpoints.core.parts import awaited_by_chief, awaited_by_member, has_shard
+from services.registry.checkpoints.core.shards import awaited_by_chief, awaited_by_member, has_shard
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from services.registry.turns import FairConcurrencyLimit
+from services.registry.concurrency import FairConcurrencyLimit
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 
 BUSY, QUIET = DEFAULT_TENANT, TenantId(derived_id(DEFAULT_TENANT, "quiet"))

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
+from services.registry.checkpoints.cleanup import INCOMING_FOR, sweep_incoming
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
-from services.registry.checkpoints.upkeep import INCOMING_FOR, sweep_incoming
 from services.registry.checkpoints.verifier import CARRIED_BYTES, Verifier
 from services.registry.core.checkpoint import CheckpointStatus
 from services.registry.storage.links import INCOMING, plan_parts

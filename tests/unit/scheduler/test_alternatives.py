@@ -7,19 +7,19 @@ from dataclasses import replace
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.explaining.alternatives import StartAlternative, alternatives
-from services.scheduler.core.explaining.refusals import binding_of
-from services.scheduler.core.explaining.supposing import (
+from services.scheduler.core.explaining.wait_reasons import binding_of
+from services.scheduler.core.explaining.what_if import (
     AnyMachine,
     DifferentMaximum,
     DifferentPolicy,
     FewerSlots,
 )
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import wishes
+from services.scheduler.core.reducers import requests as wishes
+from services.scheduler.core.scheduling import run_cycle
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import NO_QUOTA, PoolPolicy
 from services.scheduler.core.state.records.trial import RequestState
-from services.scheduler.core.turn import run_cycle
 from shared.ids import PoolName, TrialId
 from shared.messages.specs import DesiredState
 from tests.support.policies import plain

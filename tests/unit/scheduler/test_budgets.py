@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explaining.advice import warnings_of
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.submission_warnings import warnings_of
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.reducers.budgets import on_spending
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
 from services.scheduler.core.state.records.run import RunExit

@@ -3,7 +3,7 @@
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.reducers.workers import on_removed
-from services.scheduler.core.state.carried import WorkerOccupancy, loads_of_all
+from services.scheduler.core.state.worker_loads import WorkerOccupancy, loads_of_all
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import World, tenant_id
 

@@ -1,6 +1,6 @@
 """What a pool does that nobody has configured: tenants, users and experiments share it, long runs take turns, elastic runs shrink."""
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.trial import SlotNeeds
 from services.scheduler.service import default_policy

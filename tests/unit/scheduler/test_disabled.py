@@ -1,6 +1,6 @@
 """Single slots that take no more work: what runs there ends by itself, and nobody counts on them."""
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.reducers import draining
 from shared.ids import WorkerId
 from tests.support.policies import plain

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from services.scheduler.core.explaining.refusals import explain
-from services.scheduler.core.reducers import ends, wishes
-from services.scheduler.core.reducers.judging import MAX_FRUITLESS
+from services.scheduler.core.explaining.wait_reasons import explain
+from services.scheduler.core.reducers import requests, run_ends
+from services.scheduler.core.reducers.run_outcomes import MAX_FRUITLESS
 from services.scheduler.core.reducers.workers import on_lost_for_good, on_removed
 from services.scheduler.core.state.facts import Closed, Ended, WorkerRemoved
 from services.scheduler.core.state.observed import Observed
@@ -17,8 +17,8 @@ from services.scheduler.core.state.records.run_states import GANG, RUN, RunState
 from services.scheduler.core.state.records.trial import REQUEST, back_off
 from services.scheduler.core.state.records.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId
-from shared.machine import StateMachine
 from shared.messages.specs import DesiredState, Signal
+from shared.state_machine import StateMachine
 from tests.unit.scheduler.world import World
 
 RUNS, PARKS, STOPS, CANCELS, KILLS = (
@@ -218,9 +218,9 @@ def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended() -> None
     world.want(1, 2)
     world.cycle()
     world.exit(1, workers=("a",))
-    world.cluster.apply(ends.on_tick(world.cluster, world.now + timedelta(seconds=29)))
+    world.cluster.apply(run_ends.on_tick(world.cluster, world.now + timedelta(seconds=29)))
     assert world.run(1).state is not RunState.KILLING
-    world.cluster.apply(ends.on_tick(world.cluster, world.now + timedelta(seconds=30)))
+    world.cluster.apply(run_ends.on_tick(world.cluster, world.now + timedelta(seconds=30)))
     assert world.run(1).state is RunState.KILLING
 
 
@@ -237,7 +237,7 @@ def test_a_successor_waits_until_the_registry_has_settled_what_was_announced(
     assert world.trial(1).state == "awaiting"
     world.wait(24 * 3600)
     assert world.cycle() == [], "no time that passes here gives a checkpoint up"
-    world.cluster.apply(wishes.on_settled(world.cluster, world.run(1).id, world.now, settled))
+    world.cluster.apply(requests.on_settled(world.cluster, world.run(1).id, world.now, settled))
     world.cycle()
     assert world.running() == expected
 

@@ -5,9 +5,9 @@ import pytest
 from services.scheduler.core.planning.fit import ReachableSlots, reach_of
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.trial import SlotNeeds
-from services.scheduler.core.state.seeing import refresh
 from shared.ids import WorkerId
 from tests.support.policies import plain
 from tests.unit.scheduler.world import POOL, World, tenant_id

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.explaining.forecast.start import StartForecast, forecast
-from services.scheduler.core.explaining.refusals import binding_of
-from services.scheduler.core.state.indexes.lengths import ENOUGH, survival
+from services.scheduler.core.explaining.wait_reasons import binding_of
+from services.scheduler.core.state.indexes.run_durations import ENOUGH, survival
 from services.scheduler.core.state.records.labels import PlacementConstraint, labels_of
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.trial import SlotNeeds

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from services.scheduler.core.explaining.refusals import binding_of
-from services.scheduler.queries import foreseeing
-from services.scheduler.queries.foreseeing import forecast_start, with_starts
+from services.scheduler.core.explaining.wait_reasons import binding_of
+from services.scheduler.queries import forecasting
+from services.scheduler.queries.forecasting import forecast_start, with_starts
 from services.scheduler.queries.listing import page_of
 from shared.messages.queue import GetQueue, QueuePage
 from tests.unit.scheduler.test_forecast import served
@@ -60,5 +60,5 @@ def test_no_more_are_reckoned_than_there_is_time_or_need_for(monkeypatch: pytest
     world = busy()
     told = [entry.expected_start is not None for entry in shown(world, step_s=0.11).entries]
     assert told == [False, True, True, False, False, False]
-    monkeypatch.setattr(foreseeing, "MOST", 1)
+    monkeypatch.setattr(forecasting, "MOST", 1)
     assert [entry.expected_start is not None for entry in shown(world).entries].count(True) == 1

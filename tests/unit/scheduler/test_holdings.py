@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.state.indexes.holdings import SlotUsage, UsageLedger
+from services.scheduler.core.state.indexes.usage_ledger import SlotUsage, UsageLedger
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.worker import Liveness

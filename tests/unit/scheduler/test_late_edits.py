@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
+from services.scheduler.admin.late_edits import StoredRules
 from services.scheduler.cycle import Cycle
 from services.scheduler.reconcile import take_up_rules
-from services.scheduler.rulings.late_edits import StoredRules
 from tests.unit.scheduler.world import POOL, World
 
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explaining.places import ahead
+from services.scheduler.core.explaining.queue_positions import ahead
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.cycle import LeaderTerm
-from services.scheduler.queries import sifting
+from services.scheduler.queries import filtering
 from services.scheduler.queries.listing import page_of
 from shared.errors import Rejected
 from shared.ids import TrialId
@@ -131,9 +131,9 @@ def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(
             "1 waiting 1",
             "0 running None",
         ]
-    monkeypatch.setattr(sifting, "LOOKED_AT", 1)
+    monkeypatch.setattr(filtering, "LOOKED_AT", 1)
     assert chosen(world, "slots = 2") == ["2 waiting 2", "3 waiting 3"], "short pages lose nothing"
-    monkeypatch.setattr(sifting, "MOST_SORTED", 3)
+    monkeypatch.setattr(filtering, "MOST_SORTED", 3)
     with pytest.raises(Rejected, match="4 requests are more than the 3") as refused:
         chosen(world, "", "since")
     assert refused.value.place == "sort"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.records.run import RunExit
 from services.scheduler.core.state.records.trial import RequestState

@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.state.indexes.pauses import PRIOR_MS
+from services.scheduler.core.state.indexes.pause_durations import PRIOR_MS
 from services.scheduler.core.state.records.run import RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.state.indexes.decay import Decay, UsageHistory
-from services.scheduler.core.state.indexes.holders import ShareNode
+from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.records.run import RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain

@@ -3,10 +3,10 @@
 from collections import Counter
 from fractions import Fraction
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
+from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.run import RunExit
-from services.scheduler.core.state.seeing import refresh
 from shared.ids import WorkerId
 from shared.messages.specs import DesiredState, Signal
 from tests.support.policies import plain

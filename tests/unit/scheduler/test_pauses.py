@@ -5,11 +5,11 @@ import pytest
 from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
 from services.scheduler.core.reducers.grants import on_preempted
 from services.scheduler.core.reducers.workers import on_heartbeat
-from services.scheduler.core.state.indexes.pauses import PRIOR_MS, Kind
+from services.scheduler.core.state.indexes.pause_durations import PRIOR_MS, Kind
+from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.observed import Observed, ObservedState
-from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.run import RunExit
-from services.scheduler.core.state.seeing import refresh
 from services.scheduler.store.rows import run_row
 from shared.ids import WorkerId
 from shared.messages.specs import Signal

@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex, PlacementRequest
-from services.scheduler.core.state.indexes.placement.ground import Topology
-from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity
+from services.scheduler.core.state.indexes.placement.placement_index import Topology
+from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity
 from services.scheduler.core.state.records.labels import Labels, PlacementConstraint, labels_of
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import Event, tenant_id

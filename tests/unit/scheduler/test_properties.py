@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import draining, wishes
+from services.scheduler.core.reducers import draining, requests as wishes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Closed
 from services.scheduler.core.state.records.labels import PlacementConstraint

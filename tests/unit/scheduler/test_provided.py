@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.reducers import draining
 from services.scheduler.core.state.indexes.pool import open_pools
 from services.scheduler.queries.validating import validate_placement

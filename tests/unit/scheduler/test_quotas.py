@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.planning.plan import Grant
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import RunExit

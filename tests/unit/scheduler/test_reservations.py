@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.planning.plan import plan
-from services.scheduler.core.reducers import wishes
+from services.scheduler.core.reducers import requests as wishes
 from services.scheduler.core.state.records.run import RunExit
 from shared.messages.specs import Signal
 from tests.support.policies import plain

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.run import RunExit, state_of
 from services.scheduler.core.state.records.run_states import (
     GANG,

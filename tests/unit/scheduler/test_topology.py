@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.scheduler.core.explaining.refusals import explain
+from services.scheduler.core.explaining.wait_reasons import explain
 from services.scheduler.core.state.records.labels import PlacementConstraint, labels_of
 from shared.ids import WorkerId
 from tests.support.policies import plain

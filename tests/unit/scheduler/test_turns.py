@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.planning.plan import SchedulingPlan, plan
-from services.scheduler.core.reducers.judging import TIME_SLICE_OVER
+from services.scheduler.core.reducers.run_outcomes import TIME_SLICE_OVER
 from services.scheduler.core.state.facts import Ended
 from services.scheduler.core.state.records.pool import PoolPolicy
 from services.scheduler.core.state.records.run import Run, RunExit

@@ -4,8 +4,12 @@ from uuid import UUID
 
 import pytest
 
+from services.scheduler.core.state.heartbeat_admission import (
+    HeartbeatClaim,
+    HeartbeatGate,
+    HeartbeatRejection,
+)
 from services.scheduler.core.state.records.worker import Worker
-from services.scheduler.core.state.voices import HeartbeatClaim, HeartbeatGate, HeartbeatRejection
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import SlotKind
 from tests.unit.scheduler.world import POOL

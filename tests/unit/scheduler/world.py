@@ -6,20 +6,20 @@ from typing import Any
 from uuid import UUID
 
 from services.scheduler.core.planning.plan import SchedulingPlan, plan
-from services.scheduler.core.reducers import ends, stops, wishes
+from services.scheduler.core.reducers import pause_measurements, requests, run_ends
 from services.scheduler.core.reducers.workers import on_heartbeat, on_worker_lost
+from services.scheduler.core.scheduling import run_cycle
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.elastic.saving import from_json, to_json
+from services.scheduler.core.state.indexes.elastic.serialization import from_json, to_json
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.loading import loading
+from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.pool import PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Run, RunExit
 from services.scheduler.core.state.records.trial import SlotNeeds, Trial, TrialRequest
-from services.scheduler.core.state.seeing import refresh
 from services.scheduler.core.state.unsaved import Unsaved
-from services.scheduler.core.turn import run_cycle
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, WorkerId
 from shared.messages.specs import DesiredState
 from tests.support.policies import plain
@@ -95,11 +95,11 @@ class World:
             max_restarts=2,
         )
         self.places += 1
-        self.cluster.apply(wishes.on_request(self.cluster, replace(wish, **more), self.places, self.now))  # type: ignore[arg-type]
+        self.cluster.apply(requests.on_request(self.cluster, replace(wish, **more), self.places, self.now))  # type: ignore[arg-type]
 
     def part(self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any) -> None:
         self.cluster.apply(
-            wishes.on_experiment_policy(
+            requests.on_experiment_policy(
                 self.cluster,
                 experiment_id(experiment),
                 ExperimentPolicy(priority, max_slots=max_slots, **more),
@@ -108,7 +108,7 @@ class World:
 
     def quota(self, tenant: int, guaranteed: int = 0, maximum: int | None = None, **more: Any) -> None:
         path = (tenant_id(tenant), *([more.pop("workspace")] if "workspace" in more else []))
-        self.cluster.apply(wishes.on_quota(self.cluster, POOL, path, Quota(guaranteed, maximum, **more)))
+        self.cluster.apply(requests.on_quota(self.cluster, POOL, path, Quota(guaranteed, maximum, **more)))
 
     def reserve(self, tenant: int, slots: int, begin_s: float, end_s: float, workspace: str = "") -> None:
         """From so many seconds from now, to so many."""
@@ -116,7 +116,7 @@ class World:
         begin_ms, end_ms = (self.cluster.now_ms + round(1000 * at) for at in (begin_s, end_s))
         self.places += 1
         one = Reservation(UUID(int=9000 + self.places), POOL, holder, slots, begin_ms, end_ms)
-        self.cluster.apply(wishes.on_reserved(self.cluster, one))
+        self.cluster.apply(requests.on_reserved(self.cluster, one))
 
     def wait(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -138,7 +138,7 @@ class World:
         for path, quota in pool.shares.quotas.items():
             new.put_quota(POOL, path, quota)
         for one in pool.reservations.values():
-            new.apply(wishes.on_reserved(new, one))
+            new.apply(requests.on_reserved(new, one))
         for experiment, part in old.parts.items():
             new.put_part(experiment, part)
         with loading(new):
@@ -151,7 +151,7 @@ class World:
         for _, worker in sorted(old.workers.items()):
             new.put_worker(replace(worker, held=dict(worker.held)))
         by_token = sorted(old.runs.values(), key=lambda run: run.token)
-        new.apply(stops.on_term(new, ((run.experiment, run.took) for run in by_token)))
+        new.apply(pause_measurements.on_term(new, ((run.experiment, run.took) for run in by_token)))
         new.pools[POOL].reserved = pool.reserved
         new.pools[POOL].turned_step = pool.turned_step
         return new
@@ -174,7 +174,7 @@ class World:
         run = self.run(number)
         for worker in workers or [share.worker for share in run.shares]:
             self.cluster.apply(
-                ends.on_exit(
+                run_ends.on_exit(
                     self.cluster, self.cluster.runs[run.id], WorkerId(worker), how or RunExit(), self.now
                 )
             )

@@ -7,7 +7,7 @@ import pytest
 
 from muster.cli.app import app
 from muster.cli.base.declarative import DeclaredCommand, ListCommand
-from muster.cli.table import EXPLAIN, NOUNS, QUEUE
+from muster.cli.command_table import EXPLAIN, NOUNS, QUEUE
 from muster.client import models
 from muster.client.http.transport import Transport
 from muster.client.resources import Resources

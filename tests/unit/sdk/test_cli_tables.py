@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from muster.cli.trials.tables import names_in
+from muster.cli.trials.trial_table import names_in
 from tests.unit.sdk.shell import ID, Shell
 
 TABLE = "GET /v1/experiments/31/table"

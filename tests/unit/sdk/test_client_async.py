@@ -9,8 +9,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from muster.client.asynchronous import AsyncClient
-from muster.client.awaited import AsyncAPIResource, AsyncItems
+from muster.client.async_client import AsyncClient
+from muster.client.async_resources import AsyncAPIResource, AsyncItems
 from muster.client.client import Client
 from muster.client.http.transport import Transport
 from muster.client.settings import Address

@@ -9,7 +9,7 @@ import pytest
 
 from muster.client.files import download as module
 from muster.client.files.download import fetch_into
-from muster.client.files.patterns import matches
+from muster.client.files.globs import matches
 from muster.client.models import Download, FileDownload
 from muster.errors import Broken, Rejected
 

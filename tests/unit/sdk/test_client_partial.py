@@ -8,7 +8,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from muster.client.asynchronous import AsyncClient
+from muster.client.async_client import AsyncClient
 from muster.client.client import Client
 from muster.client.http.transport import Transport
 from muster.client.settings import Address

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from muster.client.http.failures import RetryDeadline
+from muster.client.http.errors import RetryDeadline
 from muster.client.http.paging import follow
 from muster.client.http.transport import Transport
 from muster.client.models import LogLine
@@ -51,7 +51,7 @@ def texts(sender: Transport) -> list[str]:
 
 
 def test_a_broken_stream_goes_on_behind_the_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.client.http.failures.wait_s", lambda *_: 0.0)
+    monkeypatch.setattr("muster.client.http.errors.wait_s", lambda *_: 0.0)
     sender, seen = transport(
         httpx.Response(200, headers=SSE, stream=Broken_(b": beat\n\n", line(1), line(2), b": beat\n\n")),
         httpx.Response(200, headers=SSE, content=line(3) + END),
@@ -64,7 +64,7 @@ def test_a_broken_stream_goes_on_behind_the_last_line(monkeypatch: pytest.Monkey
 def test_a_position_without_an_item_is_gone_on_from_and_a_silent_close_is_a_break(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("muster.client.http.failures.wait_s", lambda *_: 0.0)
+    monkeypatch.setattr("muster.client.http.errors.wait_s", lambda *_: 0.0)
     sender, seen = transport(
         httpx.Response(200, headers=SSE, content=b"id: here\n\n"),
         httpx.Response(200, headers=SSE, content=line(1) + END),

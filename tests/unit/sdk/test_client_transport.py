@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from muster.client.client import Client
-from muster.client.http.failures import wait_s
+from muster.client.http.errors import wait_s
 from muster.client.http.fields import query_params
 from muster.client.http.transport import Call, Transport, segment
 from muster.client.models import Me, Model

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from muster.config import AdaptiveAsha, Const, Int, Log, leaves, load_config
-from muster.config.document import read_text
+from muster.config.yaml_reader import read_text
 from tests.unit.sdk.configs import GOOD
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muster.config import load_config
-from muster.config.document import MAX_BYTES, MAX_DEPTH
+from muster.config.yaml_reader import MAX_BYTES, MAX_DEPTH
 from muster.errors import Rejected
 from tests.unit.sdk.configs import GOOD, refused
 

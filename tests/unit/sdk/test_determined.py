@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from muster.config import ExperimentConfig, load_config, read_config
-from muster.config.determined import BY_PATH, KEYS, Translation
+from muster.config.determined_keys import BY_PATH, KEYS, Translation
 from muster.config.load import check_partial
-from muster.config.named import KINDS
-from muster.config.policies import LogPolicy
+from muster.config.log_policies import LogPolicy
+from muster.config.searcher_union import KINDS
 from muster.config.section import Section
 from muster.errors import Rejected
 from tests.unit.sdk.configs import GOOD, refused

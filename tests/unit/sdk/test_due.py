@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 import muster
 from muster import wire
 from muster._trial import Trial
-from muster._trial.due import CheckpointSchedule
-from muster._trial.pulse import HeartbeatWriter
-from muster._trial.settings import load_process_environment
+from muster._trial.checkpointing.schedule import CheckpointSchedule
+from muster._trial.process_environment import load_process_environment
+from muster._trial.worker_link.heartbeat import HeartbeatWriter
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,9 @@ def test_a_period_in_epochs_goes_by_what_the_script_reports(tmp_path: Path) -> N
 
 def test_a_period_in_minutes_goes_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 6000, 10))
-    monkeypatch.setattr("muster._trial.checkpoints.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(
+        "muster._trial.checkpointing.writer.time", SimpleNamespace(monotonic=lambda: next(clock))
+    )
     trial = _open(tmp_path, 5, "minutes")
     asked = [step for step in range(1, 40) if trial.should_checkpoint(step, validated=False)]
     assert asked == list(range(30, 40)), "until it is saved"

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from muster import Trial
 from muster.elastic import BatchLimits, Elastic, NoiseScale, choose_per_rank
-from muster.elastic.training import MEASURE_EVERY
+from muster.elastic.batch_tuning import MEASURE_EVERY
 from muster.errors import Rejected
 
 SIZE = 400

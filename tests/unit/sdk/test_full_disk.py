@@ -10,7 +10,7 @@ import pytest
 
 import muster
 from muster import wire
-from muster.runtime.family import ProcessTable
+from muster.runtime.processes import ProcessTable
 from muster.wire import ProcessFrame
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from muster._trial.horovod import check_reach
+from muster._trial.gang.horovod_collectives import check_reach
 from muster.errors import Rejected
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.config import load_config
-from muster.config.patterns import MAX_PATTERN, MAX_REPEATS, read_pattern
+from muster.config.log_patterns import MAX_PATTERN, MAX_REPEATS, read_pattern
 from muster.errors import Rejected
 
 

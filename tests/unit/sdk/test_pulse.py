@@ -12,9 +12,9 @@ import pytest
 
 from muster import wire
 from muster._trial import Trial
-from muster._trial.pulse import RHYTHM_BEATS, HeartbeatWriter
-from muster._trial.settings import load_process_environment
-from muster.wire.pulse import (
+from muster._trial.process_environment import load_process_environment
+from muster._trial.worker_link.heartbeat import RHYTHM_BEATS, HeartbeatWriter
+from muster.wire.heartbeat import (
     HEARTBEATS_FILE,
     RECORD_BYTES,
     STACKS_SIGNAL,

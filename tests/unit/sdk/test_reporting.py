@@ -6,8 +6,8 @@ import pytest
 
 from muster import wire
 from muster._trial import Trial
-from muster._trial.pulse import HeartbeatWriter
-from muster._trial.settings import load_process_environment
+from muster._trial.process_environment import load_process_environment
+from muster._trial.worker_link.heartbeat import HeartbeatWriter
 from muster.errors import Rejected
 
 

@@ -9,8 +9,8 @@ import torch
 from horovod.common.exceptions import HorovodInternalError
 
 from muster import Trial
-from muster._trial.pulse import HeartbeatWriter
-from muster.elastic import resizing
+from muster._trial.worker_link.heartbeat import HeartbeatWriter
+from muster.elastic import resize
 from muster.elastic.state import copied
 
 
@@ -51,7 +51,7 @@ def test_ranks_that_are_lost_one_after_the_other_cost_no_more_than_what_was_done
     trial, line = _trial(monkeypatch), Line()
     line.train()
     before = line.standing()
-    living = resizing.Resizing(cast(Trial, trial), line)
+    living = resize.Resizing(cast(Trial, trial), line)
     for size in (3, 2, 1):
         assert living.may_go_on()
         trial.next_size = size
@@ -65,16 +65,16 @@ def test_a_gang_that_breaks_at_one_place_again_and_again_though_nobody_is_lost_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trial, line = _trial(monkeypatch), Line()
-    living = resizing.Resizing(cast(Trial, trial), line)
+    living = resize.Resizing(cast(Trial, trial), line)
     for place in (1, 2):
-        for _ in range(resizing.MAX_FAILURES_WITHOUT_PROGRESS):
+        for _ in range(resize.MAX_FAILURES_WITHOUT_PROGRESS):
             assert living.may_go_on()
             with living.step():
                 line.train()
                 _meet_a_broken_gang()
         assert living.may_go_on()
         line.number = place
-    for _ in range(resizing.MAX_FAILURES_WITHOUT_PROGRESS):
+    for _ in range(resize.MAX_FAILURES_WITHOUT_PROGRESS):
         with living.step():
             _meet_a_broken_gang()
     with pytest.raises(HorovodInternalError), living.step():
@@ -94,8 +94,8 @@ def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_h
         return False
 
     seat = SimpleNamespace(is_due=True, join=lambda: SimpleNamespace(rank=1, size=2))
-    monkeypatch.setattr(resizing, "open_reforming", lambda surroundings: seat)
-    monkeypatch.setattr(resizing, "from_first", lambda gang, state: copied(given.state_dict()))
+    monkeypatch.setattr(resize, "open_reforming", lambda surroundings: seat)
+    monkeypatch.setattr(resize, "from_first", lambda gang, state: copied(given.state_dict()))
     trial = SimpleNamespace(
         rank=1,
         size=2,
@@ -107,7 +107,7 @@ def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_h
         _take_gang=lambda gang: None,
     )
     line = Line()
-    joining = resizing.Resizing(cast(Trial, trial), line)
+    joining = resize.Resizing(cast(Trial, trial), line)
     assert joining.may_go_on()
     seat.is_due = False
     asked.clear()
@@ -123,8 +123,8 @@ def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A trial of four ranks; `next_size`: how many the gang has when it has formed anew."""
     left = SimpleNamespace(rank=0, size=1)
     seat = SimpleNamespace(is_due=False, join=lambda: left, on_broken=lambda: None)
-    monkeypatch.setattr(resizing, "open_reforming", lambda surroundings: seat)
-    monkeypatch.setattr(resizing, "COMMIT_TIME_SHARE", 1e-9)  # one copy, before the first step
+    monkeypatch.setattr(resize, "open_reforming", lambda surroundings: seat)
+    monkeypatch.setattr(resize, "COMMIT_TIME_SHARE", 1e-9)  # one copy, before the first step
     trial = SimpleNamespace(
         rank=0,
         size=4,

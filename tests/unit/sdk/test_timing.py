@@ -10,10 +10,9 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset, dataloader
 
-from muster._trial import waits
-from muster._trial.profiling import start_timings
-from muster._trial.pulse import HeartbeatWriter
-from muster._trial.timing import Activity, Timings
+from muster._trial.profiling import instrumentation, start_timings
+from muster._trial.profiling.step_timings import Activity, Timings
+from muster._trial.worker_link.heartbeat import HeartbeatWriter
 from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing, read_timings
 
 
@@ -26,7 +25,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def own_loaders(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is hung onto PyTorch's loaders goes again."""
-    monkeypatch.setattr(waits, "_hung", set(waits._PLACES) - {"torch.utils.data.dataloader"})
+    monkeypatch.setattr(
+        instrumentation, "_hung", set(instrumentation._PLACES) - {"torch.utils.data.dataloader"}
+    )
     monkeypatch.setattr(dataloader._BaseDataLoaderIter, "__next__", dataloader._BaseDataLoaderIter.__next__)
     monkeypatch.setattr(DataLoader, "__iter__", DataLoader.__iter__)
 
@@ -41,7 +42,9 @@ def _written(folder: Path) -> Timing:
 
 def test_each_part_is_counted_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count(1)
-    monkeypatch.setattr("muster._trial.timing.time", SimpleNamespace(monotonic_ns=lambda: next(clock)))
+    monkeypatch.setattr(
+        "muster._trial.profiling.step_timings.time", SimpleNamespace(monotonic_ns=lambda: next(clock))
+    )
     timings = _started(folder)
     with timings.within(Activity.BUSY), timings.within(Activity.DATA):
         next(clock)
@@ -93,7 +96,7 @@ def test_only_the_asked_steps_are_counted(folder: Path) -> None:
 
 
 def test_batches_are_counted_as_they_are_loaded(folder: Path, own_loaders: None) -> None:
-    timings = Timings(str(folder), 0, ProfilingRange(), waits.watch_waits)
+    timings = Timings(str(folder), 0, ProfilingRange(), instrumentation.watch_waits)
     data = TensorDataset(torch.zeros(10, 3), torch.zeros(10))
     trained = [len(batch[0]) for batch in DataLoader(data, batch_size=4)]
     with torch.no_grad():
@@ -115,7 +118,7 @@ def test_batches_are_counted_as_they_are_loaded(folder: Path, own_loaders: None)
     ],
 )
 def test_a_batch_holds_as_many_samples_as_its_first_tensor(batch: object, samples: int) -> None:
-    assert waits.count_samples(batch) == samples
+    assert instrumentation.count_samples(batch) == samples
 
 
 def test_a_run_that_is_not_profiled_has_nothing_of_it(folder: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDataset, WeightedRandomSampler
 
 from muster.errors import Rejected
-from muster.torch.shares import BatchShard, BatchSharder
+from muster.torch.batch_shards import BatchShard, BatchSharder
 
 
 class Numbers(Dataset[float]):

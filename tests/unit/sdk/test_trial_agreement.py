@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from muster import wire
-from muster._trial.agreement import StopPollCadence
-from muster._trial.alone import load_hparams
-from muster._trial.values import Hyperparameters, check_metrics, check_step
+from muster._trial.gang.stop_cadence import StopPollCadence
+from muster._trial.standalone import load_hparams
+from muster._trial.validation import Hyperparameters, check_metrics, check_step
 from muster.errors import Rejected
 
 

@@ -14,8 +14,8 @@ from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.reducers.commands import pause, resume
-from services.searcher.core.search.saved import restore_state, save_state
 from services.searcher.core.search.search import Search
+from services.searcher.core.search.state import restore_state, save_state
 from tests.support.thorough import examples
 from tests.unit.searcher.cases import (
     BY_PROMOTION,

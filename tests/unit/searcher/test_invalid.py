@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from services.searcher.core.experiment.entities import Outcome
 from services.searcher.core.experiment.states import TrialState
-from services.searcher.core.search.invalid import MAX_INVALID_IN_A_ROW, InvalidTrials
+from services.searcher.core.search.invalid_trials import MAX_INVALID_IN_A_ROW, InvalidTrials
 from tests.unit.searcher.cases import GRID
 from tests.unit.searcher.world import World, asha, config, median, run_search
 

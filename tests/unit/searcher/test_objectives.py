@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 from muster.config import load_config
 from services.searcher.core.experiment.entities import ScoredValidation
-from services.searcher.core.experiment.front import pareto_front, pareto_front_of
 from services.searcher.core.experiment.objectives import Objectives
+from services.searcher.core.experiment.pareto import pareto_front, pareto_front_of
 from services.searcher.core.experiment.states import ExperimentState
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.replay import fold, recompute, replay

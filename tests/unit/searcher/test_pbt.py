@@ -15,8 +15,8 @@ from services.searcher.core.experiment.states import ExperimentState, TrialState
 from services.searcher.core.journal.replay import fold, recompute, replay
 from services.searcher.core.reducers.checkpoints import on_checkpoint
 from services.searcher.core.reducers.events import CheckpointNews
-from services.searcher.core.search.saved import restore_state, save_state
 from services.searcher.core.search.search import Search
+from services.searcher.core.search.state import restore_state, save_state
 from shared.messages.specs import DesiredState
 from tests.unit.searcher.world import SEED, World, config, pbt, run_search
 

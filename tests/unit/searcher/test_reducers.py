@@ -23,9 +23,9 @@ from services.searcher.core.reducers.commands import (
     pause,
     resume,
 )
+from services.searcher.core.reducers.driver_operations import apply_operations
 from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots, UploadDelay
 from services.searcher.core.reducers.limits import widen
-from services.searcher.core.reducers.programs import apply_operations
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_overdue, on_run_ended
 from services.searcher.core.reducers.validations import on_validation
 from services.searcher.core.search.widening import Idle

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from services.searcher.core.journal.entries import Entry
-from services.searcher.runner.replayer import decide_again
+from services.searcher.runner.replay_process import decide_again
 from tests.unit.searcher.world import SEED, World, asha, config, run_search
 
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))

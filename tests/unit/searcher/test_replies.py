@@ -1,6 +1,6 @@
 """What a plan is told of a warm start fits into one reply, however much each trial has to say."""
 
-from services.searcher.core.search.warm import PriorObservations, PriorTrial
+from services.searcher.core.search.prior_observations import PriorObservations, PriorTrial
 from services.searcher.queries import known_at_start
 from shared.bus.responder import MAX_REPLY_BYTES
 

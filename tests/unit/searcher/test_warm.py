@@ -11,8 +11,7 @@ from services.searcher.core.experiment.objectives import Scores
 from services.searcher.core.journal.replay import fold, replay
 from services.searcher.core.methods.port import TrialEnding
 from services.searcher.core.reducers.submissions import Submitted, on_submission
-from services.searcher.core.search.search import Search
-from services.searcher.core.search.warm import (
+from services.searcher.core.search.prior_observations import (
     MAX_PRIOR_TRIALS,
     NO_PRIOR_OBSERVATIONS,
     PriorExperiment,
@@ -20,6 +19,7 @@ from services.searcher.core.search.warm import (
     PriorTrial,
     select_prior_observations,
 )
+from services.searcher.core.search.search import Search
 from tests.unit.searcher.cases import MIXED
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search, stored
 

@@ -5,7 +5,7 @@ import pytest
 from services.searcher.core.journal.replay import replay
 from services.searcher.core.methods.port import TrialEnding
 from services.searcher.core.reducers.limits import widen
-from services.searcher.core.search.moves import SearchActions
+from services.searcher.core.search.actions import SearchActions
 from services.searcher.core.search.search import Search
 from services.searcher.core.search.widening import Idle, choose_limit
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median

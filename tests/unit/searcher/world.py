@@ -29,9 +29,9 @@ from services.searcher.core.journal.replay import fold
 from services.searcher.core.methods.custom import Operation
 from services.searcher.core.reducers.changes import Changes, Decision
 from services.searcher.core.reducers.checkpoints import on_checkpoint
+from services.searcher.core.reducers.driver_operations import apply_operations
 from services.searcher.core.reducers.ending import choose_best, end_rest
 from services.searcher.core.reducers.events import CheckpointNews, RequestEnd, RunEnd, RunSlots
-from services.searcher.core.reducers.programs import apply_operations
 from services.searcher.core.reducers.runs import on_closed, on_granted, on_run_ended
 from services.searcher.core.reducers.starting import resume_loaded
 from services.searcher.core.reducers.submissions import Submitted, on_submission

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from nats.aio.msg import Msg
 
 from shared.bus import Envelope
-from shared.bus.dead import BECAUSE, dead_letter, replayed
+from shared.bus.dead_letters import BECAUSE, dead_letter, replayed
 from shared.errors import Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 

@@ -3,7 +3,7 @@ from enum import StrEnum
 import pytest
 
 from shared.errors import Broken
-from shared.machine import StateMachine
+from shared.state_machine import StateMachine
 
 
 class Light(StrEnum):

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.config import Point, load_config
-from simulator.experiments.learning import Landscape, Learning
+from simulator.experiments.synthetic_curves import Landscape, Learning
 
 CONFIG = load_config(
     {

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from muster.config.launching import Distributed, Optimizations
+from muster.config.optimizations import Distributed, Optimizations
 from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import GangMember

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from muster.wire.pulse import Heartbeat, RankPhase, read_heartbeats
+from muster.wire.heartbeat import Heartbeat, RankPhase, read_heartbeats
 from worker.core.hang import (
     LONGEST_END_S,
     Doubt,

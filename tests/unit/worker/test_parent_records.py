@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from muster.wire import ProcessFrame
-from muster.wire.processes import LOCK, is_served, read_ended
+from muster.wire.process_records import LOCK, is_served, read_ended
 
 
 def test_what_it_had_seen_end_has_its_exit_code_and_the_rest_died_with_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from muster.runtime.family import running_processes
+from muster.runtime.processes import running_processes
 from muster.wire.timing import Timing, read_profiled, read_timings
 from worker.core.profile import GpuUse, Usage, interval_s, named_for, system_values, timing_values
 from worker.executors.sight import LocalProcesses

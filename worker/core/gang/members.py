@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from muster.config.launching import Distributed
+from muster.config.optimizations import Distributed
 from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import GangMember

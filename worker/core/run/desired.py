@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from muster.config.launching import Distributed
+from muster.config.optimizations import Distributed
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import GangMember, Signal
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from shared.machine import StateMachine
+from shared.state_machine import StateMachine
 
 
 class RunState(StrEnum):

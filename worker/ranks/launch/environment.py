@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from muster import wire
-from muster.config.launching import Optimizations
+from muster.config.optimizations import Optimizations
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import WHOLE_SLOT
 from worker.core.gang.backends.port import Meeting, Place

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from muster.wire.pulse import (
+from muster.wire.heartbeat import (
     HEARTBEATS_FILE,
     RECORD_BYTES,
     Heartbeat,

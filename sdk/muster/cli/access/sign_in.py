@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.access.render import scope_of
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.output import emit, facts, note
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 import typer
 
 from muster.cli.access.render import kind_of, scope_of, state_of
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import UserName
 from muster.cli.base.output import emit, facts, note
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 
 users = NOUNS["user"].app
 

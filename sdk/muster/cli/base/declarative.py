@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.models import ArgumentInfo
 
-from muster.cli.base.frame import noun, verb
+from muster.cli.base.command_classes import noun, verb
 from muster.cli.base.output import emit, facts, note, table, warn
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint, entry_points
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli.base.frame import BaseCommand
+from muster.cli.base.command_classes import BaseCommand
 from muster.errors import Rejected
 
 PLUGINS = "muster.commands"

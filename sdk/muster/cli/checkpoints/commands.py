@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import CheckpointId
 from muster.cli.base.output import busy, bytes_bar, emit, note, size, table
 from muster.cli.checkpoints.render import show_checkpoint
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 from muster.cli.trials.render import measured
 from muster.errors import Conflict, Rejected
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def show_checkpoint(found: "Checkpoint") -> None:
     """Print a checkpoint with its metadata and its files."""
-    from muster.client.values import metrics_of
+    from muster.client.metric_values import metrics_of
 
     facts(
         [

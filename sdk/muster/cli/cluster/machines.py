@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import Filter, PoolName, Sort
 from muster.cli.base.output import emit, facts, note, number, table
 from muster.cli.cluster.machine_options import FIELDS, defining
 from muster.cli.cluster.pools import Name, pools
 from muster.cli.cluster.render import machine_summary, pool_facts
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 from muster.errors import NotFound, Rejected
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.output import emit, facts, note, number, size, warn
 from muster.cli.cluster import pool_options as options
 from muster.cli.cluster.pool_options import NONE
 from muster.cli.cluster.render import pool_facts
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 from muster.errors import NotFound, Rejected, Transient
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import Group, verb
+from muster.cli.base.command_classes import Group, verb
 from muster.cli.base.options import Number, PoolName
 from muster.cli.base.output import emit, note, number
-from muster.cli.table import EXPLAIN, QUEUE
+from muster.cli.command_table import EXPLAIN, QUEUE
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

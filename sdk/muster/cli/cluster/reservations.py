@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster._clock import now_ms
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.output import emit, note, warn
 from muster.cli.cluster.render import slots_booked, utc_minute
 from muster.cli.cluster.usage import moment_of
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import Number
 from muster.cli.base.output import emit, note, printable, size, table
 

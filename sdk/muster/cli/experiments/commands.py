@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import (
     EXPERIMENT,
     Follow,
@@ -15,14 +15,14 @@ from muster.cli.base.options import (
     Overrides,
 )
 from muster.cli.base.output import bytes_bar, emit, emit_each, facts, note, out, table, warn
-from muster.cli.experiments.acting import act, label as label_many
+from muster.cli.command_table import NOUNS
+from muster.cli.experiments.bulk_actions import act, label as label_many
 from muster.cli.experiments.code import add_code
-from muster.cli.experiments.driving import show_driver
+from muster.cli.experiments.edit import edit
+from muster.cli.experiments.input_files import code_folder, pack_code, read_source
 from muster.cli.experiments.render import experiment_facts, pareto_columns, pareto_rows
-from muster.cli.experiments.sources import code_folder, pack_code, read_source
-from muster.cli.experiments.steering import edit
+from muster.cli.experiments.search_driver import show_driver
 from muster.cli.policies.commands import TEMPLATE
-from muster.cli.table import NOUNS
 from muster.cli.trials.logs import add_logs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 from muster._clock import now_ms
 from muster.cli.base.options import Overrides
 from muster.cli.base.output import busy, console, emit, note, printable, warn
-from muster.cli.experiments.sources import code_folder, read_source
+from muster.cli.experiments.input_files import code_folder, read_source
 from muster.cli.policies.commands import TEMPLATE
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def plan(
 ) -> None:
     """Tell what an experiment would cost and when it would end, by playing its search; nothing is submitted."""
     from muster.client import connect
-    from muster.config.document import read_text
     from muster.config.load import load_document, validate_document
+    from muster.config.yaml_reader import read_text
 
     text = read_source(config)
     document = load_document(text, overrides or ())

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from muster.cli.base.output import number
-from muster.cli.experiments.steering import budget_message
+from muster.cli.experiments.edit import budget_message
 from muster.cli.trials.render import flat, varying
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import ModelName
 from muster.cli.base.output import bytes_bar, emit, facts, note, size, table
+from muster.cli.command_table import NOUNS
 from muster.cli.models.render import aliases_of
 from muster.cli.models.versions import add_versions, describe_version, edit_version, read_signature, stage_of
-from muster.cli.table import NOUNS
 from muster.cli.trials.render import measured
 from muster.errors import Rejected
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import argument_of
 from muster.cli.base.output import emit, facts, note, size, table
 from muster.cli.models.lineage import lineage, short

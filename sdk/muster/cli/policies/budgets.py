@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.output import emit, note, warn
+from muster.cli.command_table import NOUNS
 from muster.cli.policies.quotas import OfTenant, OfWorkspace
-from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:

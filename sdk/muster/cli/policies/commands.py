@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import TemplateName
 from muster.cli.base.output import emit, note, warn
-from muster.cli.experiments.sources import read_source
+from muster.cli.command_table import NOUNS
+from muster.cli.experiments.input_files import read_source
 from muster.cli.policies.render import whose
-from muster.cli.table import NOUNS
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _cells(policy: "ConfigPolicy") -> tuple[object, ...]:
 
 
 def _read(config: Path) -> "JsonObject":
-    from muster.config.document import read_text
+    from muster.config.yaml_reader import read_text
 
     return read_text(read_source(config)).root
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import TRIAL, Follow, Names, Number, TrialName, TrialStates
 from muster.cli.base.output import emit, emit_each, facts, note, number, out, slots, table
-from muster.cli.table import NOUNS
-from muster.cli.trials import media, tables
+from muster.cli.command_table import NOUNS
+from muster.cli.trials import media, trial_table
 from muster.cli.trials.logs import add_logs
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def list_(
     experiment: Number,
     best: Annotated[bool, typer.Option("--best", help="The best first.")] = False,
     state: TrialStates = None,
-    filter_: tables.Filter = None,
-    sort: tables.Sort = None,
-    columns: tables.Columns = None,
+    filter_: trial_table.Filter = None,
+    sort: trial_table.Sort = None,
+    columns: trial_table.Columns = None,
 ) -> None:
     """List an experiment's trials; with a filter, a sort or columns as a table of any metric and hyperparameter."""
     from muster.cli.trials.render import trial_columns, trial_row
@@ -40,12 +40,12 @@ def list_(
             raise typer.BadParameter(
                 "say state in the filter: 'state in (completed, stopped)'", param_hint="--state"
             )
-        chosen = tables.names_in(columns)
+        chosen = trial_table.names_in(columns)
         with connect() as client:
             wanted = client.trials.table(
                 experiment, filter=filter_ or "", sort=sort or ("best" if best else ""), columns=chosen
             ).all()
-        tables.show(wanted, "no trial meets the filter" if filter_ else "no trials yet")
+        trial_table.show(wanted, "no trial meets the filter" if filter_ else "no trials yet")
         return
     with connect() as client:
         found = client.trials.list(experiment, states=state or (), best_first=best).all()
@@ -54,8 +54,8 @@ def list_(
 
 
 app.add_typer(media.app, name="media")
-verb(app, "columns")(tables.columns)
-verb(app, "compare")(tables.compare)
+verb(app, "columns")(trial_table.columns)
+verb(app, "compare")(trial_table.compare)
 
 
 @verb(app, "describe")
@@ -102,7 +102,7 @@ def metrics(
     """Show a trial's metrics."""
     from muster.cli.trials.render import print_value, series_rows
     from muster.client import connect
-    from muster.client.values import value_of
+    from muster.client.metric_values import value_of
 
     if follow:
         with connect() as client:

@@ -7,7 +7,7 @@ import typer
 
 from muster.cli.base.options import Names, Number, argument_of
 from muster.cli.base.output import bytes_bar, emit, note
-from muster.cli.trials.tables import Columns, Filter, Sort, names_in
+from muster.cli.trials.trial_table import Columns, Filter, Sort, names_in
 
 Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the files go; a fresh one.")]
 FormatName = Annotated[

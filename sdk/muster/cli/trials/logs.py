@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.models import ArgumentInfo
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import Contains, Follow, Level, Pattern, Rank, Since, Stream, Tail, Until
 from muster.cli.base.output import emit_each
 from muster.cli.cluster.usage import moment_of

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import noun, verb
+from muster.cli.base.command_classes import noun, verb
 from muster.cli.base.options import TrialName, argument_of
 from muster.cli.base.output import emit, note, size, table
 

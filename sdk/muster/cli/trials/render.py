@@ -18,7 +18,7 @@ RANK_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 
 def measured(one: "Checkpoint | ModelLineage") -> str:
     """Return the metrics at a checkpoint's step in one line."""
-    from muster.client.values import metrics_of
+    from muster.client.metric_values import metrics_of
 
     return ", ".join(f"{name} {value:.4g}" for name, value in metrics_of(one).items())
 
@@ -82,7 +82,7 @@ def flat(values: object, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 def series_rows(series: Iterable["MetricSeries"]) -> Iterator[tuple[object, ...]]:
     """Yield group, name, number of points, last, least, greatest and a sketch of each series."""
-    from muster.client.values import value_of
+    from muster.client.metric_values import value_of
 
     for one in series:
         values = [point.value for point in one.points if point.value is not None]
@@ -130,8 +130,8 @@ def print_value(value: "BaseModel") -> None:
     from rich.text import Text
 
     from muster.cli.base.output import cell
+    from muster.client.metric_values import value_of
     from muster.client.models import ReportedValue
-    from muster.client.values import value_of
 
     assert isinstance(value, ReportedValue)
     whose = "" if value.trial_number is None else f"trial {value.trial_number}  "

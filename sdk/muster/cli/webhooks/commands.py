@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.base.frame import verb
+from muster.cli.base.command_classes import verb
 from muster.cli.base.options import WebhookName, argument_of
 from muster.cli.base.output import emit, facts, note
-from muster.cli.table import NOUNS
+from muster.cli.command_table import NOUNS
 from muster.cli.webhooks.render import delivery_result, webhook_facts
 from muster.errors import Rejected
 

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 
-from muster.client.files.patterns import matches
-from muster.client.http.failures import reached, wait_s
+from muster.client.files.globs import matches
+from muster.client.http.errors import reached, wait_s
 from muster.client.http.transport import ATTEMPTS, TIMEOUT
 from muster.client.models import Download, FileDownload
 from muster.errors import Broken, Rejected, Transient

@@ -10,7 +10,7 @@ from muster.client.files.download import OnBytes
 from muster.client.http.fields import json_body
 from muster.client.http.transport import Call, Reference, segment
 from muster.client.models import JsonObject
-from muster.client.waiting import until_final
+from muster.client.wait import until_final
 from muster.config.load import load_document
 from muster.errors import NotFound
 

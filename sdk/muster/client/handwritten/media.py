@@ -11,7 +11,7 @@ import httpx
 from muster._media.content import EXTENSIONS
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.http.failures import reached, wait_s
+from muster.client.http.errors import reached, wait_s
 from muster.client.http.fields import query_params
 from muster.client.http.paging import pages
 from muster.client.http.transport import ATTEMPTS, TIMEOUT, Reference, segment

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import BaseModel, ValidationError
 
-from muster.client.http.failures import RetryDeadline
+from muster.client.http.errors import RetryDeadline
 from muster.client.http.transport import Query, Transport
 from muster.errors import Broken, Transient, from_problem
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import httpx
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from muster.client.http.failures import (
+from muster.client.http.errors import (
     CONNECTION_LOST,
     GATEWAY_UNAVAILABLE_STATUSES,
     LONGEST_WAIT_S,
@@ -22,9 +22,9 @@ from muster.client.http.failures import (
     reached,
     wait_s,
 )
-from muster.client.http.partial import read_partial
+from muster.client.http.field_selection import read_partial
 from muster.client.settings import Address
-from muster.config.document import read_mapping
+from muster.config.yaml_reader import read_mapping
 from muster.errors import Broken, Rejected, Transient, uncertain
 
 ATTEMPTS = 6

@@ -1,6 +1,6 @@
 """The operations on checkpoints, one row each."""
 
-from services.gateway.checkpoints.operations.curate import (
+from services.gateway.checkpoints.operations.manage import (
     collect_checkpoints,
     delete_checkpoint,
     edit_checkpoint,
@@ -32,7 +32,7 @@ from services.gateway.checkpoints.schema import (
     VerifyCheckpointsRequest,
 )
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import (
+from services.gateway.platform.operation_aliases import (
     DOWNLOAD,
     LOOK,
     MANAGE,

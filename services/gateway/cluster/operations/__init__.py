@@ -27,7 +27,7 @@ from services.gateway.cluster.schema import (
     WorkersRequest,
 )
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import CLUSTER, MANAGE, NATURAL, READ_EXPERIMENT, SAFE
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]

@@ -21,7 +21,7 @@ from services.gateway.cluster.schema import (
     WorkersRequest,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.deferring import deferred, unless_silent
+from services.gateway.platform.commands.long_operation_answers import deferred, unless_silent
 from services.gateway.platform.commands.outcomes import SiteOutcome
 from services.gateway.platform.commands.sending import wait_for
 from services.gateway.platform.schema import Resource

@@ -2,6 +2,7 @@
 
 from services.gateway.experiments.operations.create import create_experiment, fork_experiment
 from services.gateway.experiments.operations.edit import edit_experiment
+from services.gateway.experiments.operations.edit_search import edit_search
 from services.gateway.experiments.operations.label import label_experiments
 from services.gateway.experiments.operations.lifecycle import (
     archive_experiment,
@@ -18,7 +19,6 @@ from services.gateway.experiments.operations.read import (
     list_journal,
     replay_experiment,
 )
-from services.gateway.experiments.operations.running_search import edit_search
 from services.gateway.experiments.outcomes import EDITED, REACHED, SEARCH_EDITED
 from services.gateway.experiments.schema import (
     CreateExperimentRequest,
@@ -37,7 +37,7 @@ from services.gateway.experiments.schema import (
     Replay,
 )
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
+from services.gateway.platform.operation_aliases import KEY, NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]

@@ -29,16 +29,16 @@ from services.gateway.experiments.submission.checks import (
     if_available,
     one_source,
 )
+from services.gateway.experiments.submission.config_resolution import ResolvedConfig, resolve_config
 from services.gateway.experiments.submission.initial_weights import (
     resolve_initial_weights,
     without_initial_weights,
 )
-from services.gateway.experiments.submission.shaping import ResolvedConfig, resolve_config
 from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import IdempotencyClaim, claim, claimed_by, remember
-from services.gateway.platform.documents import merge_patch
+from services.gateway.platform.json_documents import merge_patch
 from services.gateway.platform.schema import JsonObject
 from services.gateway.quotas.checks import check_open
 from shared import telemetry

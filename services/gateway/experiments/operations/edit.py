@@ -14,7 +14,7 @@ from services.gateway.experiments.operations.lifecycle import refuse_ended
 from services.gateway.experiments.render import render_experiment_detail
 from services.gateway.experiments.schema import EditExperimentRequest, ExperimentDetail
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.deferring import deferred
+from services.gateway.platform.commands.long_operation_answers import deferred
 from services.gateway.platform.commands.sending import send, wait_for
 from services.gateway.platform.events.store import has_event_of_operation
 from services.gateway.platform.preconditions import check_unchanged

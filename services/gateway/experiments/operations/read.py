@@ -23,7 +23,7 @@ from services.gateway.experiments.schema import (
     Replay,
 )
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.deferring import waiting_for_bus
+from services.gateway.platform.commands.long_operation_answers import waiting_for_bus
 from services.gateway.platform.lists.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.trials import store as trial_store
 from shared.ids import ExperimentId, TrialId

@@ -17,7 +17,7 @@ from services.gateway.logs.schema import (
     SearchLogsRequest,
 )
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]

@@ -26,7 +26,7 @@ from services.gateway.machine_pools.schema import (
     UpdateMachinePoolRequest,
 )
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import CLUSTER, KEY, MANAGE, NATURAL, SAFE
+from services.gateway.platform.operation_aliases import CLUSTER, KEY, MANAGE, NATURAL, SAFE
 from services.gateway.platform.schema import Empty
 
 # fmt: off

@@ -18,7 +18,7 @@ from services.gateway.metrics.schema import (
     TrialMetricsRequest,
 )
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
 from services.gateway.trials.schema import TrialRequest
 
 # fmt: off

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from uuid import UUID
 
-from services.gateway.metrics.places import (
+from services.gateway.metrics.positions import (
     BEGIN,
     StreamPosition,
     from_reported,

@@ -6,10 +6,10 @@ from datetime import timedelta
 from math import inf
 
 from services.gateway.experiments.find import experiment_in
+from services.gateway.metrics.experiment_positions import ExperimentPosition, parse_experiment_position
 from services.gateway.metrics.operations.follow import is_wanted, render_reported
-from services.gateway.metrics.places import from_reported, to_reported, with_positions
+from services.gateway.metrics.positions import from_reported, to_reported, with_positions
 from services.gateway.metrics.schema import FollowExperimentMetricsRequest, ReportedValue
-from services.gateway.metrics.spans import ExperimentPosition, parse_experiment_position
 from services.gateway.platform.call import Call
 from services.gateway.platform.events.stream_timeouts import FinalDataTimeout, ask_with_retries
 from services.gateway.platform.references import Row

@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.gateway.platform.auth.grants import AssignedRole, Binding, combine_bindings
 from services.gateway.platform.auth.permissions import ROLES, Permissions, parse_permissions
 from services.gateway.platform.auth.refusals import Unauthenticated
-from services.gateway.platform.auth.sign_in.file import CertificateSection
 from services.gateway.platform.auth.sign_in.providers import Providers
+from services.gateway.platform.auth.sign_in.sign_in_file import CertificateSection
 from services.gateway.platform.auth.store import roles, sessions as sign_in, tokens
 from services.gateway.platform.auth.tokens import hash_token, is_session, is_token
 from services.gateway.platform.call import Caller

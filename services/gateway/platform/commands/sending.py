@@ -9,8 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.platform.call import Call
-from services.gateway.platform.commands.deferring import deferred
 from services.gateway.platform.commands.idempotency import IdempotencyClaim, claim, forget, remember
+from services.gateway.platform.commands.long_operation_answers import deferred
 from services.gateway.platform.commands.outcomes import TenantOutcome
 from services.gateway.platform.commands.store import load_refusal
 from services.gateway.platform.events.store import feed_end, find_changed_entity

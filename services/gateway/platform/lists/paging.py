@@ -8,8 +8,8 @@ import orjson
 from services.gateway.platform.call import Call
 from services.gateway.platform.lists.cursors import decode_cursor, encode_cursor
 from services.gateway.platform.schema import ListRequest, Request, Resource
-from shared.filters.choosing import cell_of, select
 from shared.filters.fields import ListQuery, Position, position_of
+from shared.filters.in_memory import cell_of, select
 
 Res = TypeVar("Res", bound=Resource)
 _NOT_A_FILTER = {"cursor", "limit", "after"}

@@ -1,7 +1,7 @@
 """The operations on policies, one row each."""
 
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, NATURAL, POLICY, READ_EXPERIMENT, SAFE
+from services.gateway.platform.operation_aliases import KEY, NATURAL, POLICY, READ_EXPERIMENT, SAFE
 from services.gateway.platform.schema import Done, Empty
 from services.gateway.policies.operations.policies import list_policies, set_policy
 from services.gateway.policies.operations.templates import (

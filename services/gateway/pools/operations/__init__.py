@@ -1,7 +1,7 @@
 """The operations on pools, one row each."""
 
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
+from services.gateway.platform.operation_aliases import CLUSTER, MANAGE, NATURAL, POLICY, SAFE
 from services.gateway.pools.operations.limits import list_limits, set_limit, set_workspace_limit
 from services.gateway.pools.operations.pools import POOL_RULES_OUTCOME, edit_pool, get_pool, list_pools
 from services.gateway.pools.schema import (

@@ -1,9 +1,8 @@
 """The operations on sessions, one row each."""
 
-from services.gateway.people.schema import UserRequest
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
+from services.gateway.platform.operation_aliases import KEY, MANAGE_ACCESS, NATURAL, SAFE, SEE_ACCESS
 from services.gateway.platform.schema import Done, Empty
 from services.gateway.sessions.operations.links import create_sign_in_link, sign_in_with_link
 from services.gateway.sessions.operations.manage import (
@@ -47,6 +46,7 @@ from services.gateway.sessions.schema import (
     SignInWays,
     TokenSignInRequest,
 )
+from services.gateway.users.schema import UserRequest
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]

@@ -4,10 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from muster.errors import Conflict, NotFound, Rejected
-from services.gateway.people.find import user_in
-from services.gateway.people.schema import UserKind, UserRequest
+from services.gateway.platform.auth.delegation_checks import check_caller_holds
 from services.gateway.platform.auth.grants import combine_bindings
-from services.gateway.platform.auth.handing_out import check_caller_holds
 from services.gateway.platform.auth.sign_in.passwords import Passwords, check_password
 from services.gateway.platform.auth.store import roles, sessions as store
 from services.gateway.platform.call import Call
@@ -28,6 +26,8 @@ from services.gateway.sessions.schema import (
     SessionsEnded,
     SetPasswordRequest,
 )
+from services.gateway.users.find import user_in
+from services.gateway.users.schema import UserKind, UserRequest
 from shared.bus import Unit
 from shared.ids import derived_id
 

@@ -13,7 +13,7 @@ from muster.errors import Rejected
 from services.gateway.platform.auth.forwarding import caller_key
 from services.gateway.platform.auth.refusals import SignInRefused, UnknownUser
 from services.gateway.platform.auth.sign_in import tickets
-from services.gateway.platform.auth.sign_in.file import ProviderSection
+from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection
 from services.gateway.platform.auth.store import accounts as people, sessions as store, tokens as access
 from services.gateway.platform.auth.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
 from services.gateway.platform.call import Call

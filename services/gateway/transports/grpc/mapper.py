@@ -15,9 +15,9 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from pydantic import BaseModel, JsonValue
 
 from muster.errors import Rejected
-from services.gateway.platform.documents import MAX_DEPTH
+from services.gateway.platform.json_documents import MAX_DEPTH
+from services.gateway.transports.grpc.field_types import Shape, shape_of
 from services.gateway.transports.grpc.proto import UPLOAD_FIELD, enum_value
-from services.gateway.transports.grpc.shapes import Shape, shape_of
 
 M = TypeVar("M", bound=BaseModel)
 _EXACT = 2**53

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import describe_field
-from services.gateway.transports.grpc.shapes import Shape, shape_of
+from services.gateway.transports.grpc.field_types import Shape, shape_of
 
 PACKAGE = "muster.v1"
 SERVICE = "Muster"

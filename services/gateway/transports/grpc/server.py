@@ -20,7 +20,7 @@ from services.gateway.platform.audit.records import CallOrigin
 from services.gateway.platform.auth.authentication import read_bearer
 from services.gateway.platform.auth.forwarding import NO_PROXIES, Proxies, client_address
 from services.gateway.platform.call import Caller
-from services.gateway.platform.commands.deferring import OperationInProgress
+from services.gateway.platform.commands.long_operation_answers import OperationInProgress
 from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.limits.rate_limits import rate_limit_status
 from services.gateway.platform.lists.field_masks import FIELDS, Include, keep, read_mask
@@ -28,11 +28,11 @@ from services.gateway.platform.operation import Operation
 from services.gateway.platform.preconditions import tag_of_resource
 from services.gateway.platform.schema import Request, Resource
 from services.gateway.transports.grpc.mapper import Mapper, Unreadable, readable, reader_of, upload_data
+from services.gateway.transports.grpc.message_cache import Serialized
 from services.gateway.transports.grpc.proto import PACKAGE, SERVICE
-from services.gateway.transports.grpc.serialized import Serialized
 from services.gateway.transports.grpc.status import status_of
 from services.gateway.transports.grpc.stubs import muster_pb2
-from services.gateway.transports.rest.reading import slow_body, validate
+from services.gateway.transports.rest.request_parsing import slow_body, validate
 from shared import telemetry
 from shared.ids import new_id
 from shared.telemetry import metrics

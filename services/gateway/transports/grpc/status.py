@@ -7,7 +7,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2 as details, status_pb2
 
 from muster.errors import MusterError, Transient
-from services.gateway.platform.commands.deferring import OperationInProgress
+from services.gateway.platform.commands.long_operation_answers import OperationInProgress
 from shared.errors import meaning_of
 
 DOMAIN = "muster"

@@ -15,28 +15,34 @@ from services.gateway.platform.auth.browsers import BrowserRequest
 from services.gateway.platform.auth.forwarding import NO_PROXIES, ClientAddress, Proxies, client_address
 from services.gateway.platform.auth.permissions import Access
 from services.gateway.platform.call import Caller
-from services.gateway.platform.commands.deferring import OperationInProgress
+from services.gateway.platform.commands.long_operation_answers import OperationInProgress
 from services.gateway.platform.dispatch import Dispatcher, Inputs
 from services.gateway.platform.limits.rate_limits import rate_limit_status
 from services.gateway.platform.operation import Operation, Retirement
-from services.gateway.transports.rest.answers import accepted_response, resource_response
-from services.gateway.transports.rest.browsing import (
-    check_cookie_wanted,
-    page_of,
-    secret_in_cookie,
-    set_session_cookie,
-    without_cookie_secret,
-)
 from services.gateway.transports.rest.dashboard import Dashboard
-from services.gateway.transports.rest.pages import DOCS_PATH, OPENAPI_PATH, Description, show_docs, show_file
+from services.gateway.transports.rest.docs_pages import (
+    DOCS_PATH,
+    OPENAPI_PATH,
+    Description,
+    show_docs,
+    show_file,
+)
 from services.gateway.transports.rest.problems import problem_response
-from services.gateway.transports.rest.reading import (
+from services.gateway.transports.rest.request_parsing import (
     check_encoding,
     read_fields,
     read_list,
     read_request,
     slow_body,
     too_large,
+)
+from services.gateway.transports.rest.responses import accepted_response, resource_response
+from services.gateway.transports.rest.session_cookies import (
+    check_cookie_wanted,
+    page_of,
+    secret_in_cookie,
+    set_session_cookie,
+    without_cookie_secret,
 )
 from services.gateway.transports.rest.streaming import stream_events
 from services.gateway.transports.rest.websocket import bearer_among, stream_frames, wants_socket

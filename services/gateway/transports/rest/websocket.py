@@ -15,7 +15,7 @@ from aiohttp import WSCloseCode, web
 from muster.errors import MusterError, Transient
 from services.gateway.platform.call import Caller
 from services.gateway.platform.dispatch import Dispatcher, Inputs
-from services.gateway.platform.events.streams import IDLE_TICK_S
+from services.gateway.platform.events.stream_limits import IDLE_TICK_S
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Request, Resource
 from services.gateway.transports.rest.streaming import cursor_of

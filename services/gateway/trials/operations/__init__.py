@@ -2,7 +2,7 @@
 
 from services.gateway.cluster.schema import Explanation
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
+from services.gateway.platform.operation_aliases import NATURAL, READ_EXPERIMENT, SAFE, WRITE_EXPERIMENT
 from services.gateway.trials.operations.kill import KILLED, kill_trial
 from services.gateway.trials.operations.read import (
     explain_trial,

@@ -1,7 +1,7 @@
 """The operations on webhooks, one row each."""
 
 from services.gateway.platform.operation import Operation
-from services.gateway.platform.operation_terms import KEY, NATURAL, SAFE, WEBHOOKS
+from services.gateway.platform.operation_aliases import KEY, NATURAL, SAFE, WEBHOOKS
 from services.gateway.platform.schema import Done
 from services.gateway.webhooks.operations.deliveries import (
     list_deliveries,

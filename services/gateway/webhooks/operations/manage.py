@@ -13,11 +13,11 @@ from services.gateway.platform.auth.grants import Scope
 from services.gateway.platform.auth.permissions import Permission
 from services.gateway.platform.call import Call
 from services.gateway.platform.commands.idempotency import claim, remember
+from services.gateway.platform.encryption import NONCE_BYTES, seal
 from services.gateway.platform.lists.paging import next_cursor, read_wanted
 from services.gateway.platform.preconditions import check_unchanged
 from services.gateway.platform.references import parse_uuid
 from services.gateway.platform.schema import Done
-from services.gateway.platform.sealing import NONCE_BYTES, seal
 from services.gateway.webhooks import store
 from services.gateway.webhooks.core import read_events
 from services.gateway.webhooks.posting import check_url

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from services.provisioner.core.catalogue import Purchase
 from shared.ids import InstanceId, PoolName, WorkerId
-from shared.machine import StateMachine
 from shared.messages.specs import SlotKind
+from shared.state_machine import StateMachine
 
 InstanceEnding = Literal["gone", "lost", "failed"]
 IntentId = NewType("IntentId", UUID)

@@ -17,9 +17,9 @@ from services.provisioner.core.instances.intents import Presence, Sighting, dupl
 from services.provisioner.core.instances.outcomes import LASTS, pause_after
 from services.provisioner.core.instances.refusals import LaunchBackoff, LaunchRefusal, on_refused as on_hold
 from services.provisioner.core.planning.absences import Absence
+from services.provisioner.core.planning.pool_status import PoolStatus
 from services.provisioner.core.planning.sizing import SETTLES_IN, Sizing, plan_size, with_migrations
-from services.provisioner.core.planning.standing import PoolStatus
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.renting.pool_spec import PoolSpec
 from shared.ids import WorkerId
 
 MOST_ATTEMPTS = 10

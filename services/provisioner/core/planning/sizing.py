@@ -8,12 +8,12 @@ from math import inf
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import LEAVING, STARTING, Instance, InstanceState
 from services.provisioner.core.instances.refusals import is_held
-from services.provisioner.core.planning.lack import Shortage
-from services.provisioner.core.planning.moving import MigrationInputs, plan_migrations
-from services.provisioner.core.planning.standing import Demand, MonthlyBudget, PoolStatus
-from services.provisioner.core.renting.choosing import Capacity, cheapest
-from services.provisioner.core.renting.pieces import MissingSlots, cover, full_machines_of, missing_slots
-from services.provisioner.core.renting.spec import PoolSpec
+from services.provisioner.core.planning.migration import MigrationInputs, plan_migrations
+from services.provisioner.core.planning.pool_status import Demand, MonthlyBudget, PoolStatus
+from services.provisioner.core.planning.shortage import Shortage
+from services.provisioner.core.renting.pool_spec import PoolSpec
+from services.provisioner.core.renting.selection import Capacity, cheapest
+from services.provisioner.core.renting.single_node import MissingSlots, cover, full_machines_of, missing_slots
 from services.provisioner.core.renting.spreading import has_no_capacity_hold, has_pending_launch, spread
 from shared.ids import WorkerId
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instances.instance import Instance, InstanceState
 from services.provisioner.core.instances.refusals import LaunchBackoff
-from services.provisioner.core.renting.choosing import TYPICAL_USE, Capacity
+from services.provisioner.core.renting.selection import TYPICAL_USE, Capacity
 
 LEAST_OF_ONE = 50
 """So many machines, or fewer, are asked of one offer."""

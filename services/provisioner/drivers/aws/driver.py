@@ -13,8 +13,8 @@ import structlog
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting, worker_at
 from services.provisioner.core.instances.refusals import LaunchRefusal
-from services.provisioner.drivers.aws.causes import refusal
-from services.provisioner.drivers.aws.connection import AwsRefused, Ec2
+from services.provisioner.drivers.aws.client import AwsRefused, Ec2
+from services.provisioner.drivers.aws.error_codes import refusal
 from services.provisioner.drivers.aws.request import (
     MOST_MACHINES,
     TAG_INTENT,
@@ -22,8 +22,8 @@ from services.provisioner.drivers.aws.request import (
     AwsSite,
     run_instances,
 )
-from services.provisioner.drivers.base import MachineIdentity, MachineRef
-from services.provisioner.drivers.pace import Throttled
+from services.provisioner.drivers.driver import MachineIdentity, MachineRef
+from services.provisioner.drivers.rate_limit import Throttled
 from shared.errors import Transient
 from shared.ids import WorkerId
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from aiobotocore.session import get_session
 
-from services.provisioner.drivers.aws.connection import translated_errors
+from services.provisioner.drivers.aws.client import translated_errors
 from services.provisioner.drivers.prices import Price
 from shared.errors import Rejected
 

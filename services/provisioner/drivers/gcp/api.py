@@ -8,7 +8,7 @@ import aiohttp
 
 from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 from services.provisioner.drivers.gcp.tokens import Tokens
-from services.provisioner.drivers.pace import RateLimiter, Throttled
+from services.provisioner.drivers.rate_limit import RateLimiter, Throttled
 from services.provisioner.drivers.rest import HttpRequest, Json, Response, exchange
 from shared.clock import Clock
 from shared.errors import Rejected, Transient

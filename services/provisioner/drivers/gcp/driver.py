@@ -9,7 +9,7 @@ import structlog
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Presence, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
-from services.provisioner.drivers.base import MachineIdentity, MachineRef
+from services.provisioner.drivers.driver import MachineIdentity, MachineRef
 from services.provisioner.drivers.gcp.api import ComputeEngine, GcpRefused, refusal
 from services.provisioner.drivers.gcp.request import (
     LABEL_INTENT,
@@ -18,7 +18,7 @@ from services.provisioner.drivers.gcp.request import (
     bulk_insert,
     sighting_of,
 )
-from services.provisioner.drivers.pace import Throttled
+from services.provisioner.drivers.rate_limit import Throttled
 from shared.ids import WorkerId
 
 _log = structlog.get_logger()

@@ -14,7 +14,7 @@ from yaml import YAMLError
 
 from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 from services.provisioner.drivers.kubernetes.access import Access
-from services.provisioner.drivers.pace import RateLimiter, Throttled
+from services.provisioner.drivers.rate_limit import RateLimiter, Throttled
 from services.provisioner.drivers.rest import Json
 from shared.clock import Clock
 from shared.errors import Rejected, Transient

@@ -8,7 +8,7 @@ import structlog
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Sighting
 from services.provisioner.core.instances.refusals import LaunchRefusal
-from services.provisioner.drivers.base import MachineRef
+from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.kubernetes.api import ApiServer, KubernetesRefused, refusal
 from services.provisioner.drivers.kubernetes.objects import (
     LABEL_SITE,
@@ -19,7 +19,7 @@ from services.provisioner.drivers.kubernetes.objects import (
     secret_of,
     sighting_of,
 )
-from services.provisioner.drivers.pace import Throttled
+from services.provisioner.drivers.rate_limit import Throttled
 from services.provisioner.drivers.rest import Json
 from shared.errors import Transient
 from shared.ids import WorkerId

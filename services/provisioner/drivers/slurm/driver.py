@@ -9,8 +9,8 @@ import structlog
 
 from services.provisioner.core.instances.instance import Instance, IntentId
 from services.provisioner.core.instances.intents import Intent, Launched, Sighting, worker_at
-from services.provisioner.drivers.base import MachineRef
 from services.provisioner.drivers.bootstrap import Bootstrap, job_script
+from services.provisioner.drivers.driver import MachineRef
 from services.provisioner.drivers.slurm.commands import SlurmRefused, ask, refusal, run
 from services.provisioner.drivers.slurm.queue import job_name, read_jobs, sightings_of
 from shared.ids import WorkerId

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from services.registry.logs.core.grams import NgramFilter, build_filter
+from services.registry.logs.core.ngram_filter import NgramFilter, build_filter
 
 STREAMS = ("stdout", "stderr", "platform")
 LEVELS = ("debug", "info", "warning", "error")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.registry.core.names import InputRefusal
-from shared.machine import StateMachine
 from shared.messages.models import Approval, PendingStage, Stage, StageChange
+from shared.state_machine import StateMachine
 
 _AFTER: dict[Stage, tuple[Stage, ...]] = {
     "none": ("candidate", "staging", "archived"),

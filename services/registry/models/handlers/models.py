@@ -10,7 +10,7 @@ from services.registry.models.core.names import (
     refuse_tags,
 )
 from services.registry.models.core.stage import refuse_deletion
-from services.registry.models.handlers.answering import check, check_metadata, check_version
+from services.registry.models.handlers.command_handler import check, check_metadata, check_version
 from services.registry.models.handlers.versions import remove
 from services.registry.models.store import ModelRow
 from shared.bus import Delivery, Unit

@@ -16,7 +16,7 @@ from services.registry.models.core.stage import (
     refuse_deletion,
     refuse_stage,
 )
-from services.registry.models.handlers.answering import check, check_metadata, check_version
+from services.registry.models.handlers.command_handler import check, check_metadata, check_version
 from services.registry.models.store import ModelRow, VersionRow
 from services.registry.runs.store import trials
 from shared.bus import Delivery, Unit

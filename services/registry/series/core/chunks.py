@@ -14,8 +14,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from services.registry.series.core.arrivals import SeriesPoints
 from services.registry.series.core.downsample import EXTREMES, choose_extremes
+from services.registry.series.core.report_columns import SeriesPoints
 
 MOST_POINTS = 4_096
 """Of a packed chunk: what is read at once when one point is wanted, some 35 KB of noise."""

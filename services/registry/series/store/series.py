@@ -16,7 +16,7 @@ from sqlalchemy import BigInteger, ColumnElement, RowMapping, Uuid, cast, column
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.series.core.chunks import Columns, from_bytes, is_long, join
-from services.registry.series.core.following import MEASURED, ReadPosition, Reported
+from services.registry.series.core.report_cursor import MEASURED, ReadPosition, Reported
 from services.registry.series.core.steps import EVERY_STEP, Steps
 from services.registry.series.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.series.core.supersede import choose_newest, is_repeated

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal
 
-from services.scheduler.core.explaining.supposing import (
+from services.scheduler.core.explaining.what_if import (
     AnyMachine,
     Change,
     DifferentMaximum,

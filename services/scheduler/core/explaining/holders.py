@@ -6,8 +6,8 @@ from math import ceil
 
 from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import ShareNode
 from services.scheduler.core.state.indexes.pool import Pool, RunCharge
+from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
 from shared.ids import RunId

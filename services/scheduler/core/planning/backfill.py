@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from services.scheduler.core.state.indexes.holders import RequestGroup
 from services.scheduler.core.state.indexes.placement.capacity import Placement, PlacementRequest
-from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity
+from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity
 from services.scheduler.core.state.indexes.pool import BackfillReservation, Pool
+from services.scheduler.core.state.indexes.share_tree import RequestGroup
 from shared.ids import TrialId, WorkerId
 
 

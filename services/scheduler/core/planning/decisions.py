@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from services.scheduler.core.planning.quotas import Limit
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.records.asked import PreemptionCause
+from services.scheduler.core.state.records.preemption_notice import PreemptionCause
 from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
 

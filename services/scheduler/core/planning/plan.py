@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from services.scheduler.core.planning.decisions import Demand, Grant, Preempt, WaitReason
-from services.scheduler.core.planning.elastic.lending import Resize
+from services.scheduler.core.planning.elastic.extra_slots import Resize
 from services.scheduler.core.planning.pool_plan import PoolPlan
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.placement.capacity import Placement
 from services.scheduler.core.state.indexes.pool import BackfillReservation
-from services.scheduler.core.state.seeing import refresh
+from services.scheduler.core.state.machine_refresh import refresh
 from shared.ids import PoolName, TrialId
 
 __all__ = ["Demand", "Grant", "Placement", "SchedulingPlan", "Preempt", "plan"]

@@ -10,20 +10,18 @@ Lines are taken in the pool's order. Of each:
    can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
    whatever passes it elsewhere meanwhile (backfill).
 
-What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`aside`).
+What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`unschedulable`).
 """
 
 from collections import Counter
 from math import ceil
 
-from services.scheduler.core.planning.aside import single_node_sizes, unschedulable_shapes
 from services.scheduler.core.planning.backfill import QueueHead
 from services.scheduler.core.planning.decisions import Demand, Grant, Preempt, WaitReason
-from services.scheduler.core.planning.elastic.lending import Resize, assign_extra_slots, is_due
-from services.scheduler.core.planning.hopes import Feasibility
-from services.scheduler.core.planning.kept import ReservedSlots
+from services.scheduler.core.planning.elastic.extra_slots import Resize, assign_extra_slots, is_due
+from services.scheduler.core.planning.feasibility import Feasibility
 from services.scheduler.core.planning.order import QueueOrder, queue_order
-from services.scheduler.core.planning.preemption.moves import (
+from services.scheduler.core.planning.preemption.defragmentation import (
     MigrationSearch,
     place_migrated,
     reserve_targets,
@@ -32,8 +30,9 @@ from services.scheduler.core.planning.preemption.moves import (
 from services.scheduler.core.planning.preemption.rights import rights_of
 from services.scheduler.core.planning.preemption.victims import VictimSearch, held_by
 from services.scheduler.core.planning.quotas import limit_of, remaining_slots_of
+from services.scheduler.core.planning.reserved_slots import ReservedSlots
+from services.scheduler.core.planning.unschedulable import single_node_sizes, unschedulable_shapes
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import RequestGroup
 from services.scheduler.core.state.indexes.placement.capacity import (
     CapacityIndex,
     Placement,
@@ -41,6 +40,7 @@ from services.scheduler.core.state.indexes.placement.capacity import (
 )
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.indexes.share_tree import RequestGroup
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import RunId, TrialId, WorkerId
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from services.scheduler.core.state.indexes.holders import ShareNode
+from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.records.slots import SlotCount
 
 Limit = Literal[

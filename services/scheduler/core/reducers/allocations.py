@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from services.scheduler.core.reducers import ends, forming, stops
+from services.scheduler.core.reducers import gang_forming, pause_measurements, run_ends
 from services.scheduler.core.reducers.draft import Draft
-from services.scheduler.core.reducers.reporting import measure
+from services.scheduler.core.reducers.elastic_reports import measure
 from services.scheduler.core.state.observed import Observed
 from services.scheduler.core.state.records.gang import Gang
 from services.scheduler.core.state.records.run import Run
@@ -29,7 +29,7 @@ def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> 
             draft.want((worker.id,))  # what it had of the run once: it makes room for the new part
             return
         draft.release(worker.id, run)
-        ends.leave(draft, run, worker.id, observed.exit, now)
+        run_ends.leave(draft, run, worker.id, observed.exit, now)
     elif run.is_ended:
         _hold_zombie(draft, worker, run)
     else:
@@ -49,7 +49,7 @@ def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: dat
         draft.want(run.workers)
     progress = run.progress
     if observed.step > progress.step:
-        followed = stops.trained(draft, followed, now)
+        followed = pause_measurements.trained(draft, followed, now)
     if observed.step > progress.step or observed.checkpoints > progress.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
         followed = followed.with_progress(
@@ -63,8 +63,8 @@ def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: dat
         draft.put_run(followed, lazily=True)
     elif followed is not run:
         draft.follow(followed)
-    forming.finish_if_formed(draft, followed, now)
-    forming.reform_if_broken(draft, draft.run(run.id), now)
+    gang_forming.finish_if_formed(draft, followed, now)
+    gang_forming.reform_if_broken(draft, draft.run(run.id), now)
 
 
 def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
@@ -79,7 +79,7 @@ def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
             gang = changed(gang, rendezvous=observed.rendezvous)
         if observed.is_live != gang.is_live:
             gang = changed(gang, is_live=observed.is_live)
-    gang = forming.followed(gang, worker, observed.generation, observed.prepared, observed.joined)
+    gang = gang_forming.followed(gang, worker, observed.generation, observed.prepared, observed.joined)
     if observed.hangs != (worker in gang.hung):
         gang = changed(gang, hung=gang.hung ^ {worker})
     return gang
@@ -101,7 +101,7 @@ def miss(draft: Draft, worker: Worker, run: Run, now: datetime) -> None:
             draft.put_run(run.released_by(worker.id), lazily=True)
     elif worker.id in run.gang.seen and worker.id not in run.gang.released:
         draft.release(worker.id, run)
-        ends.lose_member(draft, run, worker.id, VANISHED, now)
+        run_ends.lose_member(draft, run, worker.id, VANISHED, now)
 
 
 def _hold_foreign(draft: Draft, worker: Worker, observed: Observed) -> None:

@@ -7,8 +7,8 @@ from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.state.changes import Changes, SetSpending
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.records.asked import PreemptionNotice
 from services.scheduler.core.state.records.pool import Path
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.spending import BudgetSpending
 
 

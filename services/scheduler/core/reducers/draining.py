@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from services.scheduler.core.reducers import forming
+from services.scheduler.core.reducers import gang_forming
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.reducers.grants import preempt
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import WorkerEmptied, WorkerUp
 from services.scheduler.core.state.observed import ReclaimNotice
-from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.worker import DRAIN, Drain, DrainTrigger, Liveness, Worker
 from shared.ids import WorkerId
 
@@ -53,7 +53,7 @@ def leave(draft: Draft, worker: Worker, leaving: ReclaimNotice | None) -> Worker
     if leaving is None or leaving.in_s is None:
         return worker
     for run in draft.runs_on(worker.id):
-        if not forming.can_do_without(run, draft.trial(run.trial), worker.id):
+        if not gang_forming.can_do_without(run, draft.trial(run.trial), worker.id):
             preempt(draft, run, PreemptionNotice("leaving"))
     return worker
 

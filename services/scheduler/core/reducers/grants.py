@@ -3,15 +3,15 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from services.scheduler.core.reducers import stops
+from services.scheduler.core.reducers import pause_measurements
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Granted
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.indexes.placement.parts import tightest
-from services.scheduler.core.state.records.asked import PreemptionNotice
+from services.scheduler.core.state.indexes.placement.shared_slots import tightest
 from services.scheduler.core.state.records.gang import Gang, GangShare
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.run import Grant, Run
 from services.scheduler.core.state.records.run_states import RunTrigger
 from services.scheduler.core.state.records.trial import RequestTrigger, TrialRequest
@@ -70,7 +70,7 @@ def preempt(draft: Draft, run: Run, asked: PreemptionNotice) -> None:
     """As `on_preempted`: one that was asked before, or has ended, is not asked again."""
     if run.preempted or run.is_ended:
         return
-    took = stops.asked(run, draft.cluster.now_ms)
+    took = pause_measurements.asked(run, draft.cluster.now_ms)
     draft.put_run(run.moved(RunTrigger.ASKED, version=run.version + 1, asked=asked, took=took))
     draft.want(run.workers)
 

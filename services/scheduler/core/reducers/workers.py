@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from services.scheduler.core.reducers import allocations, draining, ends
+from services.scheduler.core.reducers import allocations, draining, run_ends
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
 from services.scheduler.core.state.cluster import Cluster
@@ -91,7 +91,7 @@ def _lose(draft: Draft, worker: Worker, reason: str, now: datetime) -> Worker:
     worker = _moved(draft, worker, LivenessTrigger.SILENT)
     draft.tell(WorkerDown(worker, reason))
     for run in draft.runs_on(worker.id):
-        ends.lose_member(draft, run, worker.id, reason, now)
+        run_ends.lose_member(draft, run, worker.id, reason, now)
     return worker
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from services.scheduler.core.state.facts import Fact
 from services.scheduler.core.state.indexes.elastic.records import Report
-from services.scheduler.core.state.indexes.pauses import Kind
+from services.scheduler.core.state.indexes.pause_durations import Kind
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy
 from services.scheduler.core.state.records.pool import Path, Quota
 from services.scheduler.core.state.records.reservations import Reservation

@@ -18,14 +18,14 @@ from services.scheduler.core.state.changes import (
 )
 from services.scheduler.core.state.indexes.decay import STEP_MS
 from services.scheduler.core.state.indexes.elastic.records import Report
-from services.scheduler.core.state.indexes.holders import ShareNode
-from services.scheduler.core.state.indexes.holdings import UsageLedger
-from services.scheduler.core.state.indexes.lengths import RunDurations
-from services.scheduler.core.state.indexes.machines import RunsByWorker
-from services.scheduler.core.state.indexes.pauses import PauseDurations
+from services.scheduler.core.state.indexes.pause_durations import PauseDurations
 from services.scheduler.core.state.indexes.pool import Pool, capacity_of
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy, milliseconds
-from services.scheduler.core.state.indexes.turns import YieldTimes
+from services.scheduler.core.state.indexes.run_durations import RunDurations
+from services.scheduler.core.state.indexes.runs_by_worker import RunsByWorker
+from services.scheduler.core.state.indexes.share_tree import ShareNode
+from services.scheduler.core.state.indexes.usage_ledger import UsageLedger
+from services.scheduler.core.state.indexes.yield_times import YieldTimes
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Run

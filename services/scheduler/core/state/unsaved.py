@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from services.scheduler.core.state.facts import Fact
-from services.scheduler.core.state.indexes.holdings import SlotUsage
+from services.scheduler.core.state.indexes.usage_ledger import SlotUsage
 from shared.ids import PoolName, RunId, TrialId, WorkerId
 
 

@@ -19,7 +19,7 @@ from services.searcher.core.budget.ledger import (
     SlotUsage,
 )
 from services.searcher.core.budget.limits import BudgetLimits, Limit
-from services.searcher.core.budget.notice import StopMargin, to_end, to_stop
+from services.searcher.core.budget.stop_margin import StopMargin, to_end, to_stop
 from services.searcher.core.editing import SearchEdit
 from shared.ids import PoolName
 

@@ -2,8 +2,8 @@
 
 from enum import StrEnum
 
-from shared.machine import StateMachine
 from shared.messages.specs import DesiredState
+from shared.state_machine import StateMachine
 
 __all__ = [
     "EXPERIMENT",

@@ -12,7 +12,7 @@ from services.searcher.core.journal.entries import Facts
 from services.searcher.core.methods.custom import Operation, OperationKind
 from services.searcher.core.methods.port import RungDecision
 from services.searcher.core.samplers import Suggestion
-from services.searcher.core.search.moves import OperationResult, SearchActions
+from services.searcher.core.search.actions import OperationResult, SearchActions
 from shared.errors import Broken
 
 _HOLDING = tuple(field.name for field in fields(SlotUsage))

@@ -22,9 +22,9 @@ from services.searcher.core.journal.facts import (
 )
 from services.searcher.core.methods.custom import Operation
 from services.searcher.core.methods.port import RULES_VERSION, RungDecision, TrialEnding
-from services.searcher.core.search.moves import OperationResult, SearchActions
+from services.searcher.core.search.actions import OperationResult, SearchActions
+from services.searcher.core.search.prior_observations import PriorObservations
 from services.searcher.core.search.search import Search
-from services.searcher.core.search.warm import PriorObservations
 from shared.ids import PoolName
 
 

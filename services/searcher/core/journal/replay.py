@@ -25,8 +25,8 @@ from services.searcher.core.journal.facts import (
     write_operation_result,
 )
 from services.searcher.core.methods.port import TrialEnding
+from services.searcher.core.search.prior_observations import PriorObservations
 from services.searcher.core.search.search import Search
-from services.searcher.core.search.warm import PriorObservations
 from shared.ids import PoolName
 
 MAX_VALUE_CHARS = 300

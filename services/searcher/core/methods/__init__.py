@@ -1,1 +1,1 @@
-"""How trials are stopped, promoted or changed: `port` says what a method is, `choose` picks the one that a config names."""
+"""How trials are stopped, promoted or changed: `port` says what a method is, `factory` picks the one that a config names."""

@@ -14,8 +14,8 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 
 from muster.config import Pbt as Config, Point
-from services.searcher.core.methods.exploring import explore
-from services.searcher.core.methods.members import (
+from services.searcher.core.methods.perturbation import explore
+from services.searcher.core.methods.population import (
     WAITING,
     WORST,
     Copy,

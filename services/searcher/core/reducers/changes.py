@@ -14,8 +14,8 @@ from services.searcher.core.experiment.states import ONGOING, DesiredState, Expe
 from services.searcher.core.journal.entries import Entry
 from services.searcher.core.journal.journal import SearchJournal
 from services.searcher.core.methods.port import ResumeTrial
-from services.searcher.core.reducers.accounts import with_budget_status
-from services.searcher.core.search.moves import Proposal
+from services.searcher.core.reducers.budget_status import with_budget_status
+from services.searcher.core.search.actions import Proposal
 from services.searcher.core.search.search import Search
 from shared.tuples import changed
 

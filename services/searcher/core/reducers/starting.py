@@ -6,7 +6,7 @@ from services.searcher.core.experiment.entities import Trial
 from services.searcher.core.experiment.states import DesiredState, ExperimentState, TrialState
 from services.searcher.core.methods.port import ResumeTrial
 from services.searcher.core.reducers.changes import Changes
-from services.searcher.core.search.moves import SearchActions
+from services.searcher.core.search.actions import SearchActions
 from shared.tuples import changed
 
 

@@ -7,7 +7,7 @@ from services.searcher.core.budget.limits import limits_of
 from services.searcher.core.reducers.changes import Changes
 from services.searcher.core.reducers.ending import end_rest
 from services.searcher.core.reducers.starting import fill
-from services.searcher.core.search.warm import NO_PRIOR_OBSERVATIONS, PriorObservations
+from services.searcher.core.search.prior_observations import NO_PRIOR_OBSERVATIONS, PriorObservations
 from shared.tuples import changed
 
 

@@ -10,7 +10,7 @@ from optuna.trial import Trial, TrialState
 from pydantic import JsonValue
 
 from muster.config import Point
-from services.searcher.core.samplers.words import OptunaSpace
+from services.searcher.core.samplers.optuna_space import OptunaSpace
 
 _NAME = "search"
 

@@ -14,8 +14,8 @@ from services.searcher.core.budget.limits import BudgetLimits, Limit
 from services.searcher.core.budget.spending import SearchSpending
 from services.searcher.core.editing import SearchEdit, check_edit
 from services.searcher.core.experiment.objectives import Objectives, Scored
-from services.searcher.core.methods.choose import make_method, max_concurrency
 from services.searcher.core.methods.custom import Custom, Operation
+from services.searcher.core.methods.factory import make_method, max_concurrency
 from services.searcher.core.methods.port import (
     RULES_VERSION,
     Copying,
@@ -27,13 +27,13 @@ from services.searcher.core.methods.port import (
 )
 from services.searcher.core.samplers import Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.search.given import completed
-from services.searcher.core.search.invalid import InvalidTrials
-from services.searcher.core.search.moves import OperationResult, Proposal, SearchActions
-from services.searcher.core.search.observing import Reached, observation_of, rung_results_of
+from services.searcher.core.search.actions import OperationResult, Proposal, SearchActions
+from services.searcher.core.search.explicit_points import completed
+from services.searcher.core.search.invalid_trials import InvalidTrials
+from services.searcher.core.search.observations import Reached, observation_of, rung_results_of
 from services.searcher.core.search.points import PointSource
-from services.searcher.core.search.waiting import StepQueue
-from services.searcher.core.search.warm import PriorObservations
+from services.searcher.core.search.prior_observations import PriorObservations
+from services.searcher.core.search.step_queue import StepQueue
 from shared.errors import Conflict
 
 

@@ -1,6 +1,6 @@
 """A run whose script can do that gets other slots while it trains, and goes on without a member that is lost."""
 
-from services.scheduler.core.reducers import forming
+from services.scheduler.core.reducers import gang_forming
 from services.scheduler.core.reducers.workers import on_heartbeat
 from services.scheduler.core.state.desired import desired_of
 from services.scheduler.core.state.facts import Ended, Granted, Resized
@@ -50,7 +50,9 @@ class Live(Lender):
     def to(self, number: int, **placement: int) -> Run:
         places = tuple((WorkerId(name), slots) for name, slots in placement.items())
         slots = sum(placement.values())
-        self.cluster.apply(forming.on_resized(self.cluster, self.run(number).id, slots, places, self.now))
+        self.cluster.apply(
+            gang_forming.on_resized(self.cluster, self.run(number).id, slots, places, self.now)
+        )
         return self.run(number)
 
     def facts(self) -> list[type]:
@@ -205,7 +207,7 @@ def test_a_gang_that_does_not_form_saves_and_goes() -> None:
     world = Live()
     world.begin(1, least=2)
     world.to(1, w0=2, w1=2)
-    world.wait(forming.FORM_WITHIN.total_seconds())
+    world.wait(gang_forming.FORM_WITHIN.total_seconds())
     world.cycle()
     run = world.run(1)
     assert run.preempted

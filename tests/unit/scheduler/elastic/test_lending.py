@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.explaining.advice import lending_warnings
+from services.scheduler.core.explaining.submission_warnings import lending_warnings
 from services.scheduler.core.planning.fit import ReachableSlots
 from services.scheduler.core.planning.plan import plan
 from services.scheduler.core.reducers.budgets import on_spending
-from services.scheduler.core.reducers.reporting import on_reported
+from services.scheduler.core.reducers.elastic_reports import on_reported
 from services.scheduler.core.state.facts import Ended
 from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
 from services.scheduler.core.state.indexes.elastic.throughput import Timing

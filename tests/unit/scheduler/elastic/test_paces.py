@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.state.indexes.elastic.paces import StepTimes
+from services.scheduler.core.state.indexes.elastic.step_times import StepTimes
 from services.scheduler.core.state.observed import StepMeasurement
 from services.scheduler.core.state.records.run import RunExit
 from shared.ids import WorkerId

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from muster.config.launching import Optimizations
+from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
 from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from muster import wire
-from muster.config.launching import Optimizations
+from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
 from worker.core.gang.backends.port import Meeting, Place, communication
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muster.config.launching import Optimizations
+from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
 from worker.core.gang.seats import Seat
 

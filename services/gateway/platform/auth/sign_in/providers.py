@@ -11,7 +11,7 @@ import aiohttp
 import orjson
 
 from muster.errors import Transient
-from services.gateway.platform.auth.sign_in.file import ProviderSection, check_address
+from services.gateway.platform.auth.sign_in.sign_in_file import ProviderSection, check_address
 from services.gateway.platform.auth.sign_in.tickets import SignInSecrets
 from services.gateway.platform.outbound.client import INTERNAL_ADDRESS, OutboundClient
 from shared.auth import jwts

@@ -8,19 +8,19 @@ from math import ceil
 
 import numpy as np
 
-from services.scheduler.core.explaining.forecast.units import free_times, serve
-from services.scheduler.core.explaining.places import rank_of
+from services.scheduler.core.explaining.forecast.free_units import free_times, serve
+from services.scheduler.core.explaining.queue_positions import rank_of
 from services.scheduler.core.planning.decisions import WaitReason
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import NEVER, RequestGroup, ShareNode
-from services.scheduler.core.state.indexes.lengths import Draws, Survival, survival
 from services.scheduler.core.state.indexes.pool import Pool
 from services.scheduler.core.state.indexes.queue import ask_of, milliseconds
+from services.scheduler.core.state.indexes.run_durations import Draws, Survival, survival
+from services.scheduler.core.state.indexes.share_tree import NEVER, RequestGroup, ShareNode
+from services.scheduler.core.state.machine_refresh import refresh
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.pool import OrderName
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
-from services.scheduler.core.state.seeing import refresh
 from shared.ids import ExperimentId
 
 FUTURES = 128

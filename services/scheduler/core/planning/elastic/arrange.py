@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from services.scheduler.core.planning.elastic.nearness import MachinePreference
+from services.scheduler.core.planning.elastic.affinity import MachinePreference
 from services.scheduler.core.planning.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.planning.elastic.shares import FAIRNESS, Claim, distribute
 from services.scheduler.core.state.indexes.elastic.history import FIRST_SLOTS, ReportHistory
-from services.scheduler.core.state.indexes.elastic.paces import StepTimes
-from services.scheduler.core.state.indexes.pauses import PRIOR_MS
+from services.scheduler.core.state.indexes.elastic.step_times import StepTimes
+from services.scheduler.core.state.indexes.pause_durations import PRIOR_MS
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.indexes.placement.ground import Domains
+from services.scheduler.core.state.indexes.placement.placement_index import Domains
 from shared.ids import TrialId, WorkerId
 
 

@@ -4,9 +4,9 @@ share none with another gang."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from services.scheduler.core.planning.elastic.nearness import ANY, MachineAffinity, MachinePreference
+from services.scheduler.core.planning.elastic.affinity import ANY, MachineAffinity, MachinePreference
 from services.scheduler.core.state.indexes.placement.capacity import Placement
-from services.scheduler.core.state.indexes.placement.ground import Domains
+from services.scheduler.core.state.indexes.placement.placement_index import Domains
 from shared.ids import TrialId, WorkerId
 
 

@@ -1,10 +1,10 @@
 """Who goes first in a pool: one port, three policies. A plan takes one `QueueOrder`, which sees the plan's tentative charges."""
 
-from services.scheduler.core.planning.order.fair import FairShareOrder
-from services.scheduler.core.planning.order.keyed import StaticOrder
+from services.scheduler.core.planning.order.fair_share import FairShareOrder
 from services.scheduler.core.planning.order.port import QueueOrder
-from services.scheduler.core.state.indexes.holders import RequestGroup
+from services.scheduler.core.planning.order.static_order import StaticOrder
 from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.share_tree import RequestGroup
 
 __all__ = ["QueueOrder", "serving"]
 

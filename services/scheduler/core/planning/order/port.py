@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from services.scheduler.core.state.indexes.holders import RequestGroup, ShareNode
+from services.scheduler.core.state.indexes.share_tree import RequestGroup, ShareNode
 
 FeasibleShapes = Callable[[ShareNode | RequestGroup], int]
 """The bits of the shapes that are still worth looking at for a tenant's node, or for a line; it only shrinks."""

@@ -12,12 +12,12 @@ Holders are compared where their ways part: tenants, or workspaces of one tenant
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.scheduler.core.planning.preemption.equals import Peers
-from services.scheduler.core.planning.served import UsageRank
-from services.scheduler.core.state.indexes.holders import ShareNode
+from services.scheduler.core.planning.preemption.time_slicing import Peers
+from services.scheduler.core.planning.usage_rank import UsageRank
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.records.asked import PreemptionCause
+from services.scheduler.core.state.indexes.share_tree import ShareNode
 from services.scheduler.core.state.records.pool import Path, PoolPolicy
+from services.scheduler.core.state.records.preemption_notice import PreemptionCause
 from services.scheduler.core.state.records.slots import SlotCount
 
 

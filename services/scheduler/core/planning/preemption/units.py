@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
-from services.scheduler.core.state.indexes.standing import RunningAllocation
+from services.scheduler.core.state.indexes.running_allocations import RunningAllocation
 from services.scheduler.core.state.records.worker import Rooms, SharedSlot
 from shared.messages.specs import WHOLE_SLOT
 

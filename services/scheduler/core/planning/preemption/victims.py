@@ -11,13 +11,13 @@ from itertools import chain
 from services.scheduler.core.planning.preemption.rights import PreemptionRights
 from services.scheduler.core.planning.preemption.units import PreemptionUnit, order, units_of
 from services.scheduler.core.state.cluster import Cluster
-from services.scheduler.core.state.indexes.holders import NEVER
 from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex, PlacementRequest
 from services.scheduler.core.state.indexes.pool import Pool
-from services.scheduler.core.state.indexes.standing import RunningAllocation
-from services.scheduler.core.state.records.asked import PreemptionCause
+from services.scheduler.core.state.indexes.running_allocations import RunningAllocation
+from services.scheduler.core.state.indexes.share_tree import NEVER
 from services.scheduler.core.state.records.gang import GangShare
 from services.scheduler.core.state.records.labels import Labels
+from services.scheduler.core.state.records.preemption_notice import PreemptionCause
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import RunId, TenantId, WorkerId
 

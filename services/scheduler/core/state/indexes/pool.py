@@ -10,12 +10,12 @@ from uuid import UUID
 
 from services.scheduler.core.state.indexes.decay import Decay, UsageHistory
 from services.scheduler.core.state.indexes.elastic.records import ElasticRecords
-from services.scheduler.core.state.indexes.holders import ShareNode
 from services.scheduler.core.state.indexes.placement.capacity import CapacityIndex
 from services.scheduler.core.state.indexes.queue import ExperimentPolicy, Queue
-from services.scheduler.core.state.indexes.shares import SlotShares
-from services.scheduler.core.state.indexes.standing import RunningAllocations
-from services.scheduler.core.state.indexes.turns import YieldTimes
+from services.scheduler.core.state.indexes.running_allocations import RunningAllocations
+from services.scheduler.core.state.indexes.share_tree import ShareNode
+from services.scheduler.core.state.indexes.slot_shares import SlotShares
+from services.scheduler.core.state.indexes.yield_times import YieldTimes
 from services.scheduler.core.state.records.pool import Path, PoolPolicy, Quota
 from services.scheduler.core.state.records.reservations import Reservation
 from services.scheduler.core.state.records.run import Grant, Run

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.state.indexes.holders import Key, RequestGroup, ShareNode
 from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
+from services.scheduler.core.state.indexes.share_tree import Key, RequestGroup, ShareNode
 from services.scheduler.core.state.records.slots import SlotCount
 from services.scheduler.core.state.records.trial import SlotNeeds, Trial
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from services.scheduler.core.state.records.asked import PreemptionNotice
 from services.scheduler.core.state.records.gang import Gang, GangShare
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
 from services.scheduler.core.state.records.run_states import RUN, GangState, RunState, RunTrigger
 from services.scheduler.core.state.records.slots import SlotCount
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId

@@ -6,7 +6,7 @@ started yet.
 
 from enum import StrEnum
 
-from shared.machine import StateMachine
+from shared.state_machine import StateMachine
 
 
 class RunState(StrEnum):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from services.scheduler.core.state.records.labels import PlacementConstraint
 from services.scheduler.core.state.records.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.machine import StateMachine
 from shared.messages.specs import UNCATEGORIZED, DesiredState, SlotKind, Thousandths
+from shared.state_machine import StateMachine
 from shared.tuples import changed
 
 FIRST_BACK_OFF, LONGEST_BACK_OFF = timedelta(seconds=2), timedelta(minutes=5)

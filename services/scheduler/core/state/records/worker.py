@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from services.scheduler.core.state.records.labels import Labels
 from shared.ids import AllocationId, PoolName, TenantId, WorkerId
-from shared.machine import StateMachine
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
+from shared.state_machine import StateMachine
 
 
 class Liveness(StrEnum):

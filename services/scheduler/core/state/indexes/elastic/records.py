@@ -1,11 +1,11 @@
-"""What is known of a pool's elastic trials: what they have reported, what they have had. Advanced by the cluster; `saving` tells what a new
+"""What is known of a pool's elastic trials: what they have reported, what they have had. Advanced by the cluster; `serialization` tells what a new
 leader finds of it."""
 
 from dataclasses import dataclass, field
 
 from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
 from services.scheduler.core.state.indexes.elastic.history import ReportHistory
-from services.scheduler.core.state.indexes.elastic.paces import StepTimes
+from services.scheduler.core.state.indexes.elastic.step_times import StepTimes
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial

@@ -1,4 +1,4 @@
-"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it. Neighbours: `ground` and `shelf`, the
+"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it. Neighbours: `ground` and `free_slot_buckets`, the
 indexes, and `labels`.
 
 Tentative changes are undone exactly, so that a plan reads the world and leaves it as it was.
@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from services.scheduler.core.state.indexes.placement.ground import PlacementIndex, Topology
-from services.scheduler.core.state.indexes.placement.parts import (
+from services.scheduler.core.state.indexes.placement.free_slot_buckets import Owners
+from services.scheduler.core.state.indexes.placement.placement_index import PlacementIndex, Topology
+from services.scheduler.core.state.indexes.placement.shared_slots import (
     SharedSlotIndex,
     after_joining,
     after_opening,
     tightest,
 )
-from services.scheduler.core.state.indexes.placement.shelf import Owners
-from services.scheduler.core.state.indexes.placement.spot import WorkerCapacity, after_release
+from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity, after_release
 from services.scheduler.core.state.records.gang import GangShare
 from services.scheduler.core.state.records.labels import EVERYWHERE, LabelChoice, Labels, PlacementConstraint
 from shared.ids import TenantId, WorkerId

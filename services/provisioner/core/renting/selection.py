@@ -1,0 +1,156 @@
+"""Which machines to rent for a need: the cheapest that cover it, within bounds. Pure arithmetic; `sizing` says what is needed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from math import inf
+
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.renting.pool_spec import Order
+
+TYPICAL_USE = timedelta(hours=1)
+"""For how long a machine is taken to be used, where its time to boot is reckoned into its price."""
+_WIDEST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """So many slots; where `largest` is above 0, one machine has at least that many. `order`: how offers are preferred."""
+
+    slots: int
+    largest: int = 0
+    order: Order = "cheapest"
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What may be added: machines, slots, and money per hour."""
+
+    machines: int
+    slots: float = inf
+    price_per_hour: float = inf
+
+    def less(self, machines: Sequence[Offer]) -> "Capacity":
+        """What is left after these."""
+        return Capacity(
+            self.machines - len(machines),
+            self.slots - sum(one.kind.slots for one in machines),
+            self.price_per_hour - sum(one.price_per_hour or 0.0 for one in machines),
+        )
+
+    def fits(self, offer: Offer) -> bool:
+        price = offer.price_per_hour or 0.0
+        return self.machines > 0 and offer.kind.slots <= self.slots and price <= self.price_per_hour + 1e-9
+
+
+def choose_machines(need: Need, offers: Sequence[Offer], room: Capacity) -> list[Offer]:
+    """The machines for a need, those that hold its largest part first; fewer than needed where the room ends.
+
+    Cheapest: the least sum of prices that covers the slots, time to boot counted, so that a machine of eight is not rented for a need of one
+    while smaller ones are to be had; then the fewest machines, then the offers' order. Given: the first offer that fits.
+    """
+    fitting = [offer for offer in offers if room.fits(offer)]
+    if need.slots <= 0 or not fitting:
+        return []
+    large = [offer for offer in fitting if offer.kind.slots >= need.largest]
+    if need.largest == 0 or not large:
+        return _within(_cover(int(min(need.slots, room.slots)), fitting, need.order, room.machines), room)
+    found = []
+    for first in _by_size(large) if need.order == "cheapest" else large[:1]:
+        left = room.less([first])
+        rest = choose_machines(Need(need.slots - first.kind.slots, 0, need.order), fitting, left)
+        found.append([first, *rest])
+    # Of those that cover most of the need, the cheapest.
+    return min(found, key=lambda machines: (-min(need.slots, _slots(machines)), *_cost(machines)))
+
+
+def cheapest(offers: Sequence[Offer], order: Order) -> Offer | None:
+    """One machine, of whatever size."""
+    if not offers or order == "given":
+        return next(iter(offers), None)
+    return min(offers, key=_hour)
+
+
+def cheapest_per_slot(offers: Sequence[Offer], order: Order) -> Offer | None:
+    """The one whose slots cost least when all are used; of equal ones the largest."""
+    if not offers or order == "given":
+        return next(iter(offers), None)
+    return min(offers, key=lambda offer: (_hour(offer) / offer.kind.slots, -offer.kind.slots))
+
+
+def _cover(slots: int, offers: Sequence[Offer], order: Order, most: int) -> list[Offer]:
+    """Covers the slots with at most so many machines, or as much of them as can be."""
+    if order == "given":
+        return [offers[0]] * min(most, -(-slots // offers[0].kind.slots))
+    # Small machines may be cheapest and too many: what is left of the sizes grows until they fit.
+    by_size = _by_size(offers)
+    for at in range(len(by_size)):
+        machines = _cheapest_cover(slots, by_size[at:])
+        if len(machines) <= most:
+            return machines
+    return [by_size[-1]] * most
+
+
+def _by_size(offers: Sequence[Offer]) -> list[Offer]:
+    """The cheapest of each size, the smallest first."""
+    sizes: dict[int, Offer] = {}
+    for offer in offers:
+        best = sizes.get(offer.kind.slots)
+        if best is None or _hour(offer) < _hour(best):
+            sizes[offer.kind.slots] = offer
+    return sorted(sizes.values(), key=lambda offer: offer.kind.slots)
+
+
+def _cheapest_cover(slots: int, sizes: Sequence[Offer]) -> list[Offer]:
+    """The unbounded covering knapsack, by dynamic programming over slots. What is far beyond the largest machine's square is of the one that is
+    cheapest per slot in any case, and is put aside first."""
+    best = cheapest_per_slot(sizes, "cheapest")
+    assert best is not None
+    largest = max(offer.kind.slots for offer in sizes)
+    table = min(largest * largest, _WIDEST) + largest
+    bulk = max(0, slots - table) // best.kind.slots
+    left = slots - bulk * best.kind.slots
+    costs: list[tuple[float, int]] = [(0.0, 0)]
+    taken: list[Offer] = []
+    for count in range(1, left + 1):
+        options = [
+            (
+                round(costs[max(0, count - offer.kind.slots)][0] + _hour(offer), 9),
+                costs[max(0, count - offer.kind.slots)][1] + 1,
+            )
+            for offer in sizes
+        ]
+        at = min(range(len(sizes)), key=options.__getitem__)
+        costs.append(options[at])
+        taken.append(sizes[at])
+    chosen = [best] * bulk
+    while left > 0:
+        chosen.append(taken[left - 1])
+        left -= taken[left - 1].kind.slots
+    counts = Counter(chosen)
+    return [
+        offer for offer in sorted(counts, key=lambda offer: -offer.kind.slots) for _ in range(counts[offer])
+    ]
+
+
+def _within(machines: Sequence[Offer], room: Capacity) -> list[Offer]:
+    """Those that fit, one after the other."""
+    kept: list[Offer] = []
+    for one in machines:
+        if room.fits(one):
+            kept.append(one)
+            room = room.less([one])
+    return kept
+
+
+def _hour(offer: Offer) -> float:
+    return offer.costs_for(TYPICAL_USE)
+
+
+def _slots(machines: Sequence[Offer]) -> int:
+    return sum(one.kind.slots for one in machines)
+
+
+def _cost(machines: Sequence[Offer]) -> tuple[float, int]:
+    return round(sum(_hour(one) for one in machines), 9), len(machines)

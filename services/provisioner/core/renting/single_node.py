@@ -1,0 +1,94 @@
+"""Requests that each must be on one machine: what of them finds room, and which machines hold the rest."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.renting.pool_spec import Order
+from services.provisioner.core.renting.selection import Capacity, Need, cheapest_per_slot, choose_machines
+
+
+@dataclass(frozen=True, slots=True)
+class MissingSlots:
+    """Slots that nothing brings yet: `pieces` of them each on one machine, the largest first, and `loose` ones wherever they are."""
+
+    pieces: tuple[int, ...] = ()
+    loose: int = 0
+
+    @property
+    def slots(self) -> int:
+        return sum(self.pieces) + self.loose
+
+    def after(self, machines: Iterable[int]) -> "MissingSlots":
+        """What is left when machines of so many slots have come."""
+        free, left = list(machines), []
+        for piece in self.pieces:
+            fitting = [at for at, slots in enumerate(free) if slots >= piece]
+            if fitting:
+                free[min(fitting, key=free.__getitem__)] -= piece
+            else:
+                left.append(piece)
+        return MissingSlots(tuple(left), max(0, self.loose - sum(free)))
+
+    def first(self, slots: int) -> "MissingSlots":
+        """So much of it, or a little more: a piece is not cut."""
+        taken: list[int] = []
+        for piece in self.pieces:
+            if sum(taken) < slots:
+                taken.append(piece)
+        return MissingSlots(tuple(taken), min(self.loose, max(0, slots - sum(taken))))
+
+
+def missing_slots(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> MissingSlots:
+    """So many slots, of which (size, number) must each be on one machine; those above `most` never can, and nothing is rented for them."""
+    pieces: list[int] = []
+    for size, count in sorted(sizes, reverse=True):
+        if size > most:
+            slots -= size * count
+        elif size > 1:
+            pieces += [size] * min(count, -(-max(0, slots - sum(pieces)) // size))
+    return MissingSlots(tuple(pieces), max(0, slots - sum(pieces)))
+
+
+def full_machines_of(lacking: MissingSlots, offers: Sequence[Offer], order: Order) -> MissingSlots:
+    """So much of it as fills machines on which a slot costs least: whatever more may come, nothing cheaper would hold this."""
+    counts = Counter(lacking.pieces)
+    pieces = [size for size, count in counts.items() for _ in range(_filling(size, count, offers, order))]
+    return MissingSlots(tuple(pieces), _filling(1, lacking.loose, offers, order))
+
+
+def cover(lacking: MissingSlots, offers: Sequence[Offer], room: Capacity, order: Order) -> list[Offer]:
+    """The cheapest machines for each size, the largest first; what they leave free is filled with what is smaller."""
+    chosen: list[Offer] = []
+    left = lacking
+    for size in sorted({*lacking.pieces}, reverse=True):
+        count = Counter(left.pieces)[size]
+        chosen += _of_size(size, count, offers, room.less(chosen), order)
+        left = lacking.after(offer.kind.slots for offer in chosen)
+    return chosen + choose_machines(Need(left.loose, 0, order), offers, room.less(chosen))
+
+
+def _filling(size: int, count: int, offers: Sequence[Offer], order: Order) -> int:
+    held = _held(size, offers)
+    best = cheapest_per_slot(list(held), order)
+    return 0 if best is None else count - count % best.kind.slots
+
+
+def _of_size(size: int, count: int, offers: Sequence[Offer], room: Capacity, order: Order) -> list[Offer]:
+    held = _held(size, offers)
+    most = inf if room.slots == inf else room.slots // size
+    chosen = choose_machines(
+        Need(count, 0, order), list(held), Capacity(room.machines, most, room.price_per_hour)
+    )
+    return [held[one] for one in chosen]
+
+
+def _held(size: int, offers: Sequence[Offer]) -> dict[Offer, Offer]:
+    """Machines counted by how many pieces of that size they hold."""
+    return {
+        replace(offer, kind=replace(offer.kind, slots=offer.kind.slots // size)): offer
+        for offer in offers
+        if offer.kind.slots >= size
+    }

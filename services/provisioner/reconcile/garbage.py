@@ -1,0 +1,73 @@
+"""Ends what instances that have ended left behind, and what nobody ordered. Neighbours: `loop`; `core/planning/sweeping`, which decides."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+
+from services.provisioner import store
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.instances.intents import Presence, Sighting
+from services.provisioner.core.planning.absences import Absences
+from services.provisioner.core.planning.garbage import Bill, ProviderLeftovers, plan_sweep
+from services.provisioner.drivers.driver import MachineRef
+from services.provisioner.reconcile.effects import Effects, TermContext
+from shared.ids import WorkerId
+
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Sweep:
+    """One term's; what was seen of strangers is counted anew by each leader."""
+
+    means: TermContext
+    effects: Effects
+    _strangers: dict[str, Absences] = field(default_factory=dict)
+    _told: set[WorkerId] = field(default_factory=set)
+
+    async def run(
+        self, sightings: Mapping[str, Mapping[WorkerId, Sighting]], live: Collection[Instance], now: datetime
+    ) -> None:
+        known = {one.worker for one in live}
+        unknown = {
+            name: {worker: seen for worker, seen in found.items() if worker not in known}
+            for name, found in sightings.items()
+        }
+        workers = [worker for found in unknown.values() for worker in found]
+        bills: Mapping[WorkerId, Bill] = {}
+        if workers:
+            async with self.means.database.system() as connection:
+                bills = await store.load_bills(connection, workers)
+        for name, found in unknown.items():
+            await self._sweep(name, found, bills, now)
+
+    async def _sweep(
+        self, name: str, seen: Mapping[WorkerId, Sighting], bills: Mapping[WorkerId, Bill], now: datetime
+    ) -> None:
+        driver = self.means.drivers[name]
+        there = [
+            worker
+            for worker, one in seen.items()
+            if one.presence is not Presence.ENDED and worker not in bills
+        ]
+        strangers = self._strangers.setdefault(name, Absences())
+        strangers.sample(there, (), now)
+        self._tell(name, there)
+        left = ProviderLeftovers(seen, bills, strangers.missed, driver.lateness, driver.ends_strangers)
+        swept = plan_sweep(left, now)
+        self.effects.sweep(name, [MachineRef(worker, machine) for worker, machine in swept.ends])
+        if swept.bills:
+            async with self.means.units.system() as unit:
+                await self.means.lease.guard(unit.connection)
+                for worker, bill in swept.bills.items():
+                    await store.correct_bill(unit.connection, worker, bill)
+
+    def _tell(self, name: str, strangers: Collection[WorkerId]) -> None:
+        for worker in set(strangers) - self._told:
+            self._told.add(worker)
+            will_end = self.means.drivers[name].ends_strangers
+            _log.warning(
+                "a machine that nobody ordered was found", worker=worker, provider=name, will_end=will_end
+            )

@@ -1,0 +1,167 @@
+"""What a run begins with: its code, and the checkpoint to go on from. Neighbour: `commits`, what a run leaves."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from services.registry.checkpoints.commits import STALE
+from services.registry.checkpoints.corruption import mark_corrupt
+from services.registry.checkpoints.store import checkpoints
+from services.registry.checkpoints.store.checkpoints import CheckpointRow
+from services.registry.checkpoints.verifier import Verifier
+from services.registry.code import store as artifacts
+from services.registry.core.checkpoint import CheckpointStatus, choose_newest
+from services.registry.runs import fences
+from services.registry.runs.facts import Facts
+from services.registry.runs.store import trials
+from services.registry.runs.store.trials import RankedValidation, StoredRun
+from services.registry.series.core.supersede import NOTHING, RunStart, plan_boundaries
+from services.registry.storage.links import PresignedUrls
+from services.registry.storage.store import files as manifests
+from shared.bus import RequestContext, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import NotFound, Rejected
+from shared.ids import CheckpointId, TenantId
+from shared.messages.checkpoints import DamagedFile, Restore, Restored
+from shared.messages.files import CodeLink, GetCode
+from shared.messages.reports import CurrentValidation, ValidationsSuperseded
+from shared.messages.runs import AllocationFacts
+
+
+class RestoreRequests:
+    """Answers `wrq.v1.<worker>.code` and `.restore`."""
+
+    def __init__(self, units: Units, facts: Facts, links: PresignedUrls, verifier: Verifier) -> None:
+        self._units = units
+        self._facts = facts
+        self._links = links
+        self._verifier = verifier
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {
+            GetCode: self.on_code,
+            Restore: self.on_restore,
+        }
+
+    async def on_code(self, ask: RequestContext, query: GetCode) -> CodeLink:
+        """Return where the run's code is read; raises `NotFound` for a run without code."""
+        facts = await self._facts.of(query.run_id, ask.worker)
+        if facts.code_hash is None:
+            raise NotFound(
+                f"the code of run {query.run_id}", hint="its experiment was submitted without a folder"
+            )
+        async with self._units.tenant(TenantId(facts.tenant)) as unit:
+            found = await artifacts.load_artifact(unit.connection, "code", facts.code_hash)
+        if found is None:
+            raise NotFound(f"the code {facts.code_hash}", hint="submit the experiment again")
+        key, size_bytes = found
+        return CodeLink(sha256=facts.code_hash, size_bytes=size_bytes, url=self._links.read(key))
+
+    async def on_restore(self, ask: RequestContext, query: Restore) -> Restored:
+        """Choose what the run goes on from, once: every member, and every repeat, gets the same answer, unless it is found damaged."""
+        facts = await self._facts.of(query.run_id, ask.worker)
+        if query.damaged is not None:
+            await self._look_into(facts, query.damaged)
+        async with self._units.tenant(TenantId(facts.tenant)) as unit:
+            run, known = await fences.locked_run(unit, facts)
+            if run.fence.is_stale:
+                raise Rejected("stale_token", f"run {query.run_id} may not start: {STALE}")
+            chosen = await self._choose(unit, facts, run)
+            step = chosen.step if chosen else NOTHING
+            is_rolled_back = False
+            if run.resumed_from is None or run.restored != (chosen.id if chosen else None):
+                await trials.save_resumption(unit.connection, run.run, step, chosen.id if chosen else None)
+                is_rolled_back = await _supersede(unit, known, RunStart(run.number, step))
+            files = await manifests.load_files(unit.connection, [chosen.id]) if chosen else {}
+            is_asked = chosen is not None or is_rolled_back
+            standing = (
+                await trials.load_current_validations(unit.connection, facts.trial_id) if is_asked else []
+            )
+            if is_rolled_back:
+                unit.emit(_superseded(facts, step, standing))
+        if chosen is None:
+            return Restored()
+        best = standing[0].value if standing else None
+        links, following = self._links.read_files(files[chosen.id], query.first)
+        return Restored(
+            checkpoint_id=CheckpointId(chosen.id), step=chosen.step, files=links, best=best, next=following
+        )
+
+    async def _look_into(self, facts: AllocationFacts, damaged: DamagedFile) -> None:
+        """Read what a worker could not use; where the store is at fault, no checkpoint that holds it is restored from again."""
+        tenant = TenantId(facts.tenant)
+        async with self._units.tenant(tenant) as unit:
+            run, _ = await fences.locked_run(unit, facts)
+            files = await manifests.load_files(unit.connection, [damaged.checkpoint_id])
+        file = next((one for one in files[damaged.checkpoint_id] if one.path == damaged.path), None)
+        if file is None or run.restored != damaged.checkpoint_id:
+            return
+        reason = await self._verifier.find_damage(file)
+        if reason is None:
+            return
+        async with self._units.tenant(tenant) as unit:
+            await mark_corrupt(unit, file.key, reason)
+
+    async def _choose(self, unit: Unit, facts: AllocationFacts, run: StoredRun) -> CheckpointRow | None:
+        """The checkpoint answered before while it is good; else the trial's newest good one; else its start."""
+        if run.resumed_from == NOTHING:
+            return None
+        if run.restored is not None:
+            before = await checkpoints.load_checkpoint(unit.connection, run.restored)
+            if before is not None and before.state is CheckpointStatus.saved:
+                return before
+        if (newest := await _newest(unit, facts.trial_id)) is not None:
+            return newest
+        wanted = facts.start_checkpoint
+        if wanted is None:
+            return None
+        found = await checkpoints.load_checkpoint(unit.connection, wanted)
+        if (
+            found is not None
+            and found.state is not CheckpointStatus.saved
+            and found.experiment == facts.experiment_id
+        ):
+            # A copy starts from a trial of its experiment, whichever of that one's checkpoints is good.
+            found = await _newest(unit, found.trial) or found
+        if found is None or found.state is not CheckpointStatus.saved:
+            raise Rejected(
+                "start_checkpoint_gone",
+                f"the start checkpoint {wanted} is {found.state if found else 'unknown'}",
+                hint="start from one that `muster checkpoint list` shows as saved",
+            )
+        return found
+
+
+async def _newest(unit: Unit, trial: UUID) -> CheckpointRow | None:
+    """A trial's newest good checkpoint."""
+    newest = choose_newest(await checkpoints.load_candidates(unit.connection, trial))
+    return await checkpoints.load_checkpoint(unit.connection, newest.checkpoint) if newest else None
+
+
+async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: RunStart) -> bool:
+    """Bound what counts of earlier runs; return whether that has changed."""
+    attempts = [resumed if run.number == resumed.number else run.attempt for run in known]
+    boundaries = plan_boundaries(attempts)
+    changed: dict[UUID, int] = {}
+    for run in known:
+        boundary = boundaries[run.number]
+        if boundary is not None and boundary != run.superseded_after:
+            changed[run.run] = boundary
+    if changed:
+        await trials.save_boundaries(unit.connection, changed)
+    return bool(changed)
+
+
+def _superseded(
+    facts: AllocationFacts, step: int, standing: Sequence[RankedValidation]
+) -> ValidationsSuperseded:
+    return ValidationsSuperseded(
+        trial_id=facts.trial_id,
+        experiment_id=facts.experiment_id,
+        run_id=facts.run_id,
+        run_number=facts.run_number,
+        token=facts.token,
+        version=facts.run_number,
+        step=step,
+        standing=tuple(CurrentValidation(step=one.step, values=one.values) for one in standing),
+    )

@@ -1,0 +1,148 @@
+"""The registry's part in deletions: it alone may refuse one, for what is registered or in use. Neighbours: `shared.bus.deletion`, `upkeep`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from services.registry.checkpoints.cleanup import CheckpointCleanup, delete_below
+from services.registry.checkpoints.events import checkpoint_event
+from services.registry.checkpoints.store import checkpoints
+from services.registry.core.checkpoint import OPEN, CheckpointTrigger
+from services.registry.deletion import store as deleting
+from services.registry.deletion.store import Registered
+from services.registry.exports.queries import prefix_of
+from services.registry.logs.packer import LogPacker
+from services.registry.media.retention import MediaRetention
+from services.registry.models import store as models
+from services.registry.models.events import model_event, version_event
+from services.registry.storage.links import INCOMING, kept_prefix
+from services.registry.storage.store import late_uploads
+from shared.bus import Unit, Units
+from shared.bus.deletion import DeleteStatement, DeletionRequest
+from shared.errors import Broken, Conflict, Transient
+from shared.ids import TenantId
+from shared.objects import ObjectStore
+
+REASON = "its experiment was deleted"
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryDeletion:
+    """What the registry has of what is to go."""
+
+    units: Units
+    objects: ObjectStore
+    upkeep: CheckpointCleanup
+    media: MediaRetention
+    log_packer: LogPacker
+    link_life: timedelta
+    """What was sent by links that were given out before is deleted after so long."""
+
+    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
+        """Raises Conflict where a version is made of it and that was not accepted, or an open trial elsewhere starts from it."""
+        if doomed.scope != "experiment":
+            return True
+        number = await deleting.lock_experiment(unit.connection, doomed.target)
+        users = await deleting.load_users(unit.connection, doomed.target)
+        if users:
+            numbers = ", ".join(map(str, users[:NAMED]))
+            raise Conflict(
+                "experiment_in_use",
+                f"trials of experiment {numbers} start from checkpoints of experiment {number}",
+                hint="wait until these have ended, or kill them",
+            )
+        registered = await deleting.load_registered(unit.connection, doomed.target)
+        if registered and not doomed.is_forced:
+            raise Conflict(
+                "experiment_registered",
+                f"experiment {number} has registered versions: {_named(registered)}",
+                hint="delete these first, or delete the experiment with `force`",
+            )
+        for one in registered:
+            await _unregister(unit, doomed, one)
+        return True
+
+    async def empty(self, doomed: DeletionRequest) -> None:
+        """Objects go before the rows that tell where they are."""
+        if doomed.scope == "experiment":
+            await self._empty_experiment(doomed)
+        elif doomed.scope == "tenant":
+            stored = f"tenants/{doomed.target}/"
+            await self._expect_litter([stored])
+            for prefix in (stored, f"{INCOMING}{doomed.target}/", prefix_of(doomed.whose)):
+                await delete_below(self.objects, prefix)
+
+    def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
+        """See `deletion.store`."""
+        if doomed.scope == "experiment":
+            return deleting.experiment_rows(doomed.target)
+        if doomed.workspace is not None:
+            return deleting.workspace_rows(doomed.tenant, doomed.workspace)
+        return deleting.tenant_rows(doomed.target)
+
+    async def _empty_experiment(self, doomed: DeletionRequest) -> None:
+        while await self._let_go(doomed):
+            pass
+        await self.upkeep.delete()
+        while keys := await self._released(doomed):
+            await self.upkeep.drop(doomed.whose, keys)
+        if await self._has_packs(doomed):
+            await self.media.retain()
+            await self.log_packer.drop()
+            if await self._has_packs(doomed):
+                raise Transient("objects of what is being deleted are still there", 2.0)
+
+    async def _let_go(self, doomed: DeletionRequest) -> bool:
+        """What was not saved is given up, which the scheduler waits for, and all of it goes."""
+        async with self.units.tenant(doomed.whose) as unit:
+            left = await deleting.load_left(unit.connection, doomed.target)
+            found = await checkpoints.lock_many(unit.connection, left)
+            unsaved = [one for one in found if one.state in OPEN]
+            given_up = await checkpoints.move_many(
+                unit.connection, unsaved, CheckpointTrigger.fenced, unit.now, REASON
+            )
+            unit.emit(*map(checkpoint_event, given_up))
+            ended = [one for one in found if one.state not in OPEN] + given_up
+            await checkpoints.move_many(unit.connection, ended, CheckpointTrigger.collected, unit.now, REASON)
+        await self._expect_litter([kept_prefix(one.tenant, one.id) for one in given_up])
+        return bool(left)
+
+    async def _expect_litter(self, prefixes: Sequence[str]) -> None:
+        async with self.units.system() as unit:
+            await late_uploads.save_litter(unit.connection, prefixes, unit.now + self.link_life)
+
+    async def _released(self, doomed: DeletionRequest) -> list[str]:
+        async with self.units.tenant(doomed.whose) as unit:
+            return await deleting.load_released(unit.connection, doomed.target)
+
+    async def _has_packs(self, doomed: DeletionRequest) -> bool:
+        async with self.units.tenant(doomed.whose) as unit:
+            return await deleting.mark_packs_deleting(unit.connection, doomed.target)
+
+
+async def _unregister(unit: Unit, doomed: DeletionRequest, registered: Registered) -> None:
+    """Whoever deletes has said so: stage and aliases hold nothing."""
+    model = await models.lock_model(unit.connection, registered.model)
+    version = await models.find_version(unit.connection, id=registered.id)
+    if model is None or version is None:
+        return
+    checkpoint = await checkpoints.load_checkpoint(unit.connection, version.checkpoint)
+    if checkpoint is None:
+        raise Broken(f"version {version.id} has no checkpoint")
+    aliases = {alias: number for alias, number in model.aliases.items() if number != version.number}
+    changed = await models.save_model(unit.connection, model, aliases=aliases, changed_by=doomed.by)
+    gone = await models.save_version(
+        unit.connection, version, deleted_at=unit.now, deleted_reason=REASON, changed_by=doomed.by
+    )
+    unit.emit(
+        version_event(gone, changed, checkpoint),
+        model_event(changed),
+        tenant=TenantId(model.tenant),
+    )
+
+
+def _named(registered: Sequence[Registered]) -> str:
+    names = [f"version {one.number} of model '{one.name}'" for one in registered[:NAMED]]
+    more = len(registered) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,127 @@
+"""People change an experiment's part in the queue: checked against what there is, stored, told, taken up by the cycle."""
+
+from dataclasses import dataclass
+
+from services.scheduler.core.planning.fit import reach_of
+from services.scheduler.core.reducers import requests
+from services.scheduler.core.state.indexes.pool import open_pools
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.machine_refresh import refresh
+from services.scheduler.core.state.records.pool import FIRST_PRIORITY, LAST_PRIORITY
+from services.scheduler.cycle import Cycle
+from services.scheduler.store import experiment_policies
+from services.scheduler.store.requests import edit_policy
+from shared.bus import Delivery, Unit
+from shared.errors import NotFound, Rejected
+from shared.ids import ExperimentId, PoolName
+from shared.messages.experiments import OperationRefused
+from shared.messages.queue import EditExperiment, RequestRanked
+
+MOST_WEIGHT = 1_000_000.0
+MAX_INTEGER = 2**31 - 1
+"""The largest that the table's columns hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPolicyCommands:
+    """One method a command."""
+
+    cycle: Cycle
+
+    async def on_edit_experiment(self, unit: Unit, batch: list[Delivery[EditExperiment]]) -> None:
+        for delivery in batch:
+            wish = delivery.message
+            try:
+                self._check(wish)
+                unit.emit(await self._edit(unit, wish), cause=delivery)
+            except Rejected as error:
+                refused = OperationRefused(
+                    operation_id=wish.operation_id, code=error.code, message=error.message, hint=error.hint
+                )
+                unit.emit(refused, cause=delivery)
+
+    def _check(self, wish: EditExperiment) -> None:
+        """Raises Rejected, naming the range or what there is."""
+        if wish.priority is not None and not FIRST_PRIORITY <= wish.priority <= LAST_PRIORITY:
+            message = (
+                f"priority {wish.priority} is not between {FIRST_PRIORITY} (first) and {LAST_PRIORITY} (last)"
+            )
+            raise Rejected("bad_priority", message)
+        if wish.weight is not None and not 0 < wish.weight <= MOST_WEIGHT:
+            message = f"weight {wish.weight:g} is not above 0 and at most {MOST_WEIGHT:.0f}"
+            raise Rejected("bad_weight", message)
+        for name, value in (("max_slots", wish.max_slots), ("max_trials", wish.max_trials)):
+            if value is not None and value > MAX_INTEGER:
+                raise Rejected(f"bad_{name}", f"{name} {value} is above {MAX_INTEGER}")
+        if wish.max_slots is not None and wish.max_slots < 1:
+            raise Rejected(
+                "bad_max_slots",
+                f"max_slots {wish.max_slots} is below 1",
+                hint="pause the experiment to give all its slots back",
+            )
+        if wish.max_trials is not None and wish.max_trials < 1:
+            raise Rejected(
+                "bad_max_trials",
+                f"max_trials {wish.max_trials} is below 1",
+                hint="pause the experiment to have none of its trials run",
+            )
+        if wish.pool is not None:
+            self._check_pool(wish.experiment_id, wish.pool)
+
+    def _check_pool(self, experiment: ExperimentId, name: PoolName) -> None:
+        cluster = self.cycle.cluster
+        refresh(cluster)
+        pools = open_pools(cluster.pools)
+        pool = pools.get(name)
+        if pool is None:
+            there_is = ", ".join(pools)
+            raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"there is {there_is}")
+        for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
+            reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.tenant, trial.needs)
+            if reach.is_final and trial.needs.min_slots > reach.slots:
+                raise Rejected(
+                    "slots_unsatisfiable",
+                    f"trial {trial.experiment_number}.{trial.number} needs {trial.needs.min_slots} slots;"
+                    f" pool {name} can have {reach.slots} {reach.where}",
+                    hint="choose a larger pool, or fork the experiment with fewer slots_per_trial",
+                )
+
+    async def _edit(self, unit: Unit, wish: EditExperiment) -> RequestRanked:
+        if wish.no_max_slots or wish.no_max_trials:
+            await experiment_policies.lift_caps(
+                unit.connection, wish.experiment_id, slots=wish.no_max_slots, trials=wish.no_max_trials
+            )
+        changes = wish.model_dump(include={"priority", "weight", "max_slots", "max_trials", "pool"})
+        edited = await edit_policy(unit.connection, wish.experiment_id, changes)
+        if edited is None:
+            raise NotFound(f"experiment {wish.experiment_id}")
+        part, version = edited
+
+        async def take_up() -> None:
+            self.cycle.edit(
+                lambda cycle: cycle.cluster.apply(
+                    requests.on_experiment_policy(cycle.cluster, wish.experiment_id, part)
+                )
+            )
+
+        unit.then(take_up)
+        return ranked(wish.experiment_id, part, version).model_copy(
+            update={"operation_id": wish.operation_id}
+        )
+
+
+def emit_first_policies(unit: Unit, first: dict[ExperimentId, tuple[ExperimentPolicy, int]]) -> None:
+    """What experiments have in the queue from their first request on, each with its version."""
+    unit.emit(*(ranked(experiment, part, version) for experiment, (part, version) in first.items()))
+
+
+def ranked(experiment: ExperimentId, part: ExperimentPolicy, version: int) -> RequestRanked:
+    return RequestRanked(
+        experiment_id=experiment,
+        version=version,
+        priority=part.priority,
+        weight=part.weight,
+        max_slots=part.max_slots,
+        max_trials=part.max_trials,
+        pool=part.pool,
+    )

@@ -1,0 +1,70 @@
+"""What people rule (pools, quotas, bookings, an experiment's part in the queue) as the tables have it, for a leader that may have missed some: a
+handler of the leader before may have committed after this one had read the tables. Neighbours: `reconcile`, which compares every few
+seconds; `pool_policies`, `experiment_policies` and `reservations`, which take up at once what comes to this leader (`Cycle.edit`)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.scheduler.core.reducers import requests
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.pool import NO_QUOTA, Path, PoolPolicy, Quota
+from services.scheduler.core.state.records.reservations import Reservation
+from services.scheduler.store.policies import load_pools, load_quotas
+from services.scheduler.store.requests import load_policies
+from services.scheduler.store.reservations import load_reservations
+from shared.ids import ExperimentId, PoolName
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRules:
+    """All that the tables have; `parts` of the experiments that go on."""
+
+    pools: list[PoolPolicy]
+    quotas: list[tuple[PoolName, Path, Quota]]
+    reservations: list[Reservation]
+    parts: dict[ExperimentId, ExperimentPolicy]
+
+
+async def load_rules(connection: AsyncConnection, cluster: Cluster, now: datetime) -> StoredRules:
+    return StoredRules(
+        pools=await load_pools(connection),
+        quotas=await load_quotas(connection),
+        reservations=await load_reservations(connection, now),
+        parts=await load_policies(connection, list(cluster.live)),
+    )
+
+
+def apply_rules(cluster: Cluster, rules: StoredRules) -> None:
+    """Changes what differs; where nothing was missed nothing does."""
+    for policy in rules.pools:
+        known = cluster.pools.get(policy.name)
+        if known is None or known.policy != policy:
+            cluster.put_pool(policy)
+    _take_up_quotas(cluster, rules)
+    _take_up_reservations(cluster, rules)
+    for experiment, part in rules.parts.items():
+        if cluster.parts.get(experiment, part) != part:
+            cluster.apply(requests.on_experiment_policy(cluster, experiment, part))
+
+
+def _take_up_quotas(cluster: Cluster, rules: StoredRules) -> None:
+    for pool, path, quota in rules.quotas:
+        if pool in cluster.pools and cluster.pools[pool].shares.quotas.get(path, NO_QUOTA) != quota:
+            cluster.apply(requests.on_quota(cluster, pool, path, None if quota == NO_QUOTA else quota))
+    kept = {(pool, path) for pool, path, _ in rules.quotas}
+    ruled = {(name, path) for name, known in cluster.pools.items() for path in known.shares.quotas}
+    for name, path in ruled - kept:
+        cluster.apply(requests.on_quota(cluster, name, path, None))  # of what was deleted
+
+
+def _take_up_reservations(cluster: Cluster, rules: StoredRules) -> None:
+    booked = {one.id: one for one in rules.reservations}
+    known = {one.id: one for pool in cluster.pools.values() for one in pool.reservations.values()}
+    for one in booked.keys() - known.keys():
+        cluster.apply(requests.on_reserved(cluster, booked[one]))
+    for one in known.keys() - booked.keys():
+        if known[one].end_ms > cluster.now_ms:
+            cluster.apply(requests.on_reservation_cancelled(cluster, one))

@@ -1,0 +1,83 @@
+"""What of a pool comes free when, counted in units: as many slots as the request needs on one machine, or single slots."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.placement.capacity import PlacementRequest
+from services.scheduler.core.state.indexes.placement.worker_capacity import WorkerCapacity
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.run_durations import Draws
+from services.scheduler.core.state.records.run import Run
+from shared.ids import RunId, WorkerId
+
+MOST_UNITS = 128
+"""Larger pools are looked at in part: every so many machines, and as much less of what waits."""
+
+
+def free_times(
+    cluster: Cluster, pool: Pool, ask: PlacementRequest, unit: int, rest: Callable[[Run], Draws]
+) -> tuple[Draws, float]:
+    """When each unit is free, rising, in milliseconds from now (futures x units), and which part of the pool was looked at.
+
+    Args:
+        unit: slots on one machine that make a unit.
+        rest: how much longer a run takes.
+    """
+    spots = sorted(pool.capacity.least_used(ask))
+    units = sum(spot.total // unit for _, spot in spots)
+    step = max(1, -(-units // MOST_UNITS))
+    rests: dict[RunId, Draws] = {}
+    found = [
+        _on_machine(cluster, worker, spot, _is_foreign(pool, ask, spot), unit, rests, rest)
+        for worker, spot in spots[::step]
+        if spot.total >= unit
+    ]
+    if not found:
+        return np.zeros((1, 0)), 1.0
+    futures = max(len(times) for times in found)
+    all_ = np.concatenate([np.broadcast_to(times, (futures, times.shape[1])) for times in found], axis=1)
+    return np.sort(all_, axis=1), all_.shape[1] / units
+
+
+def _on_machine(
+    cluster: Cluster,
+    worker: WorkerId,
+    spot: WorkerCapacity,
+    is_foreign: bool,
+    unit: int,
+    rests: dict[RunId, Draws],
+    rest: Callable[[Run], Draws],
+) -> Draws:
+    held: dict[int, Draws] = {}
+    for name in cluster.runs_on.get(worker, ()):
+        run = cluster.runs[name]
+        slots = [slot for share in run.shares if share.worker == worker for slot in share.slot_ids]
+        if slots and worker not in run.gang.released:
+            if name not in rests:
+                rests[name] = rest(run)
+            for slot in slots:
+                # One that is shared is free when the last of those on it has gone.
+                held[slot] = np.maximum(held[slot], rests[name]) if slot in held else rests[name]
+    busy = list(held.values())[: spot.total]
+    if not busy:
+        return np.zeros((1, spot.total // unit))
+    times = np.zeros((len(busy[0]), spot.total))
+    times[:, spot.total - len(busy) :] = np.stack(busy, axis=1)
+    times.sort(axis=1)
+    if is_foreign:
+        # A machine that serves another tenant is of use when all of it has come free.
+        times[:] = times[:, -1:]
+    return times[:, unit - 1 :: unit]
+
+
+def _is_foreign(pool: Pool, ask: PlacementRequest, spot: WorkerCapacity) -> bool:
+    return pool.capacity.exclusive and spot.owner not in (None, ask.tenant)
+
+
+def serve(free: Draws, units: int, length: Draws) -> None:
+    """One request takes the first so many units that come free, for `length` in each future."""
+    units = min(units, free.shape[1])
+    free[:, :units] = (free[:, units - 1] + length)[:, None]
+    free.sort(axis=1)

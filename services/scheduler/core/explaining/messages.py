@@ -1,0 +1,92 @@
+"""What was decided, in the words of those whom it concerns. Of another tenant nothing is named."""
+
+from shlex import quote
+from typing import assert_never
+
+from services.scheduler.core.explaining.alternatives import StartAlternative
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.pool import NO_QUOTA
+from services.scheduler.core.state.records.preemption_notice import PreemptionCause
+from services.scheduler.core.state.records.trial import Trial
+
+
+def asked_back(because: PreemptionCause, by: str | None) -> str:
+    """Why a run was asked for its slots. `by`: the trial that asked; None: one of another tenant, or nobody in particular."""
+    match because:
+        case "priority":
+            return f"for {by or 'a trial of another tenant'}, whose priority is higher"
+        case "workspace_guarantee":
+            return f"for {by or 'another trial'}, whose workspace held less than it is guaranteed"
+        case "tenant_guarantee":
+            return "for another tenant, which held less than it is guaranteed, while yours held more than its own guarantee"
+        case "resize":
+            return "to go on with another number of slots"
+        case "drain":
+            return "because its worker was to be emptied"
+        case "leaving":
+            return "because its worker's provider took the machine back"
+        case "reservation":
+            return "because slots were booked for this time"
+        case "budget":
+            return "because its tenant's or workspace's budget for the month was spent"
+        case "defragment":
+            return f"to go on elsewhere, so that {by or 'a trial of another tenant'} finds its slots together"
+        case "turn":
+            return f"because its turn was over: {by or 'other work'} of equal right waited"
+        case "move":
+            return "because its experiment was moved to another pool"
+        case _:
+            assert_never(because)
+
+
+def would_start(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
+    """A sentence, and the command that does it."""
+    when = "now" if one.start == "now" else "as soon as other runs have given their slots back"
+    change, command = _change(cluster, trial, one)
+    return f"{change} it would start {when}", command
+
+
+def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
+    number = trial.wish.experiment_number
+    needs, part, pool = trial.wish.needs, cluster.part_of(trial), cluster.pool_of(trial)
+    match one.kind:
+        case "slots":
+            change = f"with {one.number} {_slots(one.number)} instead of {needs.min_slots}"
+            return change, f"muster experiment fork {number} --config resources.slots_per_trial={one.number}"
+        case "priority":
+            change = f"at priority {one.number} instead of {part.priority}"
+            return change, f"muster queue priority {number} {one.number}"
+        case "labels":
+            keys = ("required_labels", "preferred_labels", "excluded_workers")
+            options = " ".join(f"--config resources.{key}=null" for key in keys)
+            return (
+                f"on any machine instead of one {needs.where}",
+                f"muster experiment fork {number} {options}",
+            )
+        case "pool":
+            return f"in pool {one.pool}", f"muster queue move {number} --pool {one.pool}"
+        case "max_slots":
+            change = f"with max_slots {one.number} instead of {part.max_slots}"
+            return change, f"muster queue limit {number} {one.number}"
+        case "workspace_maximum" | "tenant_maximum":
+            whose = one.kind.removesuffix("_maximum")
+            change = f"if its {whose} might hold {one.number} slots in pool {pool}"
+            return change, _limit(cluster, trial, one, whose)
+        case _:
+            assert_never(one.kind)
+
+
+def _limit(cluster: Cluster, trial: Trial, one: StartAlternative, whose: str) -> str:
+    """The whole limit: setting one replaces what was said before."""
+    wish, pool = trial.wish, cluster.pool_of(trial)
+    path = (wish.tenant, wish.workspace) if whose == "workspace" else (wish.tenant,)
+    quota = cluster.pools[pool].shares.quotas.get(path, NO_QUOTA)
+    of = f" --workspace {quote(wish.workspace)}" if whose == "workspace" else ""
+    return (
+        f"muster limit set --pool {pool}{of} --guaranteed {quota.guaranteed} --maximum {one.number}"
+        f" --weight {quota.weight:g}"
+    )
+
+
+def _slots(count: int | None) -> str:
+    return "slot" if count == 1 else "slots"

@@ -1,0 +1,266 @@
+"""Idle slots are lent to elastic runs, and come back first when somebody needs them.
+
+To a pool that lends, an elastic run holds its minimum; all beyond counts as free soon, so that a request that fits into it waits for
+no more than the runs' next checkpoints. What no request takes is distributed (`arrange`) at the end of each plan. A run whose script can do that
+forms anew with its new slots while it trains (`forming`); nothing more is lent until it has. Of others a resize ends the run at a
+checkpoint and lets its trial go on with its new slots, at the place in the queue that it has had all the time.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from services.scheduler.core.planning.decisions import WaitReason
+from services.scheduler.core.planning.elastic.affinity import MachinePreferences
+from services.scheduler.core.planning.elastic.arrange import ElasticMember, arrange
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.decay import STEP_MS
+from services.scheduler.core.state.indexes.elastic.own_slots import own_slots
+from services.scheduler.core.state.indexes.elastic.records import ElasticRecord
+from services.scheduler.core.state.indexes.placement.capacity import (
+    CapacityIndex,
+    Placement,
+    PlacementRequest,
+)
+from services.scheduler.core.state.indexes.placement.placement_index import Domains
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import ask_of, milliseconds
+from services.scheduler.core.state.records.pool import Path
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.trial import RequestState, Trial
+from shared.ids import RunId, TenantId, TrialId, WorkerId
+
+Wanted = dict[TrialId, Placement]
+REPORTS_WITHIN_MS = 120_000
+"""A run that has reported nothing for so long never will."""
+FEW = 100
+"""So many elastic trials are distributed in some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """This run's trial is to go on with so many slots: while it trains with those of `placement`; without one it ends at a checkpoint."""
+
+    run: RunId
+    slots: int
+    placement: Placement = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraSlotPlan:
+    """`grants`: where elastic requests that were served begin; those that must wait for slots to come back are left out."""
+
+    grants: Wanted
+    resizes: tuple[Resize, ...]
+
+
+def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[WaitReason]) -> bool:
+    """Whether a plan distributes: with few elastic trials always; with many, where it costs more than the rest of a plan, when a request
+    has a part in it, else once in a step."""
+    if served or not pool.is_lending:
+        return bool(served)
+    is_new_step = pool.elastic.lent_step != cluster.now_ms // STEP_MS
+    return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals
+
+
+def assign_extra_slots(cluster: Cluster, pool: Pool, served: Wanted) -> ExtraSlotPlan:
+    """Distributes what a plan has left over, on its tentative indexes.
+
+    Args:
+        served: Elastic requests that this plan grants, with the places it found for their minimum.
+    """
+    assert pool.later is not None
+    if any(cluster.runs[run].pool == pool.policy.name for run in cluster.forming):
+        return ExtraSlotPlan(served, ())
+    running = _running(cluster, pool)
+    coming = [trial for trial in pool.elastic.resizing if _is_coming(cluster.trials[trial])]
+    own = {**{trial: _own(cluster, pool.capacity, run) for trial, run in running.items()}, **served}
+    trials = [cluster.trials[trial] for trial in (*own, *coming)]
+    if not trials:
+        return ExtraSlotPlan({}, ())
+    rooms = _rooms(cluster, pool, trials)
+    tastes = MachinePreferences(pool.capacity, own.values())
+    groups: dict[TenantId | None, list[ElasticMember]] = {}
+    for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
+        group = trial.wish.tenant if pool.policy.exclusive else None
+        member = _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
+        taste = tastes.of(trial.wish.needs.where, member.held)
+        groups.setdefault(group, []).append(replace(member, taste=taste))
+    arranged: Wanted = {}
+    for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
+        domains = _domains(pool.capacity, machines)
+        arranged |= arrange(groups[group], machines, domains=domains)
+    begun = _begin_now(cluster, pool, served, arranged)
+    wanted = [
+        (run, arranged[trial])
+        for trial, run in running.items()
+        if trial in arranged and dict(arranged[trial]) != dict(_place(run))
+    ]
+    return ExtraSlotPlan(begun, tuple(_resizes(_free(pool.capacity, served, begun), wanted)))
+
+
+def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]]) -> Iterator[Resize]:
+    """Those that can begin now: what a run gets while it trains must be free, and its chief stays."""
+    for run, placement in wanted:
+        if not run.gang.is_live or run.chief not in dict(placement):
+            yield Resize(run.id, _slots(placement))
+            continue
+        had = dict(_place(run))
+        more = {worker: slots - had.get(worker, 0) for worker, slots in placement}
+        if all(free.get(worker, 0) >= slots for worker, slots in more.items() if slots > 0):
+            for worker, slots in more.items():
+                free[worker] = free.get(worker, 0) - max(0, slots)
+            yield Resize(run.id, _slots(placement), placement)
+
+
+def _free(capacity: CapacityIndex, served: Wanted, begun: Wanted) -> dict[WorkerId, int]:
+    """What is free beside the served requests that begin now."""
+    free = {worker: spot.free for worker, spot in capacity.spots()}
+    for place, sign in (*((one, 1) for one in served.values()), *((one, -1) for one in begun.values())):
+        for worker, slots in place:
+            free[worker] += sign * slots
+    return free
+
+
+def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
+    """Elastic runs that nobody has asked to end, and that react when they are asked."""
+    found = {}
+    for trial in pool.elastic.of:
+        run_id = cluster.trials[trial].run
+        if cluster.trials[trial].ignores_signals:
+            continue
+        if run_id is not None and run_id in pool.charges and run_id not in pool.leaving:
+            found[trial] = cluster.runs[run_id]
+    return found
+
+
+def _own(cluster: Cluster, capacity: CapacityIndex, run: Run) -> Placement:
+    """What nobody else may have of its slots: its minimum, and all that it has on machines that take nothing more."""
+    kept = own_slots(run, cluster.trials[run.trial])
+    return tuple((worker, kept[worker] if worker in capacity else slots) for worker, slots in _place(run))
+
+
+def _is_coming(trial: Trial) -> bool:
+    """Between its old slots and its new ones: in the queue it was served or not, before that its share is kept for it."""
+    return trial.state in (RequestState.RUNNING, RequestState.AWAITING)
+
+
+def _rooms(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[TrialId, int]:
+    """Slots by which each trial may grow: what a maximum leaves is divided among those below it, so that all may at once."""
+    below: Counter[Path] = Counter()
+    leaves = {trial.id: pool.leaf(trial.wish, cluster.part_of(trial)) for trial in trials}
+    for leaf in leaves.values():
+        below.update(node.path for node in leaf.upwards())
+    return {
+        trial: max(0, min(node.room // below[node.path] for node in leaf.upwards()))
+        for trial, leaf in leaves.items()
+    }
+
+
+def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: int) -> ElasticMember:
+    record = pool.elastic.of.get(trial.id, ElasticRecord())
+    needs, held = trial.wish.needs, _place(run) if run else ()
+    promised = pool.elastic.resizing.get(trial.id, 0)
+    if _is_coming(trial) and run is None:
+        most = promised
+    else:
+        most = min(needs.max_slots, room + (_slots(held) or needs.min_slots))
+    if needs.single_node or not pool.policy.exclusive:
+        most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))
+    if needs.where is not None:
+        most = min(most, pool.capacity.total_for(ask_of(trial.wish.tenant, needs))[0])
+    if not (run and run.gang.is_live) and any(worker not in pool.capacity for worker, _ in held):
+        most = min(most, _slots(held))  # it would begin anew, and not there
+    return ElasticMember(
+        trial=trial.id,
+        min_slots=needs.min_slots,
+        max_slots=max(needs.min_slots, most),
+        held=held,
+        promised=promised,
+        history=record.history,
+        age_ms=cluster.now_ms - milliseconds(trial.submitted_at or trial.since),
+        is_silent=bool(held) and cluster.now_ms - record.counted_ms > REPORTS_WITHIN_MS,
+        service_ms=record.service_at(cluster.now_ms),
+        resizes=max(0, record.starts - 1),
+        pause_ms=cluster.pauses.get(
+            trial.wish.experiment, "reform" if run is not None and run.gang.is_live else "restart"
+        ),
+    )
+
+
+def _domains(capacity: CapacityIndex, machines: Iterable[WorkerId]) -> dict[WorkerId, Domains]:
+    """Also of those that take nothing more, where members still are."""
+    topology = capacity.topology
+    if not topology.keys:
+        return {}
+    return {worker: topology.domains_of(capacity.labels(worker)) for worker in machines}
+
+
+def _machines(
+    later: CapacityIndex, own: Wanted, cluster: Cluster, groups: Sequence[TenantId | None]
+) -> dict[TenantId | None, dict[WorkerId, int]]:
+    """Slots to distribute in each group: what is free later, and what `later` counts as the members' own.
+
+    Where machines serve one tenant at a time, those that serve none are dealt out in turn.
+    """
+    free = {worker: spot.free for worker, spot in later.spots()}
+    owners = {worker: spot.owner for worker, spot in later.spots()}
+    for trial, place in own.items():
+        for worker, slots in place:
+            free[worker] = free.get(worker, 0) + slots
+            owners[worker] = cluster.trials[trial].wish.tenant
+    if len(groups) == 1:
+        mine = (None, groups[0])
+        is_shared = groups[0] is None
+        return {groups[0]: {w: count for w, count in free.items() if is_shared or owners.get(w) in mine}}
+    dealt: dict[TenantId | None, dict[WorkerId, int]] = {group: {} for group in groups}
+    for number, worker in enumerate(sorted(worker for worker in free if owners.get(worker) is None)):
+        dealt[groups[number % len(groups)]][worker] = free[worker]
+    for worker, owner in owners.items():
+        if owner in dealt:
+            dealt[owner][worker] = free[worker]
+    return dealt
+
+
+def _begin_now(cluster: Cluster, pool: Pool, served: Wanted, arranged: Wanted) -> Wanted:
+    """Where served requests begin. In their order, each takes the place that was arranged for it if that is free now; else as many slots
+    elsewhere, so that it does not wait for slots that others are still leaving while a less important one takes free ones; else fewer.
+    One that comes back from a resize and has a share does not begin with fewer slots than it was promised: it would have to be resized again.
+    """
+    capacity = pool.capacity
+    begun: Wanted = {}
+    with capacity.tentative():
+        for found in served.values():
+            capacity.untake(found)
+        for trial, found in served.items():
+            wish = cluster.trials[trial].wish
+            ask = ask_of(wish.tenant, wish.needs)
+            promised = pool.elastic.resizing.get(trial, 0)
+            place = _free_place(capacity, ask, arranged.get(trial, found), promised, wish.needs.min_slots)
+            if place is not None:
+                capacity.take(place, ask)
+                begun[trial] = place
+    return begun
+
+
+def _free_place(
+    capacity: CapacityIndex, ask: PlacementRequest, wanted: Placement, promised: int, least: int
+) -> Placement | None:
+    """The place that is wanted, if it is free; else one with as many slots, or a half at a time fewer, down to what was promised, or to
+    the least."""
+    spots = [(capacity.get(worker), slots) for worker, slots in wanted]
+    if all(spot is not None and spot.free >= slots for spot, slots in spots):
+        return wanted
+    slots = _slots(wanted)
+    fewest = min(slots, promised or least)
+    while (place := capacity.place(ask, slots)) is None and slots > fewest:
+        slots = max(slots // 2, fewest)
+    return place
+
+
+def _place(run: Run) -> Placement:
+    return tuple((share.worker, share.slots) for share in run.shares)
+
+
+def _slots(placement: Placement) -> int:
+    return sum(slots for _, slots in placement)

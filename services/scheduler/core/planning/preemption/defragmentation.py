@@ -1,0 +1,207 @@
+"""Defragmentation: slots that are free in all, but not together, are brought together by moving runs to where they fit as well.
+
+A move costs its run the work since it was saved and the pause of starting anew, on all of its slots. What the waiting request gains cannot be known: nobody says
+how long runs take. So it is decided as one decides between renting and buying: a move pays once the request has lost more by
+waiting (its slots · the time that it has waited for) than the moves cost. All moves together never cost more than was lost by
+waiting, and waiting never costs more than twice what the best decision would have.
+
+Only the first request that must simply wait has runs moved for it; neighbours: `victims` (runs that give way), `backfill` (the head).
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.placement.capacity import (
+    CapacityIndex,
+    Placement,
+    PlacementRequest,
+)
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.queue import ask_of
+from services.scheduler.core.state.indexes.running_allocations import RunningAllocation
+from services.scheduler.core.state.records.run import Run
+from shared.ids import RunId, TrialId, WorkerId
+
+LOOK = 32
+"""So many machines are looked at: those with the fewest slots in use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A run that is to go on elsewhere. `to`: where it fits now; `cost_ms`: what it loses, in slot-milliseconds."""
+
+    run: RunId
+    ask: PlacementRequest
+    to: Placement
+    cost_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationSearch:
+    """One request's search, on a plan's tentative indexes. `later` is what will be free when all has left that was asked already."""
+
+    cluster: Cluster
+    pool: Pool
+    later: CapacityIndex
+    ask: PlacementRequest
+    slots: int
+    waited_ms: int
+    asked: Container[RunId]
+
+    def choose(self) -> tuple[Migration, ...]:
+        """The cheapest moves among those looked at that let the request start; empty when there are none, or when they do not pay yet."""
+        if self.ask.part or self.later.free < self.slots:
+            return ()
+        found = [self._on_one_machine()]
+        if not self.ask.single_node and self.later.exclusive:
+            found.append(self._on_many())
+        paying = [moves for moves in found if moves and cost_of(moves) < self.slots * self.waited_ms]
+        return min(paying, key=cost_of, default=())
+
+    def _on_one_machine(self) -> tuple[Migration, ...]:
+        found = (
+            self._cleared(worker, self.slots)
+            for worker in self._looked_at()
+            if (spot := self.later.get(worker)) and spot.total >= self.slots
+        )
+        return min(filter(None, found), key=cost_of, default=())
+
+    def _on_many(self) -> tuple[Migration, ...]:
+        """Machines of other tenants are cleared, those with the fewest slots in use first, until the gang has room."""
+        moves: list[Migration] = []
+        with self.pool.capacity.tentative(), self.later.tentative():
+            for worker in self._looked_at():
+                spot = self.later.get(worker)
+                if spot is None or spot.owner in (None, self.ask.tenant):
+                    continue
+                more = self._cleared(worker, spot.total)
+                take_targets(self.pool.capacity, more)
+                take_targets(self.later, more)
+                for move in more:
+                    self.later.give(self.cluster.runs[move.run].shares)
+                self.pool.capacity.withhold(((worker, spot.free),) if more else ())
+                moves += more
+                if more and self.later.place(self.ask, self.slots) is not None:
+                    return tuple(moves)
+        return ()
+
+    def _looked_at(self) -> list[WorkerId]:
+        used = (worker for worker, spot in self.later.least_used(self.ask) if spot.free < spot.total)
+        return list(islice(used, LOOK))
+
+    def _cleared(self, worker: WorkerId, slots: int) -> tuple[Migration, ...]:
+        """What must move so that the request may have so many slots there; all of another tenant's."""
+        spot, standers = self.later.get(worker), self.pool.standing.on(worker)
+        assert spot is not None
+        movable = [one for one in standers if self._is_movable(one)]
+        if spot.owner not in (None, self.ask.tenant):
+            chosen = movable if len(movable) == spot.holds else []
+        else:
+            chosen = self._enough(movable, slots - spot.free)
+        with _hidden(self.pool.capacity, (worker,)):
+            moves = [self._moved(one) for one in sorted(chosen, key=lambda one: -one.slots)]
+        return tuple(move for move in moves if move) if all(moves) else ()
+
+    def _enough(self, movable: list[RunningAllocation], missing: int) -> list[RunningAllocation]:
+        """The cheapest per slot that free as much, without those that turn out needless; empty where they do not suffice."""
+        chosen: list[RunningAllocation] = []
+        for one in sorted(movable, key=lambda one: (self._cost_ms(one) // int(one.slots), one.token)):
+            if missing > 0:
+                chosen.append(one)
+                missing -= int(one.here)
+        for one in chosen[-2::-1]:
+            if missing + one.here <= 0:
+                chosen.remove(one)
+                missing += int(one.here)
+        return chosen if missing <= 0 else []
+
+    def _is_movable(self, one: RunningAllocation) -> bool:
+        """Runs with whole slots on one machine, that lending does not resize, and that may be asked at all."""
+        if one.run in self.asked or one.ready_ms > self.cluster.now_ms:
+            return False
+        if one.part or not 0 < one.here == one.slots:
+            return False
+        return not self.cluster.trials[self.cluster.runs[one.run].trial].wish.needs.is_elastic
+
+    def _moved(self, one: RunningAllocation) -> Migration | None:
+        """Takes its new place in the plan."""
+        ask = _ask(self.cluster, self.cluster.runs[one.run])
+        place = self.pool.capacity.place(ask, int(one.slots))
+        if place is None:
+            return None
+        move = Migration(one.run, ask, place, self._cost_ms(one))
+        take_targets(self.pool.capacity, (move,))
+        return move
+
+    def _cost_ms(self, one: RunningAllocation) -> int:
+        return int(one.slots) * (self.cluster.now_ms - one.saved_ms)
+
+
+def cost_of(moves: tuple[Migration, ...]) -> int:
+    """What they cost together, in slot-milliseconds."""
+    return sum(move.cost_ms for move in moves)
+
+
+def take_targets(capacity: CapacityIndex, moves: tuple[Migration, ...]) -> None:
+    """Their new places are taken."""
+    for move in moves:
+        capacity.take(move.to, move.ask)
+
+
+def reserve_targets(cluster: Cluster, pool: Pool) -> None:
+    """Runs that were asked to move and are not back in the queue find a place as good as the one that was found for them: a plan
+    sets it aside before it begins."""
+    leaving = (cluster.runs[run] for run in pool.leaving)
+    coming = (cluster.runs.get(trial.run) for name in cluster.awaiting if (trial := cluster.trials[name]).run)
+    movers = [run for run in (*leaving, *coming) if run and _was_moved(run) and run.pool == pool.policy.name]
+    with _hidden(pool.capacity, frozenset(worker for run in movers for worker in run.workers)):
+        places = [_taken(pool.capacity, _ask(cluster, run), int(run.slots)) for run in movers]
+    assert pool.later is not None
+    for place in places:
+        for capacity in (pool.capacity, pool.later):
+            capacity.withhold(_at_most(capacity, place))
+
+
+def place_migrated(
+    cluster: Cluster, pool: Pool, name: TrialId, ask: PlacementRequest, slots: int
+) -> Placement | None:
+    """Where a request fits; one whose run was moved for another that still waits does not go back to where it was."""
+    last = cluster.trials[name].run
+    run = cluster.runs.get(last) if last else None
+    cause = run.asked if run and _was_moved(run) else None
+    if run is None or cause is None or cause.trial is None or cause.trial not in pool.queue:
+        return pool.capacity.place(ask, slots)
+    with _hidden(pool.capacity, run.workers):
+        return pool.capacity.place(ask, slots)
+
+
+def _was_moved(run: Run) -> bool:
+    return run.asked is not None and run.asked.because == "defragment"
+
+
+def _ask(cluster: Cluster, run: Run) -> PlacementRequest:
+    wish = cluster.trials[run.trial].wish
+    return ask_of(wish.tenant, wish.needs)
+
+
+@contextmanager
+def _hidden(capacity: CapacityIndex, workers: Iterable[WorkerId]) -> Iterator[None]:
+    """Nothing is free there, for a while."""
+    with capacity.tentative():
+        spots = [(worker, capacity.get(worker)) for worker in workers]
+        capacity.withhold(tuple((worker, spot.free) for worker, spot in spots if spot))
+        yield
+
+
+def _taken(capacity: CapacityIndex, ask: PlacementRequest, slots: int) -> Placement:
+    place = capacity.place(ask, slots) or ()
+    capacity.take(place, ask)
+    return place
+
+
+def _at_most(capacity: CapacityIndex, place: Placement) -> Placement:
+    spots = ((worker, slots, capacity.get(worker)) for worker, slots in place)
+    return tuple((worker, min(slots, spot.free)) for worker, slots, spot in spots if spot)

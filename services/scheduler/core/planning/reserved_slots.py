@@ -1,0 +1,169 @@
+"""What reservations keep from others, in a plan under way.
+
+While a window lasts, its holder has so many slots: those that it holds count, the rest is kept free for it, first on machines that
+serve its tenant, then on empty ones (whole against other tenants, where machines serve one at a time). In pools with preemption runs of
+others are asked for what is missing, the least important first; else slots are kept as they come free.
+A booking is known beforehand, so it goes before guarantees, `min_run` and `max_preemptions`.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from services.scheduler.core.state.indexes.placement.capacity import (
+    CapacityIndex,
+    Placement,
+    PlacementRequest,
+)
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.running_allocations import RunningAllocation
+from services.scheduler.core.state.indexes.share_tree import NEVER, RequestGroup, ShareNode
+from services.scheduler.core.state.records.pool import Path
+from shared.ids import RunId, TenantId, WorkerId
+
+View = Literal["own", "kin", "foreign"]
+"""Who looks at what is kept: its holder, others of its tenant, or another tenant."""
+
+
+class ReservedSlots:
+    """See the module. Free slots are hidden from all but the holder whose line is being served.
+
+    Attributes:
+        booked: Slots that are booked now, by holder.
+    """
+
+    def __init__(self, pool: Pool, now_ms: int) -> None:
+        self._pool, self._now_ms = pool, now_ms
+        self.booked: dict[Path, int] = {}
+        for one in pool.reservations.values():
+            if one.is_running(now_ms):
+                self.booked[one.holder] = self.booked.get(one.holder, 0) + one.slots
+        self._hidden: dict[Path, tuple[Placement, Placement]] = {}
+        self._missing: dict[Path, int] = {}
+        self._seen_as: dict[Path, View] = {}
+
+    @property
+    def free_slots(self) -> int:
+        """Free slots that are kept now."""
+        return sum(slots for now, _ in self._hidden.values() for _, slots in now)
+
+    @property
+    def missing_slots(self) -> int:
+        """Slots that are booked, and neither held by their holders nor free nor on their way."""
+        return sum(self._missing.values())
+
+    def concerns(self, tenant: ShareNode) -> bool:
+        """Whether something is kept for this tenant, or a workspace of it."""
+        return bool(self.booked) and any(holder[0] == tenant.path[0] for holder in self.booked)
+
+    def keep(self) -> None:
+        """Hides what is kept, for every holder."""
+        for holder in sorted(self.booked, key=lambda holder: -len(holder)):
+            self._view(holder, "foreign")
+
+    def show(self, line: RequestGroup) -> None:
+        """Whose turn it is sees what is kept for it, and for nobody else."""
+        for holder in self.booked:
+            self._view(holder, _view_of(holder, line.leaf.path))
+
+    def close(self) -> None:
+        """All lines have been served."""
+        for holder in self.booked:
+            self._view(holder, "foreign")
+
+    def to_ask(self) -> Iterator[RunId]:
+        """Runs of others to be asked for what is missing. Once one has been asked, `keep_given` counts it."""
+        for holder in self.booked:
+            for worker in list(self._machines()) if self._missing.get(holder) else ():
+                if self._missing[holder] <= 0:
+                    break
+                for one in self._askable(holder, worker):
+                    yield one.run
+                self._restore(holder)
+                self._hide(holder, is_foreign=True)
+
+    def _view(self, holder: Path, view: View) -> None:
+        """Hides what is kept from those who look now; anew where it was shown, since it may have been used."""
+        if self._seen_as.get(holder) == view:
+            return
+        self._seen_as[holder] = view
+        self._restore(holder)
+        if view != "own":
+            self._hide(holder, is_foreign=view == "foreign")
+
+    def _hide(self, holder: Path, is_foreign: bool) -> None:
+        pool = self._pool
+        missing = self.booked[holder] - self._held(holder)
+        ask = PlacementRequest(TenantId(holder[0]), None, single_node=False)  # type: ignore[arg-type]
+        soon = pool.later or pool.capacity
+        hidden: list[tuple[WorkerId, int]] = []
+        usable = sorted(
+            soon.usable_by(ask), key=lambda found: (found[1].owner is None, -found[1].free, found[0])
+        )
+        for worker, spot in usable:
+            if missing <= 0:
+                break
+            is_whole = is_foreign and soon.exclusive and spot.owner is None
+            hidden.append((worker, spot.free if is_whole else min(spot.free, missing)))
+            missing -= spot.free
+        now = _at_most(pool.capacity, hidden)
+        later = tuple(hidden) if pool.later else ()
+        pool.capacity.withhold(now)
+        if pool.later:
+            pool.later.withhold(later)
+        self._hidden[holder] = (now, later)
+        self._missing[holder] = max(0, missing)
+
+    def _restore(self, holder: Path) -> None:
+        now, later = self._hidden.pop(holder, ((), ()))
+        self._pool.capacity.restore(now)
+        if self._pool.later:
+            self._pool.later.restore(later)
+
+    def _held(self, holder: Path) -> int:
+        """Whole slots that count for the holder's booking: what a workspace of it has booked for itself does not."""
+        apart = sum(
+            min(slots, int(self._held_by(other)))
+            for other, slots in self.booked.items()
+            if len(other) > len(holder) and other[: len(holder)] == holder
+        )
+        return max(0, int(self._held_by(holder)) - apart)
+
+    def _held_by(self, holder: Path) -> int:
+        node: ShareNode | None = self._pool.shares.root
+        for step in holder:
+            node = node.children.get(step) if node else None
+        return int(node.staying) if node else 0
+
+    def _machines(self) -> Iterator[WorkerId]:
+        standing = self._pool.standing
+        return standing.machines(dict.fromkeys(standing.owners(), NEVER), (), self._now_ms, None)
+
+    def _askable(self, holder: Path, worker: WorkerId) -> list[RunningAllocation]:
+        """Runs there that nobody has booked for and that are not leaving; of another tenant's machine all or none."""
+        assert self._pool.later is not None
+        spot, standers = self._pool.later.get(worker), self._pool.standing.on(worker)
+        if spot is None:
+            return []
+        others = [one for one in standers if one.here and not self._is_booked(one.leaf)]
+        if spot.owner not in (None, holder[0]):
+            return others if len(others) == spot.holds else []
+        chosen, missing = [], self._missing[holder]
+        for one in sorted(others, key=lambda one: (-one.leaf.priority, -one.saved_ms, one.token)):
+            if missing > 0:
+                chosen.append(one)
+                missing -= int(one.here)
+        return chosen
+
+    def _is_booked(self, leaf: ShareNode) -> bool:
+        return any(leaf.path[: len(holder)] == holder for holder in self.booked)
+
+
+def _view_of(holder: Path, path: Path) -> View:
+    if path[: len(holder)] == holder:
+        return "own"
+    return "kin" if path[0] == holder[0] else "foreign"
+
+
+def _at_most(capacity: CapacityIndex, hidden: list[tuple[WorkerId, int]]) -> Placement:
+    spots = ((worker, slots, capacity.get(worker)) for worker, slots in hidden)
+    return tuple((worker, min(slots, spot.free)) for worker, slots, spot in spots if spot)

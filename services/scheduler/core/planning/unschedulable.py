@@ -1,0 +1,50 @@
+"""Requests that no growth of their pool would help: they are set aside, and nothing is asked for them, until the pool has changed.
+
+Some can never fit: submission refuses them (`fit`); these came before their pool became smaller. Others need labels that the machines
+which the provider brings do not have: they are served by what stands. Neighbour: `pool_plan`.
+"""
+
+from collections import Counter
+
+from services.scheduler.core.planning.feasibility import ANY_TENANT
+from services.scheduler.core.planning.fit import reach_of
+from services.scheduler.core.state.indexes.pool import Pool
+from services.scheduler.core.state.indexes.share_tree import ShareNode
+from services.scheduler.core.state.records.labels import has_all
+from services.scheduler.core.state.records.trial import SlotNeeds
+
+
+def unschedulable_shapes(pool: Pool) -> int:
+    """The mask of all shapes that growth does not help; while a plan is under way nobody waits for what they ask."""
+    beyond = 0
+    for needs, bit in pool.queue.shapes.items():
+        if not _may_grow(pool, needs):
+            beyond |= bit
+    if any(tenant.mask & beyond for tenant in pool.shares.root.children.values()):
+        for line in pool.queue.lines.values():
+            if line.bit & beyond:
+                pool.shares.change(line.leaf, asked=-len(line.keys) * line.needs.most)
+    return beyond
+
+
+def single_node_sizes(pool: Pool, granted: Counter[tuple[ShareNode, int]]) -> tuple[tuple[int, int], ...]:
+    """How many requests wait for so many slots on one machine, the largest first, of those that can ever have them and whose tenant and workspace may
+    have so many now: what a limit or a budget stops shapes nobody's machines. `granted`: those of each workspace and size that wait no more."""
+    left: Counter[int] = Counter()
+    for (holder, size), count in pool.single_node.items():
+        if size <= min(holder.usable, holder.tenant.usable):
+            left[size] += count - granted[holder, size]
+    sizes = (size for size in left if size and _may_grow(pool, SlotNeeds(size, size, single_node=True)))
+    return tuple((size, left[size]) for size in sorted(sizes, reverse=True) if left[size] > 0)
+
+
+def _may_grow(pool: Pool, needs: SlotNeeds) -> bool:
+    policy, where = pool.policy, needs.where
+    if (
+        where is not None
+        and policy.max_slots is not None
+        and not has_all(policy.provided_labels, where.required)
+    ):
+        return False
+    reach = reach_of(pool.capacity, policy, (), ANY_TENANT.tenant, needs)
+    return needs.min_slots <= reach.slots or not reach.is_final

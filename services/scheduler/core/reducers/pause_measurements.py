@@ -1,0 +1,63 @@
+"""The moments at which a run is asked for its slots, ends, trains again and has formed anew: what lies between them is learned."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.state.changes import Changes
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.pause_durations import Kind
+from services.scheduler.core.state.indexes.queue import milliseconds
+from services.scheduler.core.state.records.run import PauseTimes, Run
+from shared.ids import ExperimentId, RunId, derived_id
+from shared.tuples import changed
+
+
+def asked(run: Run, now_ms: int) -> PauseTimes:
+    """It was asked for its slots just now."""
+    return run.took._replace(asked_ms=now_ms)
+
+
+def left(draft: Draft, run: Run, now: datetime) -> Run:
+    """It has ended; of one that was not asked nothing is learned."""
+    if not run.took.asked_ms:
+        return run
+    leave_ms = milliseconds(now) - run.took.asked_ms
+    draft.learn_pause(run.experiment, "leave", leave_ms)
+    return changed(run, took=run.took._replace(leave_ms=leave_ms))
+
+
+def trained(draft: Draft, run: Run, now: datetime) -> Run:
+    """Its first step was heard of. What the end of the run before it took counts too, where that is still known."""
+    if run.number == 1 or run.progress.step or run.took.restart_ms:
+        return run
+    before = draft.cluster.runs.get(RunId(derived_id(run.trial, "run", run.number - 1)))
+    leave_ms = before.took.leave_ms if before else 0
+    restart_ms = milliseconds(now) - milliseconds(run.granted_at) + leave_ms
+    draft.learn_pause(run.experiment, "restart", restart_ms)
+    return changed(run, took=run.took._replace(restart_ms=restart_ms))
+
+
+def formed(draft: Draft, run: Run, now: datetime) -> Run:
+    """The gang that it has formed trains."""
+    if run.gang.since is None:
+        return run
+    reform_ms = milliseconds(now) - milliseconds(run.gang.since)
+    draft.learn_pause(run.experiment, "reform", reform_ms)
+    return changed(run, took=run.took._replace(reform_ms=reform_ms))
+
+
+def on_term(cluster: Cluster, before: Iterable[tuple[ExperimentId, PauseTimes]]) -> Changes:
+    """A leader begins, and reads what runs had measured, the oldest first; only experiments that go on are of interest."""
+    draft = Draft(cluster)
+    for experiment, took in before:
+        if experiment in cluster.live:
+            measured: tuple[tuple[Kind, int], ...] = (
+                ("leave", took.leave_ms),
+                ("restart", took.restart_ms),
+                ("reform", took.reform_ms),
+            )
+            for kind, ms in measured:
+                if ms:
+                    draft.learn_pause(experiment, kind, ms)
+    return draft

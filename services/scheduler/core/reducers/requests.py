@@ -1,0 +1,162 @@
+"""Events from the searcher, the registry and people: what is wanted of a trial, and that its checkpoints have arrived."""
+
+from datetime import datetime
+from uuid import UUID
+
+from services.scheduler.core.reducers.draft import Draft
+from services.scheduler.core.reducers.grants import preempt
+from services.scheduler.core.reducers.run_outcomes import outcome_without_run
+from services.scheduler.core.state.changes import Changes, NewQuota, SetExperimentPolicy, SetReservation
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.facts import Closed
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.pool import Path, Quota
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
+from services.scheduler.core.state.records.reservations import Reservation
+from services.scheduler.core.state.records.run import Run
+from services.scheduler.core.state.records.trial import (
+    AwaitedUploads,
+    RequestState,
+    RequestTrigger,
+    Trial,
+    TrialRequest,
+    is_newer,
+    open_request,
+    with_request,
+)
+from shared.ids import ExperimentId, PoolName, RunId
+from shared.messages.specs import DesiredState
+from shared.tuples import changed
+
+
+def on_request(cluster: Cluster, wish: TrialRequest, place: int, now: datetime) -> Changes:
+    """A newer wish opens a request, changes one, or closes one that has no run. Late and repeated ones change nothing."""
+    draft = Draft(cluster)
+    trial = cluster.trials.get(wish.trial)
+    if not is_newer(trial, wish):
+        return draft
+    if wish.pool not in cluster.pools:
+        _refuse(draft, open_request(trial, wish, place, now))
+        return draft
+    if trial is None or trial.is_closed:
+        trial = _await_uploads(cluster, open_request(trial, wish, place, now))
+    else:
+        trial = with_request(trial, wish)
+    if trial.state is RequestState.RUNNING:
+        draft.put_trial(trial, lazily=True)
+        _pass_on(draft, trial)
+    elif wish.wanted is DesiredState.RUN:
+        draft.put_trial(trial)
+    else:
+        _close(draft, trial, now)
+    return draft
+
+
+def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, part: ExperimentPolicy) -> Changes:
+    """A person edits an experiment's part in the queue; runs in a pool it leaves are asked for their slots."""
+    draft = Draft(cluster)
+    draft.rules.append(SetExperimentPolicy(experiment, part))
+    if part.pool is None:
+        return draft
+    for trial_id in cluster.live.get(experiment, {}):
+        run = cluster.runs.get(cluster.trials[trial_id].run or RunId(trial_id))
+        if run and run.pool != part.pool:
+            preempt(draft, run, PreemptionNotice("move"))
+    return draft
+
+
+def on_quota(cluster: Cluster, pool: PoolName, path: Path, quota: Quota | None) -> Changes:
+    """A person changes what a tenant, or a workspace of one, may hold; None: nothing is said any more."""
+    draft = Draft(cluster)
+    if pool in cluster.pools:
+        draft.rules.append(NewQuota(pool, path, quota))
+    return draft
+
+
+def on_reserved(cluster: Cluster, reservation: Reservation) -> Changes:
+    """Slots of a pool are booked for a window of time; one of the same id is replaced."""
+    draft = Draft(cluster)
+    if reservation.pool in cluster.pools and reservation.end_ms > cluster.now_ms:
+        draft.rules.append(SetReservation(reservation.pool, reservation.id, reservation))
+    return draft
+
+
+def on_reservation_cancelled(cluster: Cluster, reservation: UUID) -> Changes:
+    """A booking is given up; what its holder runs goes on."""
+    draft = Draft(cluster)
+    for name, pool in cluster.pools.items():
+        if reservation in pool.reservations:
+            draft.rules.append(SetReservation(name, reservation, None))
+    return draft
+
+
+def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1) -> Changes:
+    """Announced checkpoints of a run have been committed or given up; the last one lets the successor be granted."""
+    draft = Draft(cluster)
+    run = cluster.runs.get(run_id)
+    if run is None:
+        return draft
+    draft.put_run(run.with_progress(settled=run.progress.settled + settled), lazily=True)
+    trial = cluster.trials.get(run.trial)
+    if trial and trial.awaited and trial.awaited.run == run_id:
+        _admit_when_due(draft, trial, now)
+    return draft
+
+
+def on_tick(cluster: Cluster, now: datetime) -> Changes:
+    """Requests whose back-off is over wait no longer."""
+    draft = Draft(cluster)
+    for trial_id in cluster.awaiting:
+        _admit_when_due(draft, cluster.trials[trial_id], now)
+    return draft
+
+
+def is_settled(run: Run | None, awaited: AwaitedUploads) -> bool:
+    """Whether nothing more is to be waited for. A run that has left memory was settled: others stay (`Cycle.forget_old`)."""
+    return run is None or run.progress.settled >= awaited.announced
+
+
+def _admit_when_due(draft: Draft, trial: Trial, now: datetime) -> None:
+    before = trial
+    if trial.awaited and is_settled(_awaited_run(draft, trial.awaited), trial.awaited):
+        trial = changed(trial, awaited=None)
+    if trial.not_before is not None and trial.not_before <= now:
+        trial = changed(trial, not_before=None)
+    if trial.state is RequestState.AWAITING and trial.awaited is None and trial.not_before is None:
+        trial = trial.moved(RequestTrigger.SETTLED)
+    if trial is not before:
+        draft.put_trial(trial)
+
+
+def _awaited_run(draft: Draft, awaited: AwaitedUploads) -> Run | None:
+    return draft.run(awaited.run) if awaited.run in draft.cluster.runs else None
+
+
+def _await_uploads(cluster: Cluster, trial: Trial) -> Trial:
+    if trial.awaited is None:
+        return trial
+    if is_settled(cluster.runs.get(trial.awaited.run), trial.awaited):
+        return changed(trial, awaited=None)
+    return trial.moved(RequestTrigger.AWAITED)
+
+
+def _pass_on(draft: Draft, trial: Trial) -> None:
+    run = draft.run(trial.run) if trial.run else None
+    if run is None or run.is_ended:
+        return
+    if trial.wish.wanted is DesiredState.PARK and not run.pause_asked:
+        draft.put_run(changed(run, pause_asked=True))
+    draft.want(run.workers)
+
+
+def _close(draft: Draft, trial: Trial, now: datetime) -> None:
+    """Ends a request that has no run: it was stopped, parked or cancelled while it waited."""
+    trial = trial.moved(RequestTrigger.CLOSED, now)
+    draft.put_trial(trial)
+    draft.tell(Closed(trial, outcome_without_run(trial.wish.wanted)))
+
+
+def _refuse(draft: Draft, trial: Trial) -> None:
+    trial = trial.moved(RequestTrigger.CLOSED)
+    draft.put_trial(trial)
+    draft.tell(Closed(trial, "rejected", f"pool {trial.wish.pool} does not exist"))

@@ -1,0 +1,85 @@
+"""One turn of the world, as service and simulator both take it: advance by events, tick, plan, carry out, hand over what is unsaved.
+
+    turn = take_turn(cluster, events, next_token, now)
+    turn.plan     what was decided (and is part of the cluster now)
+    turn.unsaved  what must be saved, told and sent; the cluster collects anew from here
+
+Saving, telling and sending are the caller's. What a turn changed and the caller did not save is put back by `defer_save`.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.scheduler.core.planning.plan import SchedulingPlan, plan
+from services.scheduler.core.reducers import gang_forming, grants, requests, run_ends
+from services.scheduler.core.reducers.grants import NewRun
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.indexes.decay import STEP_MS
+from services.scheduler.core.state.records.preemption_notice import PreemptionNotice
+from services.scheduler.core.state.unsaved import Unsaved
+from shared.ids import AllocationId, RunId, derived_id
+
+Event = Callable[[Cluster, datetime], None]
+"""Something that has happened: it advances the cluster, and cannot fail for reasons outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleResult:
+    """What one turn has decided and changed."""
+
+    plan: SchedulingPlan
+    unsaved: Unsaved
+
+
+def run_cycle(
+    cluster: Cluster, events: Iterable[Event], next_token: Callable[[], int], now: datetime
+) -> CycleResult:
+    """Applies what has happened, in order, plans the pools in which anything changed, and makes the plan part of the world.
+
+    Args:
+        next_token: gives the token of each new run; it must be above all given before.
+    """
+    cluster.advance_to(now)
+    for event in events:
+        event(cluster, now)
+    for on_tick in (requests.on_tick, run_ends.on_tick, gang_forming.on_tick):
+        cluster.apply(on_tick(cluster, now))
+    planned = plan(cluster, cluster.unsaved.pools, is_carried_out=True)
+    _carry_out(cluster, planned, next_token, now)
+    unsaved = cluster.take_unsaved()
+    for worker in unsaved.holders:
+        cluster.ledger.follow(cluster.workers[worker], now)
+    unsaved.holdings = cluster.ledger.take_changes()
+    return CycleResult(planned, unsaved)
+
+
+def defer_save(cluster: Cluster, unsaved: Unsaved) -> None:
+    """Hands back what is not worth a transaction: it is saved with the next that is."""
+    cluster.unsaved.lazy_trials |= unsaved.lazy_trials
+    cluster.unsaved.lazy_runs |= unsaved.lazy_runs
+
+
+def _carry_out(
+    cluster: Cluster, planned: SchedulingPlan, next_token: Callable[[], int], now: datetime
+) -> None:
+    """Runs with tokens, slots occupied, signals given. What the plan itself has changed is planned already."""
+    for grant in planned.grants:
+        number = cluster.trials[grant.trial].runs + 1
+        run = RunId(derived_id(grant.trial, "run", number))
+        new = NewRun(run, AllocationId(derived_id(run, "allocation")), next_token())
+        cluster.apply(grants.on_granted(cluster, grant.trial, grant.placement, new, now))
+    for signal in planned.signals:
+        cluster.apply(
+            grants.on_preempted(cluster, signal.run, PreemptionNotice(signal.because, signal.for_trial))
+        )
+    for one in planned.resizes:
+        cluster.apply(gang_forming.on_resized(cluster, one.run, one.slots, one.placement, now))
+    for name in planned.demand:
+        cluster.pools[name].elastic.lent_step = cluster.now_ms // STEP_MS
+        if name not in planned.turning:
+            cluster.pools[name].turned_step = cluster.now_ms // STEP_MS
+    for name, reserved in planned.reserved.items():
+        cluster.pools[name].reserved = reserved
+        cluster.pools[name].shares.settle()
+    cluster.unsaved.pools.clear()

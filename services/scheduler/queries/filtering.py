@@ -1,0 +1,109 @@
+"""What of the queue a filter asks for, and in which order: of each request only that is looked up which somebody asks about."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from heapq import nsmallest
+from math import ceil
+from typing import Any
+
+from services.scheduler.core.explaining.queue_positions import QueuePosition
+from services.scheduler.core.explaining.wait_reasons import explain
+from services.scheduler.core.state.cluster import Cluster
+from services.scheduler.core.state.records.trial import RequestState, Trial
+from services.scheduler.cycle import LeaderTerm
+from shared.errors import Rejected
+from shared.filters.fields import Field, ListQuery, Position, position_of
+from shared.filters.in_memory import meets, select
+from shared.filters.tree import Filter
+
+LOOKED_AT = 5_000
+"""So many requests are looked at for one page: the leader grants nothing meanwhile."""
+MOST_SORTED = 10_000
+
+
+def filter_page(
+    term: LeaderTerm, behind: Iterable[QueuePosition], filter_: Filter[Field] | None, limit: int
+) -> tuple[list[QueuePosition], QueuePosition | None]:
+    """Return what of a page meets the filter, in the order of service, and behind which place the next page begins; None where nothing is left."""
+    looked_at = limit if filter_ is None else LOOKED_AT
+    near = nsmallest(looked_at + 1, behind)
+    last = near[looked_at - 1] if len(near) > looked_at else None
+    if filter_ is None:
+        return near[:limit], last
+    met: list[QueuePosition] = []
+    for place in near[:looked_at]:
+        if meets(filter_, partial(_cell, term, place)):
+            met.append(place)
+            if len(met) == limit:
+                return met, place if place != near[-1] else None
+    return met, last
+
+
+def arrange(
+    term: LeaderTerm, places: Iterable[QueuePosition], wanted: ListQuery
+) -> tuple[list[QueuePosition], str | None]:
+    """Return a page of requests as they are sorted, and the cursor of the next.
+
+    Raises:
+        Rejected: there are too many to be sorted.
+    """
+    every = list(places)
+    if len(every) > MOST_SORTED:
+        raise Rejected(
+            "too_many_values",
+            f"{len(every)} requests are more than the {MOST_SORTED} that can be sorted",
+            "sort",
+            "ask for one pool, or leave the sort out: the queue then comes in the order of service",
+        )
+    found = select(every, wanted, partial(_cell, term))
+    shown = found[: wanted.limit]
+    if len(found) == len(shown):
+        return shown, None
+    last = position_of(_cell(term, shown[-1], order.column) for order in wanted.orders)
+    return shown, json.dumps(last)
+
+
+def read_sorted(cursor: str | None) -> Position | None:
+    """Return behind what a page of a sorted queue begins. Raises Rejected for another cursor."""
+    try:
+        found = json.loads(cursor) if cursor is not None else None
+    except ValueError:
+        found = ()
+    if found is not None and not isinstance(found, list):
+        raise Rejected("bad_cursor", "the cursor is not one of a sorted queue's", "after")
+    return found
+
+
+def displayed_slots(cluster: Cluster, trial: Trial) -> int:
+    """Return what its run holds, or the most that it waits for."""
+    if trial.state is RequestState.RUNNING and trial.run:
+        return ceil(cluster.runs[trial.run].slots)
+    return trial.wish.needs.max_slots
+
+
+def _cell(term: LeaderTerm, place: QueuePosition, field: Field) -> Any:
+    return _CELLS[field.name](term, place, term.cluster.trials[place.trial])
+
+
+def _code(term: LeaderTerm, trial: Trial) -> str | None:
+    if trial.state is RequestState.RUNNING:
+        return None
+    # How many go before it changes what is said, and never the word.
+    return explain(term.cluster, trial, term.refusals.get(trial.id), 0).code
+
+
+_CELLS: Mapping[str, Callable[[LeaderTerm, QueuePosition, Trial], Any]] = {
+    "experiment": lambda term, place, trial: str(trial.wish.experiment),
+    "experiment_number": lambda term, place, trial: trial.wish.experiment_number,
+    "trial": lambda term, place, trial: str(trial.id),
+    "trial_number": lambda term, place, trial: trial.wish.number,
+    "pool": lambda term, place, trial: place.pool,
+    "priority": lambda term, place, trial: term.cluster.part_of(trial).priority,
+    "slots": lambda term, place, trial: displayed_slots(term.cluster, trial),
+    "min_slots": lambda term, place, trial: trial.wish.needs.min_slots,
+    "max_slots": lambda term, place, trial: trial.wish.needs.max_slots,
+    "state": lambda term, place, trial: "waiting" if place.is_waiting else "running",
+    "code": lambda term, place, trial: _code(term, trial),
+    "since": lambda term, place, trial: trial.since,
+}

@@ -1,0 +1,213 @@
+"""Hears workers: observed sets in order, silences under the rule of the echo. Neighbours: `cycle` applies, `dispatch` repeats."""
+
+import asyncio
+import contextlib
+from datetime import datetime, timedelta
+from typing import NoReturn
+
+import structlog
+
+from muster.config.labels import MOST_LABELS, is_label
+from services.scheduler.core.reducers.workers import on_heartbeat, on_lost_for_good, on_worker_lost, stale_of
+from services.scheduler.core.state.heartbeat_admission import (
+    HeartbeatClaim,
+    HeartbeatGate,
+    HeartbeatRejection,
+)
+from services.scheduler.core.state.indexes.elastic.goodput import BatchLimits, GradientNoise
+from services.scheduler.core.state.liveness import LEASE_S, LOST_FOR_GOOD_AFTER_S, SilenceDetector
+from services.scheduler.core.state.observed import (
+    Batches,
+    Observed,
+    ObservedState,
+    ReclaimNotice,
+    StepMeasurement,
+)
+from services.scheduler.core.state.records.labels import labels_of
+from services.scheduler.core.state.records.run import RunExit
+from services.scheduler.cycle import Cycle
+from services.scheduler.workers.desired_state import DesiredStateSender
+from shared.bus import Bus, RequestContext
+from shared.clock import Clock
+from shared.errors import Rejected, Transient
+from shared.ids import WorkerId
+from shared.messages import allocations as messages
+from shared.messages.allocations import HeartbeatReply, ObservedAllocation, ObservedSet
+
+ECHO_EVERY_S = 0.4
+"""Between two echoes, while some worker's heartbeat is late: more than one before they count as missing (`liveness.ECHO_GAP_S`)."""
+SHORTEST_S = 0.25
+"""Where a thousand workers beat, some heartbeat is about to be late all the time."""
+_log = structlog.get_logger()
+
+
+class Heartbeats:
+    """One per term."""
+
+    def __init__(self, bus: Bus, cycle: Cycle, clock: Clock, dispatch: DesiredStateSender) -> None:
+        self._bus = bus
+        self._cycle = cycle
+        self._clock = clock
+        self.silence = SilenceDetector(clock.monotonic())
+        self._voices = HeartbeatGate()
+        self._refused: set[tuple[WorkerId, str]] = set()
+        self._stale: set[int] = set()
+        self._dispatch = dispatch
+        for worker in cycle.cluster.workers.values():
+            if worker.liveness == "ready":
+                self.silence.watch(worker.id)
+            elif worker.liveness == "lost":
+                self.silence.miss(worker.id)
+
+    async def answer(self, ask: RequestContext, observed: ObservedSet) -> HeartbeatReply:
+        """A heartbeat, or a change told at once. The subject proves the worker, whatever the message says; one that has
+        not joined, or whose instance is gone, is not known."""
+        worker = self._cycle.cluster.workers.get(ask.worker)
+        if observed.worker != ask.worker or worker is None or worker.liveness == "gone":
+            return HeartbeatReply(epoch=self._cycle.term.epoch, known=False)
+        self.hear(observed)
+        return HeartbeatReply(epoch=self._cycle.term.epoch)
+
+    def hear(self, observed: ObservedSet) -> None:
+        """Takes an observed set, unless a newer one was taken before. Raises Rejected when what it says of the worker cannot be."""
+        worker = self._cycle.cluster.workers.get(observed.worker)
+        pool = self._cycle.cluster.pools.get(observed.pool)
+        taken = self._voices.take(_claim_of(observed), worker, pool.policy.kind if pool else None)
+        if isinstance(taken, HeartbeatRejection):
+            self._refuse(observed.worker, taken)
+        if not taken:
+            return
+        self.silence.on_heard(observed.worker, self._clock.monotonic())
+        told = _heard_of(observed)
+
+        def apply(cycle: Cycle) -> None:
+            self._tell_stale(told)
+            cycle.cluster.apply(on_heartbeat(cycle.cluster, told, cycle.clock.now()))
+            self._dispatch.compare(told.worker, told.allocations)
+
+        self._cycle.push(apply)
+
+    def last_heard(self, worker: WorkerId) -> datetime | None:
+        """When a worker spoke to this leader last."""
+        ago_s = self.silence.heard_s_ago(worker, self._clock.monotonic())
+        return None if ago_s is None else self._clock.now() - timedelta(seconds=ago_s)
+
+    async def run(self, ended: asyncio.Event) -> None:
+        """Listens to its own echo while some worker's heartbeat is late, and gives up those whose lease has run out meanwhile."""
+        subject = f"_INBOX_scheduler.echo.{self._cycle.term.epoch}"
+        subscription = await self._bus.subscribe(subject, self._on_echo)
+        try:
+            while not ended.is_set():
+                due_s = self.silence.echo_due_s(self._clock.monotonic())
+                if not due_s:
+                    with contextlib.suppress(Transient):
+                        await self._bus.echo(subject)
+                self._give_up_silent()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), max(SHORTEST_S, due_s) if due_s else ECHO_EVERY_S)
+        finally:
+            with contextlib.suppress(Exception):
+                await subscription.unsubscribe()
+
+    async def _on_echo(self, _: object) -> None:
+        self.silence.on_echo(self._clock.monotonic())
+
+    def _give_up_silent(self) -> None:
+        for worker in self.silence.take_silent(self._clock.monotonic()):
+            reason = f"worker {worker} was not heard for {LEASE_S:g} s"
+            self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
+        for worker in self.silence.take_gone(self._clock.monotonic()):
+            reason = f"worker {worker} was not heard for {LOST_FOR_GOOD_AFTER_S / 60:g} minutes"
+            self._cycle.push(
+                lambda cycle, worker=worker, reason=reason: cycle.cluster.apply(
+                    on_lost_for_good(cycle.cluster, worker, reason)
+                )  # type: ignore[misc]
+            )
+
+    def _refuse(self, worker: WorkerId, doubt: HeartbeatRejection) -> NoReturn:
+        if (worker, doubt.code) not in self._refused:
+            self._refused.add((worker, doubt.code))
+            _log.warning("a worker's word was refused", worker=worker, code=doubt.code, reason=doubt.message)
+        raise Rejected(doubt.code, doubt.message)
+
+    def _tell_stale(self, told: ObservedState) -> None:
+        """What a worker still has although its token has passed; it is told to drop it."""
+        for observed in stale_of(self._cycle.cluster, told):
+            if observed.token not in self._stale:
+                self._stale.add(observed.token)
+                _log.warning(
+                    "a worker has an allocation that was given up", worker=told.worker, token=observed.token
+                )
+
+
+def _silence(cycle: Cycle, worker: WorkerId, reason: str) -> None:
+    if worker in cycle.cluster.workers:
+        cycle.cluster.apply(on_worker_lost(cycle.cluster, worker, reason, cycle.clock.now()))
+
+
+def _claim_of(observed: ObservedSet) -> HeartbeatClaim:
+    slots = tuple((slot.id, slot.kind) for slot in observed.slots)
+    return HeartbeatClaim(observed.worker, observed.pool, observed.incarnation, observed.sequence, slots)
+
+
+def _heard_of(observed: ObservedSet) -> ObservedState:
+    slot_ids = tuple(slot.id for slot in observed.slots)
+    labels = {key: value for key, value in observed.labels.items() if is_label(key, value)}
+    allocations = tuple(_observed_of(allocation) for allocation in observed.allocations)
+    return ObservedState(
+        worker=observed.worker,
+        pool=observed.pool,
+        kind=observed.slots[0].kind if observed.slots else None,
+        slot_ids=slot_ids,
+        address=observed.address,
+        labels=labels_of(labels)[:MOST_LABELS],
+        is_isolated=observed.isolated_user,
+        is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
+        trouble=observed.trouble,
+        leaving=ReclaimNotice(observed.leaving.in_s) if observed.leaving else None,
+        allocations=allocations,
+    )
+
+
+def _measured_of(told: messages.StepMeasurement) -> StepMeasurement:
+    batches = None
+    if (said := told.batches) is not None:
+        limits = BatchLimits(said.first, said.last, said.least_per_slot, said.most_per_slot)
+        batches = Batches(said.per_slot, limits, GradientNoise(said.grad_sqr, said.grad_var))
+    return StepMeasurement(told.step_s, batches)
+
+
+def _observed_of(allocation: ObservedAllocation) -> Observed:
+    exited = None
+    if allocation.state == "exited":
+        exited = RunExit(
+            exit_code=allocation.exit_code,
+            acknowledged=allocation.acknowledged,
+            forced=allocation.forced,
+            is_machine_fault=allocation.fault == "machine",
+            is_invalid=allocation.invalid,
+            reason=allocation.reason,
+            validations=allocation.validations,
+            checkpoints=allocation.checkpoints,
+            step=allocation.step,
+            policies=tuple((match.name, match.action) for match in allocation.policies),
+        )
+    return Observed(
+        allocation=allocation.allocation_id,
+        run=allocation.run_id,
+        token=allocation.token,
+        generation=allocation.generation,
+        state=allocation.state,
+        wanted=allocation.wanted,
+        decide_at=allocation.decide_at,
+        rendezvous=allocation.rendezvous,
+        step=allocation.step,
+        checkpoints=allocation.checkpoints,
+        measured=_measured_of(allocation.measured) if allocation.measured else None,
+        is_excluded=any(match.action == "exclude_node" for match in allocation.policies),
+        is_live=allocation.is_live,
+        prepared=allocation.prepared,
+        joined=allocation.joined,
+        hangs=allocation.hangs,
+        exit=exited,
+    )

@@ -1,0 +1,33 @@
+"""From the config's words to a sampler at its beginning."""
+
+from muster.config import ExperimentConfig, Grid, Single
+from services.searcher.core.samplers.domain import Domain
+from services.searcher.core.samplers.independent import GridPoints, GridSampler, RandomSampler
+from services.searcher.core.samplers.port import Sampler
+
+
+def check_space(config: ExperimentConfig) -> None:
+    """Raises Rejected, naming the constraint to widen, where the space seems to have no point."""
+    domain = Domain.of(config)
+    if isinstance(config.searcher, Grid):
+        GridPoints(domain)
+    else:
+        domain.check()
+
+
+def learns(config: ExperimentConfig) -> bool:
+    """Whether what trials came to changes what this config's sampler proposes."""
+    sampler = getattr(config.searcher, "sampler", None)
+    return sampler is not None and sampler.name not in ("random", "quasi_random")
+
+
+def make_sampler(config: ExperimentConfig, seed: int) -> Sampler:
+    """Return the sampler that the config names. Optuna is imported by the first search that needs it: it takes half a second."""
+    domain, searcher = Domain.of(config), config.searcher
+    if isinstance(searcher, Grid):
+        return GridSampler(GridPoints(domain))
+    if isinstance(searcher, Single) or searcher.sampler.name == "random":
+        return RandomSampler(domain, seed)
+    from services.searcher.core.samplers.optuna_sampler import OptunaSampler
+
+    return OptunaSampler(domain, searcher.sampler, seed, len(searcher.aims))

@@ -1,0 +1,138 @@
+"""What a search knows before its first trial: points to try first, and what trials of earlier experiments came to.
+
+It is chosen once, when the search is made, and stands at the beginning of its journal: whatever becomes of those experiments
+afterwards, the search stays the same.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from pydantic import JsonValue
+from pydantic_core import PydanticCustomError
+
+from muster.config import ExperimentConfig, Point
+from muster.config.point_validation import check_point
+from services.searcher.core.experiment.objectives import Objectives, is_finite
+
+MAX_PRIOR_TRIALS = 500
+"""So many trials are told to a sampler: what a proposal costs grows with them."""
+TRIALS_PER_ENTRY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PriorTrial:
+    """What an earlier trial came to, raw: the first metric and what else counts by name; `time` is how far it was judged when its search
+    stopped it, None where it ran to its end."""
+
+    experiment: int
+    trial: int
+    point: Point
+    value: float
+    time: float | None = None
+    others: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorExperiment:
+    """An earlier experiment: by which metric it was judged, how it counted time, and those of its trials that came to something."""
+
+    number: int
+    metric: str
+    time_metric: str | None
+    trials: tuple[PriorTrial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PriorObservations:
+    """Points to try first, and trials to learn from, those that came furthest first."""
+
+    points: tuple[Point, ...] = ()
+    known: tuple[PriorTrial, ...] = ()
+
+    def parts(self) -> Iterator["PriorObservations"]:
+        """Yield it in pieces that an entry of a journal holds, the points with the first; nothing where nothing is known."""
+        for start in range(0, max(len(self.known), bool(self.points)), TRIALS_PER_ENTRY):
+            yield PriorObservations(
+                () if start else self.points, self.known[start : start + TRIALS_PER_ENTRY]
+            )
+
+    def written(self) -> dict[str, JsonValue]:
+        """Return it as facts of a journal."""
+        return {"points": [*self.points], "known": [asdict(each) for each in self.known]}
+
+    @classmethod
+    def read(cls, facts: Mapping[str, Any]) -> "PriorObservations":
+        """Return what was `written`."""
+        return cls(tuple(facts["points"]), tuple(PriorTrial(**each) for each in facts["known"]))
+
+
+NO_PRIOR_OBSERVATIONS = PriorObservations()
+"""Nothing is known."""
+
+
+def select_prior_observations(
+    config: ExperimentConfig, earlier: Sequence[PriorExperiment], learns: bool
+) -> tuple[PriorObservations, tuple[str, ...]]:
+    """Return what of earlier experiments serves this search, and in sentences what does not.
+
+    A trial serves if it reported all that counts here, and its point fits this space: it has an admissible value for each parameter that
+    takes part (a constant: the same), and meets the constraints; what it has beyond is left out. One that its search stopped early serves only a search that counts time
+    alike, or not at all; to be tried first, it must have run to its end.
+    """
+    searcher = config.searcher
+    warm_start = getattr(searcher, "warm_start", None)
+    if warm_start is None:
+        return NO_PRIOR_OBSERVATIONS, ()
+    notes: list[str] = []
+    known: list[PriorTrial] = []
+    for each in earlier:
+        if each.metric != searcher.metric:
+            notes.append(
+                f"experiment {each.number} was judged by '{each.metric}' and not by '{searcher.metric}':"
+                " nothing of it is used"
+            )
+            continue
+        found = [trial for trial in _fitting(config, each.trials) if _counts(config, each, trial)]
+        if not found:
+            notes.append(f"no trial of experiment {each.number} that came to something fits this space")
+        known += found
+    if earlier and not learns and not warm_start.best:
+        name = searcher.sampler.name  # type: ignore[union-attr]
+        notes.append(f"the sampler '{name}' learns nothing from experiments: give another one, or 'best'")
+    points = _best(Objectives.of(config), known, warm_start.best or 0)
+    return PriorObservations(points, _furthest(known) if learns else ()), tuple(notes)
+
+
+def _fitting(config: ExperimentConfig, trials: Iterable[PriorTrial]) -> Iterable[PriorTrial]:
+    constraints, counting = config.read_constraints(), Objectives.of(config).others
+    for trial in trials:
+        try:
+            point = check_point(config.hyperparameters, trial.point)
+        except PydanticCustomError:
+            continue
+        is_whole = is_finite(trial) and trial.others.keys() >= set(counting)
+        if is_whole and all(constraint.is_met(point) for constraint in constraints):
+            yield replace(trial, point=point, others={name: trial.others[name] for name in counting})
+
+
+def _counts(config: ExperimentConfig, earlier: PriorExperiment, trial: PriorTrial) -> bool:
+    time_metric = getattr(config.searcher, "time_metric", None)
+    return trial.time is None or time_metric in (None, earlier.time_metric)
+
+
+def _best(objectives: Objectives, known: Iterable[PriorTrial], count: int) -> tuple[Point, ...]:
+    """Distinct points of whole trials within the limits, the best first; of equals the earlier one."""
+    chosen = [trial for trial in known if trial.time is None and objectives.is_admissible(trial)]
+    ranked = sorted(chosen, key=lambda trial: (objectives.losses(trial), trial.experiment, trial.trial))
+    distinct = {json.dumps(trial.point, sort_keys=True): trial.point for trial in reversed(ranked)}
+    return tuple(reversed(distinct.values()))[:count]
+
+
+def _furthest(known: Iterable[PriorTrial]) -> tuple[PriorTrial, ...]:
+    def rank(trial: PriorTrial) -> tuple[float, int, int]:
+        return (-math.inf if trial.time is None else -trial.time, -trial.experiment, -trial.trial)
+
+    return tuple(sorted(known, key=rank)[:MAX_PRIOR_TRIALS])

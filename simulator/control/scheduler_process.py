@@ -1,0 +1,266 @@
+"""A scheduler process: stands by, leads while it holds the lease, freezes, dies between any two steps, and is started again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from services.scheduler.core.planning.decisions import Demand
+from services.scheduler.core.reducers import requests
+from services.scheduler.core.reducers.workers import on_removed
+from services.scheduler.core.state.facts import Fact
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.trial import TrialRequest
+from shared.ids import RunId, WorkerId
+from simulator.bus import SimulatedBus, SimulatedStream
+from simulator.control.database import LEASE_MS, SchedulerDatabase
+from simulator.control.leader import Leader, Tempo
+from simulator.control.messages import DesiredSet, ObservedSet
+from simulator.event_queue import Act, EventQueue
+from simulator.observers.observer import Observer
+
+PULSE_MS = 250
+RECONCILE_MS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class TrialWanted:
+    """`trial.wanted` as it stands in the stream; `part` is what its experiment has in the queue unless it has one."""
+
+    wish: TrialRequest
+    part: ExperimentPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`checkpoint.saved` or `checkpoint.abandoned`; `id` names the message."""
+
+    id: str
+    run: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """`cmd scheduler.drain_worker`."""
+
+    worker: WorkerId
+    reclaim: bool
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """`instance.changed`: the instance is gone."""
+
+    worker: WorkerId
+
+
+SchedulerMessage = TrialWanted | Settled | Drained | Removed
+
+
+@dataclass(slots=True)
+class Links:
+    """Where a scheduler process is joined to the rest of the world. `outbound`: who takes facts, and which."""
+
+    agenda: EventQueue
+    wire: SimulatedBus
+    records: SchedulerDatabase
+    inbound: SimulatedStream[SchedulerMessage]
+    outbound: Sequence[tuple[SimulatedStream[tuple[int, Fact]], tuple[type[Fact], ...]]]
+    deliver: Callable[[DesiredSet], None]
+    watch: Observer
+    demands: SimulatedStream[tuple[int, Demand]] | None = None
+
+
+class SchedulerProcess:
+    """One process. What it had begun when it froze goes on when it wakes; what it had begun when it died does not."""
+
+    def __init__(self, name: str, links: Links, tempo: Tempo) -> None:
+        self.name = name
+        self.agenda = links.agenda
+        self.records = links.records
+        self.watch = links.watch
+        self.leader: Leader | None = None
+        self.dies_at: tuple[str, int] | None = None
+        """A point of fault at which it is to die next, and for how many milliseconds."""
+        self._links = links
+        self._tempo = tempo
+        self._life = 0
+        self._is_frozen = False
+        self._is_dead = False
+        self._backlog: list[tuple[int, Act]] = []
+        self._epoch = 0
+        self._until_ms = -1
+
+    @property
+    def is_up(self) -> bool:
+        return not (self._is_dead or self._is_frozen)
+
+    def start(self) -> None:
+        """Begin to stand by."""
+        self._life += 1
+        self._is_dead = False
+        self._every(LEASE_MS // 3, self._keep_lease)
+        if self._tempo.beat_ms is not None:
+            self._every(PULSE_MS, self._pulse)
+            self._every(RECONCILE_MS, self._reconcile)
+        self._every(self._tempo.tick_ms, self._tick)
+
+    def die(self, down_ms: int) -> None:
+        """kill -9; it is started again after `down_ms`."""
+        self.dies_at = None
+        self.agenda.after(down_ms, self.start)
+        self._is_dead, self._is_frozen = True, False
+        self._life += 1
+        self._backlog.clear()
+        self._links.inbound.leave(self.name)
+        if self.leader:
+            self.leader.end()
+            self.leader = None
+
+    def freeze(self) -> None:
+        self._is_frozen = True
+
+    def thaw(self) -> None:
+        """Wake, and do at once what was due meanwhile."""
+        self._is_frozen = False
+        backlog, self._backlog = self._backlog, []
+        for life, act in backlog:
+            self._do(life, act)
+
+    def hear(self, sighting: ObservedSet) -> None:
+        """A worker's observed set has come in."""
+        self._do(self._life, lambda: self.leader.hear(sighting) if self.leader else None)
+
+    # --- what a leader uses of its process
+
+    def later(self, delay_ms: int, act: Act) -> None:
+        life = self._life
+        self.agenda.after(delay_ms, lambda: self._do(life, act))
+
+    def holds_lease(self) -> bool:
+        return self._tempo.beat_ms is None or self.agenda.now_ms < self._until_ms
+
+    def end_term(self) -> None:
+        if self.leader:
+            self.leader.end()
+            self.leader = None
+            self._until_ms = -1
+            self._links.inbound.leave(self.name)
+
+    def publish(self, rows: list[int]) -> None:
+        for row in self.records.take_outbox(rows):
+            for stream, kinds in self._links.outbound:
+                if isinstance(row[1], kinds):
+                    stream.publish(row)
+
+    def carry(self, orders: DesiredSet) -> None:
+        if self.is_up:
+            self._links.wire.send(self.name, orders.worker, lambda: self._links.deliver(orders))
+
+    def tell_demand(self, version: int, demand: Demand) -> None:
+        if self._links.demands is not None:
+            self._links.demands.publish((version, demand))
+
+    def reaches(self, point: str) -> bool:
+        if self.dies_at is None or self.dies_at[0] != point:
+            return True
+        self.die(self.dies_at[1])
+        return False
+
+    # --- its own loops
+
+    def _do(self, life: int, act: Act) -> None:
+        if life != self._life or self._is_dead:
+            return
+        if self._is_frozen:
+            self._backlog.append((life, act))
+        else:
+            act()
+
+    def _every(self, period_ms: int, act: Act) -> None:
+        def again() -> None:
+            act()
+            self.later(period_ms, again)
+
+        self.later(0, again)
+
+    def _keep_lease(self) -> None:
+        now_ms = self.agenda.now_ms
+        if self.leader is None:
+            epoch = self.records.take_lease(self.name, now_ms)
+            if epoch is not None:
+                self._lead(epoch, now_ms)
+        elif self._tempo.beat_ms is None or self.records.renew_lease(self.name, self._epoch, now_ms):
+            self._until_ms = now_ms + LEASE_MS
+        elif self.records.is_up or now_ms >= self._until_ms:
+            self.end_term()
+
+    def _lead(self, epoch: int, now_ms: int) -> None:
+        self._epoch, self._until_ms = epoch, now_ms + LEASE_MS
+        self.leader = leader = Leader(self, epoch, self._tempo)
+        leader.begin()
+        self._links.inbound.consume(
+            self.name, lambda told, ack: self._do(self._life, lambda: self._handle(leader, told, ack))
+        )
+
+    def _tick(self) -> None:
+        if self.leader:
+            self.leader.push(lambda cluster, now: None)
+        if self.records.is_up:
+            # The safety net under the outbox: what a dead leader had committed and not published.
+            self.publish(list(self.records.outbox))
+
+    def _pulse(self) -> None:
+        leader = self.leader
+        if leader is None:
+            return
+        echo = lambda: self._do(self._life, lambda: leader.silence.on_echo(self.agenda.monotonic_s))  # noqa: E731
+        self._links.wire.send(self.name, self.name, echo)
+        leader.give_up_silent()
+
+    def _reconcile(self) -> None:
+        if self.leader:
+            self.leader.reconcile()
+
+    def _handle(self, leader: Leader, told: SchedulerMessage, ack: Act) -> None:
+        """A handler: keep what came, and after the commit have the world take it up."""
+
+        def commit() -> None:
+            if not self.records.is_up:
+                self.later(1000, commit)
+                return
+            event = self._keep(told)
+            if not self.reaches("after_handler_commit"):
+                return
+            ack()
+            if event is not None:
+                event(leader)
+
+        if self._tempo.commit_ms:
+            self.later(self._tempo.commit_ms, commit)
+        else:
+            commit()
+
+    def _keep(self, told: SchedulerMessage) -> Callable[[Leader], None] | None:
+        """What one transaction does about a message; the inbox drops those seen before."""
+        records = self.records
+        match told:
+            case TrialWanted(wish, part):
+                if not records.is_first(f"{wish.trial}:{wish.version}"):
+                    return None
+                records.keep_wish(wish, self.agenda.now_ms)
+                part = records.parts.setdefault(wish.experiment, part)
+                return lambda leader: leader.take_wish(wish, part)
+            case Settled(id_, run):
+                if not records.is_first(id_):
+                    return None
+                records.settle(run)
+                return lambda leader: leader.push(lambda c, now: c.apply(requests.on_settled(c, run, now)))
+            case Drained(worker, reclaim, undo):
+                if undo:
+                    records.draining.pop(worker, None)
+                else:
+                    records.draining[worker] = reclaim
+                return lambda leader: leader.drain(worker, reclaim, undo)
+            case Removed(worker):
+                records.removed.add(worker)
+                return lambda leader: leader.push(lambda c, now: c.apply(on_removed(c, worker, now)))

@@ -1,0 +1,146 @@
+"""Who wants the trials that no search makes: each at its time, until it has ended. Neighbours: `searching` for those that a search
+makes, `faults` has it change its mind."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from services.scheduler.core.state.facts import Closed, Fact
+from services.scheduler.core.state.indexes.queue import ExperimentPolicy
+from services.scheduler.core.state.records.pool import DEFAULT_PRIORITY
+from services.scheduler.core.state.records.trial import SlotNeeds, TrialRequest
+from shared.ids import ExperimentId, PoolName, TenantId, TrialId, derived_id
+from shared.messages.specs import DesiredState
+from simulator.bus import SimulatedStream
+from simulator.control.scheduler_process import SchedulerMessage, TrialWanted
+from simulator.event_queue import Act, EventQueue
+from simulator.observers.observer import Observer
+from simulator.trials import WorkloadTrial
+
+ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
+
+
+@dataclass(slots=True)
+class Order:
+    """A trial as its owner sees it; `closed` is the number of the newest request known to be over."""
+
+    item: WorkloadTrial
+    wish: TrialRequest
+    closed: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self.closed < self.wish.request
+
+
+class TrialOwner:
+    """Wants each item of a workload at its time.
+
+    Args:
+        items: In any order; two with the same name are two trials.
+    """
+
+    def __init__(
+        self,
+        agenda: EventQueue,
+        stream: SimulatedStream[SchedulerMessage],
+        watch: Observer,
+        items: Iterable[WorkloadTrial],
+        pool: PoolName,
+    ) -> None:
+        self.orders: dict[TrialId, Order] = {}
+        self.open = 0
+        self._agenda = agenda
+        self._stream = stream
+        self._watch = watch
+        self._pool = pool
+        self._seen: set[int] = set()
+        self._coming = sorted(enumerate(items), key=lambda pair: (pair[1].arrives_ms, pair[0]), reverse=True)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything has arrived and ended."""
+        return not self._coming and self.open == 0
+
+    @property
+    def left(self) -> int:
+        return len(self._coming) + self.open
+
+    def begin(self) -> None:
+        if self._coming:
+            self._agenda.at(self._coming[-1][1].arrives_ms, self._arrive)
+
+    def steer(self, trial: TrialId, wanted: DesiredState) -> None:
+        """Want something else of a trial: a newer wish; one that was closed is wanted again by a new request."""
+        order = self.orders[trial]
+        wish = order.wish
+        if not order.is_open:
+            if wanted is not DesiredState.RUN:
+                return
+            self.open += 1
+            wish = replace(wish, request=wish.request + 1)
+        order.wish = replace(wish, version=wish.version + 1, wanted=wanted)
+        self._watch.on_wished(trial, wanted)
+        self._want(order)
+
+    def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
+        """A fact from the scheduler's stream; each row counts once."""
+        number, fact = row
+        order = self.orders.get(fact.trial.id) if isinstance(fact, Closed) else None
+        if isinstance(fact, Closed) and order is not None and number not in self._seen:
+            self._seen.add(number)
+            request = fact.trial.wish.request
+            if request > order.closed:
+                order.closed = request
+                self.open -= request == order.wish.request
+            self._watch.on_closed(fact)
+        acknowledge()
+
+    def _arrive(self) -> None:
+        now_ms = self._agenda.now_ms
+        while self._coming and self._coming[-1][1].arrives_ms <= now_ms:
+            number, item = self._coming.pop()
+            order = Order(item, request_of(item, number, self._pool))
+            self.orders[order.wish.trial] = order
+            self.open += 1
+            self._watch.on_arrived(order.wish.trial, order.wish.tenant, item)
+            self._want(order)
+        self.begin()
+
+    def _want(self, order: Order) -> None:
+        item = order.item
+        part = ExperimentPolicy(
+            item.priority or DEFAULT_PRIORITY,
+            item.weight,
+            item.experiment_max_slots,
+            None,
+            item.max_concurrent_trials,
+        )
+        self._stream.publish(TrialWanted(order.wish, part))
+
+
+def tenant_id(name: str) -> TenantId:
+    return TenantId(derived_id(ROOT, "tenant", name))
+
+
+def request_of(item: WorkloadTrial, number: int, pool: PoolName) -> TrialRequest:
+    """The first wish of item `number`."""
+    tenant = tenant_id(item.tenant)
+    experiment = item.experiment or f"{item.workspace}:{item.user}:{number}"
+    return TrialRequest(
+        trial=TrialId(derived_id(ROOT, "trial", number)),
+        tenant=tenant,
+        experiment=ExperimentId(derived_id(tenant, "experiment", experiment)),
+        version=1,
+        request=1,
+        wanted=DesiredState.RUN,
+        decide_at=None,
+        needs=SlotNeeds(
+            item.min_slots, item.max_slots, single_node=item.single_node, part=item.part, where=item.where
+        ),
+        pool=pool,
+        max_restarts=item.max_restarts,
+        number=number,
+        workspace=item.workspace,
+        owner=item.user,
+    )

@@ -1,0 +1,43 @@
+"""What must hold of the machines that a provisioner rents, after each of its looks."""
+
+from collections.abc import Collection, Sequence
+
+from services.provisioner.core.instances.instance import Instance
+from services.provisioner.core.renting.pool_spec import PoolSpec
+from services.scheduler.core.state.records.run import Run
+from shared.ids import RunId, WorkerId
+from simulator.observers.invariant import Invariant
+
+
+class WithinMaximum(Invariant):
+    """Never more machines than the pool may have, on record or in the cloud; and none stands there that is not on record."""
+
+    words = "never above the maximum, and no machine leaked"
+
+    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+        for what, count in (("on record", len(live)), ("in the cloud", len(standing))):
+            if count > spec.maximum:
+                raise self.broken(f"{count} machines {what}, of at most {spec.maximum}")
+        forgotten = set(standing) - {one.worker for one in live}
+        if forgotten:
+            raise self.broken(f"nobody knows of {sorted(forgotten)}")
+
+
+class EndedEmpty(Invariant):
+    """A machine that is not needed is ended when nothing runs there any more."""
+
+    words = "no machine ended under a run"
+
+    def __init__(self) -> None:
+        self._running: dict[WorkerId, set[RunId]] = {}
+
+    def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
+        self._running.setdefault(worker, set()).add(run.id)
+
+    def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
+        self._running.get(worker, set()).discard(run.id)
+
+    def on_ended(self, instance: Instance) -> None:
+        running = self._running.get(instance.worker)
+        if instance.ending == "gone" and running:
+            raise self.broken(f"{instance.worker} was ended under {len(running)} runs")

@@ -1,0 +1,29 @@
+"""Where equals take turns: the invariant of the quantum."""
+
+from services.scheduler.core.planning.plan import SchedulingPlan
+from services.scheduler.core.state.cluster import Cluster
+from simulator.observers.invariant import Invariant
+
+
+class WholeTimeSlices(Invariant):
+    """A run yields to another experiment, not before it has had its slots for a quantum and for `min_run`, nor before it has saved a
+    checkpoint, and never when its trial has ignored the signal before."""
+
+    words = "no turn cut short"
+
+    def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
+        for signal in planned.signals:
+            run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
+            if signal.because != "turn" or signal.for_trial is None:
+                continue
+            if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
+                raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")
+            if not run.progress.checkpoints or cluster.trials[run.trial].ignores_signals:
+                raise self.broken(
+                    f"run {run.id} has saved nothing, or ignores the signal, and is asked to yield"
+                )
+            held_ms = cluster.now_ms - round(run.granted_at.timestamp() * 1000)
+            if held_ms < max(policy.quantum, policy.min_run).total_seconds() * 1000:
+                raise self.broken(
+                    f"run {run.id} has had its slots for {held_ms / 1000:.0f} s and is asked to yield"
+                )
