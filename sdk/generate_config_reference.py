@@ -36,11 +36,15 @@ TARGET = ROOT / "docs/config.md"
 
 HEADER = """# The experiment config
 
-*Generated from the schema in `sdk/muster/config` by `make gen`; change that.*
+*Generated from the schema in `sdk/muster/config` by `make gen`; do not edit this page.*
 
-A YAML or JSON document. Names and meaning follow Determined 0.38, whose configs are taken as they are: what is Determined's alone is
-translated or left out, and named in a warning (`docs/determined.md`). An unknown key is refused with the likely one. Anchors, aliases and tags
-are not allowed. `null` means "not set". `muster experiment create CONFIG --config key.path=value` lays single values over the file.
+The config of an experiment is a YAML or JSON document. [Search](search.md) and [training](training.md) explain how to use it; this page lists every key.
+
+- `muster experiment create CONFIG --config key.path=value` overrides single keys of the file.
+- Names and meanings follow Determined 0.38, and its configs are accepted. Keys that only Determined has are translated or ignored, with a warning
+  ([coming from Determined](determined.md)).
+- An unknown key is refused; the error suggests the most similar key.
+- `null` means "not set". YAML anchors, aliases and tags are not allowed.
 
 ```yaml
 name: digits
@@ -71,33 +75,33 @@ PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
 
 
 MEANINGS = {
-    "labels": "For finding it again.",
-    "log_policies": "What is looked for in the trials' output, and what follows.",
-    "save_experiment_best": "This many of the experiment's best checkpoints.",
-    "save_trial_best": "This many of each trial's best.",
-    "save_trial_latest": "This many of each trial's newest.",
-    "experiment_seed": "Equal seeds sample equal points.",
-    "tensor_fusion_threshold": "MiB that Horovod joins into one exchange.",
+    "labels": "Labels to find the experiment by.",
+    "log_policies": "Patterns that are matched against the trials' output, and the action of each match.",
+    "save_experiment_best": "Number of the experiment's best checkpoints to keep.",
+    "save_trial_best": "Number of each trial's best checkpoints to keep.",
+    "save_trial_latest": "Number of each trial's newest checkpoints to keep.",
+    "experiment_seed": "Seed of the search: equal seeds sample equal points.",
+    "tensor_fusion_threshold": "MiB that Horovod combines into one exchange.",
     "tensor_fusion_cycle_time": "Milliseconds between Horovod's exchanges.",
-    "auto_tune_tensor_fusion": "Let Horovod find both.",
-    "max_trials": "How many points the search makes in all.",
-    "max_concurrent_trials": "How many at once; 0 for as many as there are.",
-    "widen_to": "While slots of the pool stand idle and nobody waits, up to so many at once.",
-    "time_metric": "What your script reports beside the metric, such as `epochs`, to tell how far it is.",
-    "max_time": "How far a trial goes at most, in `time_metric`.",
+    "auto_tune_tensor_fusion": "Let Horovod tune `tensor_fusion_threshold` and `tensor_fusion_cycle_time`.",
+    "max_trials": "Total number of trials.",
+    "max_concurrent_trials": "Number of concurrent trials; 0 means no limit.",
+    "widen_to": "Limit of concurrent trials while slots of the pool are idle and no request waits.",
+    "time_metric": "The metric that your script reports as its progress, such as `epochs`.",
+    "max_time": "Longest training of a trial, in units of `time_metric`.",
     "sampler": "How points are proposed; see `sampler` below.",
-    "divisor": "One in so many goes on at each rung.",
-    "stop_once": "`true`: what is not among the best so far is stopped at once. `false`: it pauses at its rung, and goes on when it turns out to be.",
-    "num_rungs": "How often it is decided, the end included.",
+    "divisor": "At each rung, one in this many trials continues.",
+    "stop_once": "`true`: a trial that is not among the best so far stops at once. `false`: it pauses at its rung and resumes once it is among the best.",
+    "num_rungs": "Number of rungs, including the end of the training.",
     "mode": "How early trials are stopped.",
-    "max_rungs": "The most rungs of a bracket.",
+    "max_rungs": "Largest number of rungs of a bracket.",
     "bracket_rungs": "The rungs of each bracket, instead of `mode`.",
-    "count": "How many values a grid takes of it, evenly spread.",
-    "minval": "The least; for `log` the least exponent.",
-    "maxval": "The greatest; for `log` the greatest exponent.",
-    "base": "10 is usual.",
+    "count": "Number of evenly spaced values in a grid.",
+    "minval": "Lower bound; for `log` the lower exponent.",
+    "maxval": "Upper bound; for `log` the upper exponent.",
+    "base": "Base of the power, usually 10.",
 }
-"""What the schema's docstrings leave to the name."""
+"""Descriptions of keys that the schema's docstrings do not describe."""
 
 
 def generate() -> str:
@@ -105,13 +109,13 @@ def generate() -> str:
     parts = [HEADER]
     for title, section in SECTIONS:
         parts.append(_section(f"## {title}", section, with_purpose=section is not ExperimentConfig))
-    parts.append("## `searcher`\n\nOne of these, by its `name`.\n")
+    parts.append("## `searcher`\n\nOne of these sections, selected by `name`.\n")
     parts += [_section(f"### `name: {_tag(one, 'name')}`", one) for one in KINDS.values()]
     parts.append(_section("### `sampler`", Sampler))
     parts.append(_section("### `warm_start`", WarmStart))
     parts.append(_section("### One of `metrics`", Metric))
     parts.append(
-        "## `hyperparameters`\n\nA mapping of names to constants, to one of these, or to further mappings, as deep as you like.\n"
+        "## `hyperparameters`\n\nA mapping of names to constants, to one of these types, or to further mappings at any depth.\n"
     )
     parts += [_section(f"### `type: {_tag(one, 'type')}`", one) for one in PARAMETERS]
     return "\n".join(parts)
@@ -137,16 +141,16 @@ def _row(section: type[Section], name: str, field: FieldInfo) -> str:
 
 
 def _type(field: FieldInfo) -> str:
-    text = _words(field.annotation)
+    text = _type_name(field.annotation)
     return ", ".join((text, *_limits(field.metadata)))
 
 
-def _words(kind: Any) -> str:
+def _type_name(kind: Any) -> str:
     if kind is JsonValue:
         return "any value"
     origin = get_origin(kind)
     if origin is Annotated:
-        return _words(get_args(kind)[0])
+        return _type_name(get_args(kind)[0])
     if origin is Literal:
         return " or ".join(
             f"`{str(value).lower() if isinstance(value, bool) else value}`" for value in get_args(kind)
@@ -155,7 +159,7 @@ def _words(kind: Any) -> str:
         names = [_branch(one) for one in get_args(kind) if one is not NoneType]
         return " or ".join(dict.fromkeys(names))
     if origin in (tuple, list):
-        return f"list of {_words(get_args(kind)[0])}"
+        return f"list of {_type_name(get_args(kind)[0])}"
     if origin is dict or not isinstance(kind, type):
         return "mapping"
     if issubclass(kind, Section):
@@ -166,9 +170,9 @@ def _words(kind: Any) -> str:
 
 
 def _branch(kind: Any) -> str:
-    """Return what one of several kinds of value is, with limits of its own."""
+    """Return one alternative of a union, with its own limits."""
     fields = [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, FieldInfo)]
-    return ", ".join((_words(kind), *(limit for field in fields for limit in _limits(field.metadata))))
+    return ", ".join((_type_name(kind), *(limit for field in fields for limit in _limits(field.metadata))))
 
 
 def _limits(limits: Iterable[object]) -> Iterator[str]:
@@ -190,7 +194,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "**required**"
     if field.default_factory_takes_validated_data:
-        return "see right"
+        return "computed"
     value = (
         field.default
         if field.default is not PydanticUndefined
@@ -209,7 +213,7 @@ def _purpose(section: type[Section]) -> str:
 
 
 def _meanings(section: type[Section]) -> dict[str, str]:
-    """Return what the docstrings say of each key, the base classes' too."""
+    """Return each key's description from the docstrings, including those of base classes."""
     found: dict[str, str] = {}
     for one in reversed(section.__mro__):
         text = inspect.cleandoc(one.__dict__.get("__doc__") or "").partition("Attributes:")[2]
