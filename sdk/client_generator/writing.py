@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.http.fields import json_body, query_params, text, texts
 from muster.client.http.paging import Items, follow, pages
 from muster.client.http.transport import Reference, segment

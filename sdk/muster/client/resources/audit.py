@@ -3,7 +3,7 @@
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.audit` has the other methods.
 """
 
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.audit import HandwrittenAudit
 
 

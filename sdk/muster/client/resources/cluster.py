@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.cluster import HandwrittenCluster
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages

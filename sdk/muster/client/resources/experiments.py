@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.experiments import HandwrittenExperiments
 from muster.client.http.fields import json_body, query_params, text, texts
 from muster.client.http.paging import Items, follow, pages

@@ -3,7 +3,7 @@
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.exports` has the other methods.
 """
 
-from muster.client.awaited import AsyncAPIResource, awaited, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, streamed
 from muster.client.handwritten.exports import HandwrittenExports
 
 

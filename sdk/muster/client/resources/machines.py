@@ -8,7 +8,7 @@ from datetime import date
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, streamed
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import follow
 from muster.client.http.transport import Reference, segment

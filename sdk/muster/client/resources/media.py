@@ -6,7 +6,7 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.media import HandwrittenMedia
 from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, pages

@@ -6,7 +6,7 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 from collections.abc import Mapping, Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.models import HandwrittenModels
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages

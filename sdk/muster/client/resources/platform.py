@@ -8,7 +8,7 @@ from datetime import datetime
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.http.fields import query_params, texts
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference

@@ -4,7 +4,7 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.sessions import HandwrittenSessions
 from muster.client.http.fields import json_body, query_params
 from muster.client.http.transport import Reference, segment

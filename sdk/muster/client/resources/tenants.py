@@ -5,7 +5,7 @@ Generated from the gateway's table of operations by `make gen`; do not edit.
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.http.fields import json_body, query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.async_resources import AsyncAPIResource, awaited
 from muster.client.http.fields import json_body
 from muster.client.http.transport import Reference, segment
 

@@ -5,7 +5,7 @@ Generated from the gateway's table of operations by `make gen`; do not edit.
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.async_resources import AsyncAPIResource, awaited
 from muster.client.http.fields import query_params
 from muster.client.http.transport import Reference, segment
 
