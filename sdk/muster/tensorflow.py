@@ -34,7 +34,7 @@ def average(trial: "Trial", gradients: Sequence[Any]) -> list[Any]:
 
         # In a graph, a thread of TensorFlow runs this while the training thread waits for it.
         def exchange(values: Any, name: str = f"gradients.{dtype.name}") -> Any:
-            with timings.standing_in() if timings else nullcontext():
+            with timings.on_behalf_of_training_thread() if timings else nullcontext():
                 return gang.average(name, torch.tensor(values)).numpy()
 
         mean = tf.numpy_function(exchange, [flat], dtype)

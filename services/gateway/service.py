@@ -103,7 +103,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     deletions = DeletionRunner(units, publisher, clock)
     process.start("deletions", deletions.run)
     projections = handlers_of(publisher, deletions)
-    infrastructure.consume("events", projections, units.beginning(events.feed_lock))
+    infrastructure.consume("events", projections, units.with_first_statement(events.feed_lock))
     infrastructure.consume("commands", republishing("gateway"))
     process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
 
@@ -199,7 +199,7 @@ def make_dependencies(
         tails=Tails(own.follow_poll_s),
         publisher=publisher,
         cache=resource_cache(clock),
-        creating=PerSender(lambda: asyncio.Semaphore(_CREATING_OF_TENANT)),
+        create_slots=PerSender(lambda: asyncio.Semaphore(_CREATING_OF_TENANT)),
         clock=clock,
         keys=keys,
         http=http,

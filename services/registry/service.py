@@ -172,7 +172,7 @@ def _logs(
         clock,
         letters=wanted.log_object_letters,
         rest=min(wanted.log_rest_letters, wanted.log_object_letters),
-        rest_after=timedelta(seconds=wanted.log_rest_after_s),
+        remainder_after=timedelta(seconds=wanted.log_rest_after_s),
         attempt_for=timedelta(seconds=wanted.log_attempt_s),
         keep=_days(wanted.keep_logs_days),
     )

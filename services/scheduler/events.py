@@ -91,7 +91,7 @@ class Announcer:
         )
 
     def _risen(self, worker: Worker) -> Worker:
-        return self.cluster.rise(worker.id)
+        return self.cluster.raise_version(worker.id)
 
 
 def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, PoolCapacity]:

@@ -215,7 +215,7 @@ def _take_up(
 ) -> None:
     for experiment, (part, _) in parts.items():
         if experiment not in cycle.cluster.parts:
-            cycle.cluster.put_part(experiment, part)
+            cycle.cluster.put_experiment_policy(experiment, part)
     for trial in known:
         if trial.id not in cycle.cluster.trials and trial.is_closed:
             cycle.cluster.put_trial(trial, lazily=True)

@@ -72,7 +72,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
     def take_up(cycle: Cycle) -> None:
         for experiment, part in parts.items():
             if experiment not in cycle.cluster.parts:
-                cycle.cluster.put_part(experiment, part)
+                cycle.cluster.put_experiment_policy(experiment, part)
         for trial in known.values():
             if trial.id not in cycle.cluster.trials and trial.is_closed:
                 cycle.cluster.put_trial(trial, lazily=True)

@@ -15,26 +15,26 @@ _FINAL = [str(state) for state in EXPERIMENT.final]
 class SearcherDeletionOwner:
     """The searcher's deletion owner."""
 
-    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
+    async def begin(self, unit: Unit, deletion: DeletionRequest) -> bool:
         """Return whether every affected experiment has ended; running ones must end first."""
-        if doomed.scope == "workspace":
+        if deletion.scope == "workspace":
             return True
-        column = experiment.c.tenant if doomed.scope == "tenant" else experiment.c.id
-        is_open = exists().where(column == doomed.target, experiment.c.state.not_in(_FINAL))
+        column = experiment.c.tenant if deletion.scope == "tenant" else experiment.c.id
+        is_open = exists().where(column == deletion.target, experiment.c.state.not_in(_FINAL))
         return not await unit.connection.scalar(select(is_open))
 
-    async def empty(self, doomed: DeletionRequest) -> None:
+    async def empty(self, deletion: DeletionRequest) -> None:
         """Do nothing: all data is in tables, and cached searches are never read again."""
 
-    def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
+    def rows(self, deletion: DeletionRequest) -> Sequence[DeleteStatement]:
         """Return the rows of an experiment.
 
         A workspace has none, because its experiments are deleted one by one. `shared.bus.deletion` deletes all rows
         of a tenant.
         """
-        if doomed.scope != "experiment":
+        if deletion.scope != "experiment":
             return ()
-        id_ = doomed.target
+        id_ = deletion.target
         trials = select(trial.c.id).where(trial.c.experiment == id_)
         return (
             *(rows_of(table, table.c.experiment == id_) for table in (journal, snapshot, driver)),

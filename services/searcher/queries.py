@@ -57,9 +57,9 @@ class SearcherQueries:
     def answers(self) -> Mapping[Question, Answer]:
         return {
             ValidateConfig: self.on_validate,
-            GetPriorObservations: self.on_warmth,
+            GetPriorObservations: self.on_prior_observations,
             GetJournal: self.on_journal,
-            GetParetoFront: self.on_front,
+            GetParetoFront: self.on_pareto_front,
             GetReferences: self.on_references,
             ReplayExperiment: self.replays.on_replay,
         }
@@ -80,7 +80,9 @@ class SearcherQueries:
             notes = (*notes, "budget.cost: the pool has no price, so its slots count as free")
         return Accepted(warnings=(*notes, *notes_of_rungs(config.searcher)))
 
-    async def on_warmth(self, ask: RequestContext, query: GetPriorObservations) -> PriorObservationsReply:
+    async def on_prior_observations(
+        self, ask: RequestContext, query: GetPriorObservations
+    ) -> PriorObservationsReply:
         """Return the prior observations of a search. If the reply is too large, the trials that came least far are left out."""
         config = load_config(query.config)
         async with self.database.read(ask.tenant) as connection:
@@ -104,7 +106,7 @@ class SearcherQueries:
         more = len(entries) < len(found)
         return JournalPage(entries=tuple(entries), next=entries[-1].position if more and entries else None)
 
-    async def on_front(self, ask: RequestContext, query: GetParetoFront) -> ParetoPage:
+    async def on_pareto_front(self, ask: RequestContext, query: GetParetoFront) -> ParetoPage:
         """Return a page of the Pareto front, at most as many trials as fit into a reply."""
         async with self.database.read(ask.tenant) as connection:
             results = await pareto.load_results(connection, query.experiment_id)

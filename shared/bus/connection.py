@@ -220,7 +220,7 @@ class Bus:
         """Publish an empty message on a subject that the sender subscribes to: receiving it proves that both directions work."""
         await self._publish(subject, b"")
 
-    async def bury(self, subject: str, payload: bytes, extra: dict[str, str]) -> None:
+    async def store_dead_letter(self, subject: str, payload: bytes, extra: dict[str, str]) -> None:
         """Store a dead letter. Raises Transient while JetStream is unavailable, so that the message is not lost."""
         with _transient("the dead letter was not stored"):
             await self.jetstream_publisher.publish(subject, payload, headers=extra)

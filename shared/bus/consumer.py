@@ -89,7 +89,7 @@ class Consumer:
         self._bus.on_reconnect.append(self._pull.ask_again)
         background = [
             asyncio.create_task(self._wake_on_stop()),
-            asyncio.create_task(self._pull.keep_in_hand()),
+            asyncio.create_task(self._pull.extend_ack_deadline()),
         ]
         try:
             async with self._pull.opened():
@@ -279,7 +279,7 @@ class Consumer:
         envelope = found.delivery.envelope
         try:
             if found.attempts >= _ALONE_FROM_DELIVERY:
-                await self._poison.absolve(envelope.tenant, envelope.id)
+                await self._poison.clear(envelope.tenant, envelope.id)
             await self._bury(found.raw, why)
             self._failures.pop(envelope.id, None)
         except Transient as error:
@@ -287,7 +287,7 @@ class Consumer:
 
     async def _bury(self, message: Msg, why: str) -> None:
         headers = dead_letter(message, self._service, why)
-        await self._bus.bury(f"dlq.v1.{self._service}", message.data, headers)
+        await self._bus.store_dead_letter(f"dlq.v1.{self._service}", message.data, headers)
         metrics.dead_letter(self._service)
         with contextlib.suppress(NatsError):
             await message.term()

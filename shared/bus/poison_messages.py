@@ -51,7 +51,7 @@ class PoisonMessages:
         """Remove marks in the transaction of the effect."""
         await connection.execute(delete(self._inbox).where(self._are(tenant, message_id, marks)))
 
-    async def absolve(self, tenant: TenantId, message_id: UUID) -> None:
+    async def clear(self, tenant: TenantId, message_id: UUID) -> None:
         """Remove all marks: the message is a dead letter now, and a replay starts from zero."""
         await self.end(tenant, message_id, self._marks)
 

@@ -131,7 +131,7 @@ class Pull:
         self._outstanding = 0
         self._something.set()
 
-    async def keep_in_hand(self) -> None:
+    async def extend_ack_deadline(self) -> None:
         """Extend the acknowledgement deadline of a batch that takes long; the server would deliver it again otherwise."""
         while True:
             await self._handed_out.wait()

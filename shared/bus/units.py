@@ -97,7 +97,7 @@ class Unit:
             self._emitted = emitted
             raise
 
-    def at_end(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
+    def before_commit(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
         """Run `action` within the transaction after all handlers of its batch, to write what they collected in one statement."""
         self._last.append(action)
 
@@ -159,7 +159,7 @@ class Units:
             " SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::text[])"
         )
 
-    def beginning(self, first: Callable[[TenantId], str]) -> "Units":
+    def with_first_statement(self, first: Callable[[TenantId], str]) -> "Units":
         """Return units of the same service with another first statement."""
         return Units(self._database, self._publisher, self._schema, self._clock, first)
 

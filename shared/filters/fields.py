@@ -37,7 +37,7 @@ class Field:
     """Whether the field may be absent."""
     choices: tuple[str, ...] = ()
     """All possible values, if they are known."""
-    is_reckoned: bool = False
+    is_derived: bool = False
     """Whether the value is computed only for displayed items, so that lists cannot be sorted by it."""
 
 
@@ -58,19 +58,23 @@ class Listing:
     """Fields of one list, and its default order."""
 
     fields: Mapping[str, Field]
-    usual: tuple[Order[Field], ...]
+    default_order: tuple[Order[Field], ...]
     """The last field is unique and breaks ties in every order."""
 
     @classmethod
-    def of(cls, model: type[BaseModel], *names: str, usual: str, reckoned: Sequence[str] = ()) -> "Listing":
+    def of(
+        cls, model: type[BaseModel], *names: str, default_order: str, derived: Sequence[str] = ()
+    ) -> "Listing":
         """Return the listing of a model with these fields, dotted for nested ones.
 
-        A field with a dictionary of texts is offered as `name.WORD`. `usual`: the default order, written as a sort. `reckoned`: fields that can
+        A field with a dictionary of texts is offered as `name.WORD`. `default_order`: the default order, written as a sort. `derived`: fields that can
         be filtered by but not sorted by.
         """
         fields = {name: _field_of(model, name) for name in names}
-        fields |= {name: replace(_field_of(model, name), is_reckoned=True) for name in reckoned}
-        orders = (Order(_field_of(model, one.removeprefix("-")), one[0] == "-") for one in usual.split(","))
+        fields |= {name: replace(_field_of(model, name), is_derived=True) for name in derived}
+        orders = (
+            Order(_field_of(model, one.removeprefix("-")), one[0] == "-") for one in default_order.split(",")
+        )
         return cls(fields, tuple(orders))
 
     @property
@@ -108,13 +112,13 @@ class Listing:
 
     def _ordered(self, orders: tuple[Order[Field], ...]) -> tuple[Order[Field], ...]:
         """Cut the orders at the unique key: nothing is left to order after it."""
-        key = self.usual[-1].column
+        key = self.default_order[-1].column
         for index, order in enumerate(orders):
-            if order.column.kind is Kind.TEXTS or order.column.is_reckoned:
+            if order.column.kind is Kind.TEXTS or order.column.is_derived:
                 raise Rejected("bad_filter", f"this list cannot be sorted by '{order.column.name}'", "sort")
             if order.column.name == key.name:
                 return orders[: index + 1]
-        return (*orders, Order(key)) if orders else self.usual
+        return (*orders, Order(key)) if orders else self.default_order
 
 
 def position_of(cells: Iterable[Anything]) -> Position:

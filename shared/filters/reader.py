@@ -242,7 +242,7 @@ class _Parser(Generic[C]):
         return token
 
     def _take_keyword(self, *keywords: str) -> bool:
-        return self._token.is_word(*keywords) and bool(self._take())
+        return self._token.is_keyword(*keywords) and bool(self._take())
 
     def _take_mark(self, mark: str) -> bool:
         return self._token.sort == "mark" and self._token.text == mark and bool(self._take())

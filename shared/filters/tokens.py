@@ -31,9 +31,9 @@ class Token:
     text: str
     at: int
 
-    def is_word(self, *words: str) -> bool:
+    def is_keyword(self, *keywords: str) -> bool:
         """Return whether the token is one of these keywords, in any case."""
-        return self.sort == "word" and self.text.lower() in words
+        return self.sort == "word" and self.text.lower() in keywords
 
 
 def split(text: str, place: str) -> list[Token]:

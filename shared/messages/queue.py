@@ -120,7 +120,7 @@ class QueueFields(Record):
     since: datetime
 
 
-QUEUE = Listing.of(QueueFields, *QueueFields.model_fields, usual="trial")
+QUEUE = Listing.of(QueueFields, *QueueFields.model_fields, default_order="trial")
 """Without a sort the queue comes in scheduling order, which no field contains."""
 
 

@@ -65,13 +65,13 @@ class HealthChecks:
 
     async def keep(self, name: str, probe: Probe) -> None:
         """Probe one dependency until cancelled."""
-        self.expect(name)
+        self.add_check(name)
         while True:
             self._note(name, await self._reason(name, probe))
             raise_if_cancelled()
             await asyncio.sleep(self._period_s if self._checks[name].reason is None else self._again_s)
 
-    def expect(self, name: str) -> None:
+    def add_check(self, name: str) -> None:
         """Add a check, which fails until it has run."""
         self._checks.setdefault(name, _Check(_NOT_YET, self._clock.now(), self._clock.monotonic()))
 

@@ -116,7 +116,7 @@ class ServiceProcess:
 
     def check(self, name: str, probe: Probe) -> None:
         """Make `/ready` depend on `probe`, which runs every few seconds from now on (`shared.runtime.health`)."""
-        self.health.expect(name)
+        self.health.add_check(name)
         self.start(f"check {name}", lambda: self.health.keep(name, probe))
 
     def mark_ready(self) -> None:

@@ -87,7 +87,7 @@ class SchedulerDatabase:
         self.inbox.add(message)
         return True
 
-    def keep_wish(self, wish: TrialRequest, now_ms: int) -> None:
+    def save_request(self, wish: TrialRequest, now_ms: int) -> None:
         """Store a trial's newest request; repeated and older ones change nothing."""
         before = self.wanted.get(wish.trial)
         if before is None or before.version < wish.version:
@@ -125,7 +125,7 @@ class SchedulerDatabase:
         """Return rows to publish, without those published meanwhile."""
         return [(row, self.outbox.pop(row)) for row in rows if row in self.outbox]
 
-    def late_wishes(self, since_ms: int) -> list[TrialRequest]:
+    def late_requests(self, since_ms: int) -> list[TrialRequest]:
         return [self.wanted[trial] for trial, at in self.wanted_at_ms.items() if at >= since_ms]
 
     def load(self, now: datetime) -> Cluster:
@@ -142,7 +142,7 @@ class SchedulerDatabase:
             if worker.liveness is not Liveness.GONE:
                 cluster.put_worker(_copied(worker))
         for experiment, part in self.parts.items():
-            cluster.put_part(experiment, part)
+            cluster.put_experiment_policy(experiment, part)
         trials = [trial for trial in self.trials.values() if self._is_needed(trial)]
         awaited = {t.awaited.run for t in trials if t.awaited is not None and self._is_awaited(t.awaited)}
         by_token = sorted(self.runs.values(), key=lambda run: run.token)
@@ -192,4 +192,4 @@ class SchedulerDatabase:
 
 def _copied(worker: Worker) -> Worker:
     """A worker's row: without its allocations and its heartbeat."""
-    return replace(worker, is_heard=False, is_empty=True, held={})
+    return replace(worker, has_heartbeat=False, is_empty=True, held={})

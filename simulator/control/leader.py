@@ -62,7 +62,7 @@ class Process(Protocol):
 
     def carry(self, orders: DesiredSet) -> None: ...
 
-    def tell_demand(self, version: int, demand: Demand) -> None:
+    def publish_demand(self, version: int, demand: Demand) -> None:
         """Publish a pool's changed demand."""
         ...
 
@@ -109,12 +109,12 @@ class Leader:
         self._events.append(event)
         self._wake()
 
-    def take_wish(self, wish: TrialRequest, part: ExperimentPolicy) -> None:
+    def apply_request(self, wish: TrialRequest, part: ExperimentPolicy) -> None:
         """Apply a request that a handler has stored."""
 
         def apply(cluster: Cluster, now: datetime) -> None:
             if wish.experiment not in cluster.parts:
-                cluster.put_part(wish.experiment, part)
+                cluster.put_experiment_policy(wish.experiment, part)
             before = self.process.records.trials.get(wish.trial)
             if before is not None and before.is_closed and wish.trial not in cluster.trials:
                 # the trial of an earlier request that has left memory
@@ -141,7 +141,7 @@ class Leader:
         state = sighting.heard
         if state.worker not in self.process.records.workers or not self._is_next(sighting):
             return
-        self.silence.on_heard(state.worker, self.process.agenda.monotonic_s)
+        self.silence.on_heartbeat(state.worker, self.process.agenda.monotonic_s)
         if sighting.answers is not None:
             self.dispatch.answered(state.worker, sighting.answers, self.process.agenda.now_ms)
 
@@ -165,10 +165,10 @@ class Leader:
         records, cluster = self.process.records, self.cluster
         if not records.is_up:
             return
-        for request in records.late_wishes(self.process.agenda.now_ms - 60_000):
+        for request in records.late_requests(self.process.agenda.now_ms - 60_000):
             known = cluster.trials.get(request.trial)
             if known is None or known.wish.version < request.version:
-                self.take_wish(request, records.parts[request.experiment])
+                self.apply_request(request, records.parts[request.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:
             missing = (
@@ -235,7 +235,7 @@ class Leader:
             if self._published.get(pool) != demand:
                 self._published[pool] = demand
                 self._versions += 1
-                self.process.tell_demand((self.epoch << 24) + self._versions, demand)
+                self.process.publish_demand((self.epoch << 24) + self._versions, demand)
         self._demands.clear()
         # Sorted, because the order of a set differs between processes.
         self.dispatch.send(sorted(changes.desired), self.process.agenda.now_ms)

@@ -157,7 +157,7 @@ class SchedulerProcess:
         if self.is_up:
             self._links.wire.send(self.name, orders.worker, lambda: self._links.deliver(orders))
 
-    def tell_demand(self, version: int, demand: Demand) -> None:
+    def publish_demand(self, version: int, demand: Demand) -> None:
         if self._links.demands is not None:
             self._links.demands.publish((version, demand))
 
@@ -248,9 +248,9 @@ class SchedulerProcess:
             case TrialWanted(request, part):
                 if not records.is_first(f"{request.trial}:{request.version}"):
                     return None
-                records.keep_wish(request, self.agenda.now_ms)
+                records.save_request(request, self.agenda.now_ms)
                 part = records.parts.setdefault(request.experiment, part)
-                return lambda leader: leader.take_wish(request, part)
+                return lambda leader: leader.apply_request(request, part)
             case Settled(id_, run):
                 if not records.is_first(id_):
                     return None

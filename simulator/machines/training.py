@@ -178,8 +178,8 @@ class Training:
         if attempt is None or not attempt.is_training or attempt.signal is not Signal.RUN:
             return
         attempt.decide_at = verdict.decide_at
-        if verdict.word != "go_on":
-            attempt.signal = Signal.STOP if verdict.word == "stop" else Signal.PAUSE
+        if verdict.decision != "go_on":
+            attempt.signal = Signal.STOP if verdict.decision == "stop" else Signal.PAUSE
             self._stop_soon(attempt)
         elif attempt.is_held and verdict.validation == attempt.validations:
             self._go_on(attempt)

@@ -15,11 +15,11 @@ class WithinMaximum(Invariant):
 
     words = "never above the maximum, and no machine leaked"
 
-    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
-        for what, count in (("in the records", len(live)), ("in the cloud", len(standing))):
+    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], present: Collection[WorkerId]) -> None:
+        for what, count in (("in the records", len(live)), ("in the cloud", len(present))):
             if count > spec.maximum:
                 raise self.broken(f"{count} machines {what}, of at most {spec.maximum}")
-        forgotten = set(standing) - {one.worker for one in live}
+        forgotten = set(present) - {one.worker for one in live}
         if forgotten:
             raise self.broken(f"machines without a record: {sorted(forgotten)}")
 

@@ -32,7 +32,7 @@ class Observer:
     def on_decided(self, submission: Submission, decision: Decision) -> None:
         """A decision of a search was saved."""
 
-    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], present: Collection[WorkerId]) -> None:
         """The provisioner has completed a pass: the recorded machines, and those that exist."""
 
     def on_ended(self, instance: Instance) -> None:
@@ -97,9 +97,9 @@ class Observers(Observer):
         for watch in self._all:
             watch.on_decided(submission, decision)
 
-    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+    def on_machines(self, spec: PoolSpec, live: Sequence[Instance], present: Collection[WorkerId]) -> None:
         for watch in self._all:
-            watch.on_machines(spec, live, standing)
+            watch.on_machines(spec, live, present)
 
     def on_ended(self, instance: Instance) -> None:
         for watch in self._all:

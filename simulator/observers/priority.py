@@ -52,19 +52,19 @@ class PriorityNeverInverted(Invariant):
                     continue
                 if self._is_before(cluster, policy, other, trial):
                     raise self.broken(
-                        f"trial {trial.id} of priority {cluster.part_of(trial).priority} was granted before"
-                        f" {other.id} of priority {cluster.part_of(other).priority}, which waits because of {planned.refusals.get(other.id)}"
+                        f"trial {trial.id} of priority {cluster.policy_of(trial).priority} was granted before"
+                        f" {other.id} of priority {cluster.policy_of(other).priority}, which waits because of {planned.refusals.get(other.id)}"
                     )
 
     def _judge_signal(self, cluster: Cluster, victim: Run, winner: Trial, yields: bool) -> None:
         loser = cluster.trials[victim.trial]
         if cluster.pools[victim.pool].policy.order == "priority":
-            given, taken = cluster.part_of(loser).priority, cluster.part_of(winner).priority
+            given, taken = cluster.policy_of(loser).priority, cluster.policy_of(winner).priority
             if given <= taken and not (yields and given == taken) and not _reclaims(cluster, victim, winner):
                 raise self.broken(f"a run of priority {given} is preempted for priority {taken}")
 
     def _is_before(self, cluster: Cluster, policy: PoolPolicy, one: Trial, other: Trial) -> bool:
-        difference = cluster.part_of(other).priority - cluster.part_of(one).priority
+        difference = cluster.policy_of(other).priority - cluster.policy_of(one).priority
         if policy.ageing is None:
             return difference > 0
         submitted_ms, later_ms = (_since_ms(cluster, trial) for trial in (other, one))
@@ -76,7 +76,7 @@ def _since_ms(cluster: Cluster, trial: Trial) -> int:
     submitted_ms = milliseconds(trial.submitted_at or trial.since)
     if cluster.pools[cluster.pool_of(trial)].policy.quantum is None:
         return submitted_ms
-    return max(submitted_ms, cluster.turns.last_ms(trial.wish.experiment))
+    return max(submitted_ms, cluster.turns.last_yield_ms(trial.wish.experiment))
 
 
 def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
@@ -98,7 +98,7 @@ def _is_reclaimable(cluster: Cluster, granted: Trial, waiting: Trial) -> bool:
     head = cluster.trials.get(pool.reserved.trial) if pool.policy.preemption and pool.reserved else None
     if head is None:
         return False
-    mine, theirs, first = (cluster.part_of(trial).priority for trial in (granted, waiting, head))
+    mine, theirs, first = (cluster.policy_of(trial).priority for trial in (granted, waiting, head))
     return theirs <= first < mine
 
 

@@ -46,7 +46,7 @@ class Answers:
     """Stateless between questions."""
 
     bus: Bus
-    players: SimulationWorkers
+    workers: SimulationWorkers
 
     def answers(self) -> Mapping[Asked, Answer]:
         return {PlanExperiment: self.plan}
@@ -65,14 +65,14 @@ class Answers:
             config=query.config,
             cluster=snapshot.cluster,
             policy=snapshot.policy,
-            crowd=snapshot.crowd,
+            background_jobs=snapshot.crowd,
             earlier=earlier,
             start=start,
             steps=query.steps,
             step_s=query.step_s,
             futures=max(1, min(query.futures, MOST_FUTURES)),
         )
-        played = await self.players.play(question, ask.deadline_s)
+        played = await self.workers.play(question, ask.deadline_s)
         price = snapshot.price if query.price_per_slot_hour is None else query.price_per_slot_hour
         is_cut = len(played.futures) < question.futures
         return summarize(snapshot.label, played.basics, played.futures, snapshot.crowd, price, is_cut)

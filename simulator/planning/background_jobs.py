@@ -23,28 +23,28 @@ CHECKPOINT_MS = 600_000
 """Assumed checkpoint interval of background jobs. With time slicing a run yields only after a checkpoint."""
 
 
-def items_of(crowd: Sequence[OutlookRequest], chance: Random) -> list[WorkloadTrial]:
+def items_of(background_jobs: Sequence[OutlookRequest], chance: Random) -> list[WorkloadTrial]:
     """Return one item per request."""
-    mean_age_s = _mean([one.age_s for one in crowd if one.workers])
+    mean_age_s = _mean([one.age_s for one in background_jobs if one.workers])
     return [
         _item(number, one, _rest_s(one, mean_age_s, chance))
-        for number, one in enumerate(crowd)
+        for number, one in enumerate(background_jobs)
         for _ in range(one.count)
     ]
 
 
-def marks_of(crowd: Sequence[OutlookRequest]) -> Mapping[WorkerId, Mapping[str, str]]:
+def marks_of(background_jobs: Sequence[OutlookRequest]) -> Mapping[WorkerId, Mapping[str, str]]:
     """Return labels by which each run finds its current machines."""
     marks: dict[WorkerId, dict[str, str]] = {}
-    for number, one in enumerate(crowd):
+    for number, one in enumerate(background_jobs):
         for worker in one.workers:
             marks.setdefault(worker, {})[_mark(number)] = "here"
     return marks
 
 
-def are_unknown(crowd: Sequence[OutlookRequest]) -> int:
+def are_unknown(background_jobs: Sequence[OutlookRequest]) -> int:
     """Return how many requests have an unknown duration."""
-    return sum(one.count for one in crowd if not one.rest_s)
+    return sum(one.count for one in background_jobs if not one.rest_s)
 
 
 def _item(number: int, one: OutlookRequest, rest_s: float) -> WorkloadTrial:

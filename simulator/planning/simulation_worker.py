@@ -1,4 +1,4 @@
-"""`python -m simulator.planning.player`: reads one question from standard input and writes lines of an answer
+"""`python -m simulator.planning.simulation_worker`: reads one question from standard input and writes lines of an answer
 to standard output.
 
 A separate process isolates the question's memory and time from the service, which kills it when it takes too

@@ -218,7 +218,7 @@ class Provisioner:
 
     def _record(self, plan: PoolPlan) -> None:
         now, emit = self._ties.agenda.now, self._ties.tell
-        for _, after in plan.moves:
+        for _, after in plan.transitions:
             self._save(after)
         for one, refusal in plan.refusals:
             self._holds.take(offer_of(one), refusal, now)
@@ -235,7 +235,7 @@ class Provisioner:
         acts: list[Act] = [
             partial(self._launch, intent) for intent in (*map(self._again, plan.launches), *new)
         ]
-        acts += [partial(self._kick, one) for one in plan.kicks]
+        acts += [partial(self._kick, one) for one in plan.kills]
         acts += [partial(self._end_extra, worker, extra) for worker, extra in plan.extras]
         acts += [partial(self._end, one) for one in plan.ends]
         for act in acts:

@@ -34,5 +34,5 @@ class Verdict:
 
     run: Run
     validation: int
-    word: VerdictKind
+    decision: VerdictKind
     decide_at: float | None

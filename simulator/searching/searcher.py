@@ -51,7 +51,7 @@ class SearcherLinks:
     """
 
     wire: SimulatedBus
-    wishes: SimulatedStream[SchedulerMessage]
+    requests: SimulatedStream[SchedulerMessage]
     watch: Observer
     is_up: Callable[[], bool]
     tell: Callable[[WorkerId, Verdict], None]
@@ -282,7 +282,7 @@ class Searcher:
 
     def _publish(self) -> None:
         for request, part in self.rows.take_outbox():
-            self.ties.wishes.publish(TrialWanted(request, part))
+            self.ties.requests.publish(TrialWanted(request, part))
 
     def _reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:

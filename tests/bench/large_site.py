@@ -113,7 +113,7 @@ class Site:
         workers = [
             Worker(
                 WorkerId(f"machine-{at:05d}"), POOL, "cuda", tuple(range(SLOTS)), "10.0.0.1", _labels_of(at // RACK) if self.labelled else (),
-                liveness=Liveness.READY, is_heard=True,
+                liveness=Liveness.READY, has_heartbeat=True,
             )
             for at in range(MACHINES)
         ]  # fmt: skip
@@ -169,7 +169,7 @@ def build(records: Records) -> Cluster:
     for path, quota in records.quotas.items():
         cluster.put_quota(POOL, path, quota)
     for experiment, part in records.parts.items():
-        cluster.put_part(experiment, part)
+        cluster.put_experiment_policy(experiment, part)
     with loading(cluster):
         for trial in records.trials:
             cluster.put_trial(trial)

@@ -81,7 +81,7 @@ def spec_of(market: Market, with_spot: bool = True) -> PoolSpec:
         idle_timeout=IDLE,
         join_timeout=timedelta(minutes=10),
         moves_runs=with_spot,
-        patience=PATIENCE,
+        batching_window=PATIENCE,
     )
 
 

@@ -38,31 +38,31 @@ def trial(defaults: Mapping[str, Json] | None = None) -> "Trial":
     return _current
 
 
-def _start(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Trial:
-    if not surroundings.trial_path:
-        return _start_alone(surroundings, defaults)
+def _start(environment: ProcessEnvironment, defaults: Mapping[str, Json]) -> Trial:
+    if not environment.trial_path:
+        return _start_alone(environment, defaults)
     tolerate_full_disk()
-    gpu_memory_share.limit_gpu_memory(surroundings.slot_part)
-    description = wire.read_trial_file(surroundings.trial_path)
+    gpu_memory_share.limit_gpu_memory(environment.slot_part)
+    description = wire.read_trial_file(environment.trial_path)
     for name, value in defaults.items():
         description.hparams.setdefault(name, value)
     # With the user's own launcher, only the first process on each machine reports to the worker.
-    folder = description.watch if surroundings.is_started_here else ""
-    timings = start_timings(folder, surroundings.local_rank, description.profiling)
-    heart = HeartbeatWriter(folder, surroundings.local_rank, timings)
-    started_size = 1 if surroundings.stands_by else description.size
-    gang = join_gang(description.distributed, started_size, surroundings)
+    folder = description.watch if environment.is_started_by_worker else ""
+    timings = start_timings(folder, environment.local_rank, description.profiling)
+    heart = HeartbeatWriter(folder, environment.local_rank, timings)
+    started_size = 1 if environment.stands_by else description.size
+    gang = join_gang(description.distributed, started_size, environment)
     channel = None
-    if (gang.rank if gang else surroundings.rank) == 0:
-        channel = Channel(description, surroundings.trial_path, surroundings.token)
+    if (gang.rank if gang else environment.rank) == 0:
+        channel = Channel(description, environment.trial_path, environment.token)
         channel.start()
-    started = Trial(description, surroundings, channel, gang, heart)
+    started = Trial(description, environment, channel, gang, heart)
     atexit.register(heart.end)  # runs after the next one: atexit calls in reverse order
     atexit.register(started.close)
     return started
 
 
-def _start_alone(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Trial:
-    gang = join_gang("horovod" if surroundings.size > 1 else "none", surroundings.size, surroundings)
-    description = standalone.describe(surroundings.size, defaults, surroundings.variables)
-    return Trial(description, surroundings, None, gang, HeartbeatWriter(description.watch, 0))
+def _start_alone(environment: ProcessEnvironment, defaults: Mapping[str, Json]) -> Trial:
+    gang = join_gang("horovod" if environment.size > 1 else "none", environment.size, environment)
+    description = standalone.describe(environment.size, defaults, environment.variables)
+    return Trial(description, environment, None, gang, HeartbeatWriter(description.watch, 0))

@@ -55,32 +55,32 @@ class Trial(MediaMethods):
     def __init__(
         self,
         description: wire.TrialFile,
-        surroundings: ProcessEnvironment,
+        environment: ProcessEnvironment,
         channel: Channel | None,
         gang: "RankGang | None",
-        heart: HeartbeatWriter,
+        heartbeat: HeartbeatWriter,
     ) -> None:
         self.hparams: Mapping[str, Json] = Hyperparameters(description.hparams)
         self.data = description.data
         self.seed = description.seed
-        self.rank = gang.rank if gang else surroundings.rank
-        self.local_rank = gang.local_rank if gang else surroundings.local_rank
-        self.size = gang.size if gang else surroundings.stands_by or description.size
-        self.slot_part = surroundings.slot_part
+        self.rank = gang.rank if gang else environment.rank
+        self.local_rank = gang.local_rank if gang else environment.local_rank
+        self.size = gang.size if gang else environment.stands_by or description.size
+        self.slot_part = environment.slot_part
         latest = description.latest_checkpoint
         self.latest_checkpoint = Path(latest) if latest else None
         self._description = description
-        self._surroundings = surroundings
+        self._surroundings = environment
         self._forming: GangReforming | None = None
         self._resizing: Resizing | None = None
         self._channel = channel
         self._gang = gang
-        self._heart = heart
+        self._heart = heartbeat
         self._losses = NanGuard(description.on_nan, description.metric)
         self._pid = os.getpid()
         self._console = standalone.Console()
         self._counts = channel or self._console
-        own_channel = partial(Channel, description, surroundings.trial_path, surroundings.token)
+        own_channel = partial(Channel, description, environment.trial_path, environment.token)
         self._checkpoints = Checkpoints(description, gang, channel, self._console, own_channel)
         self._media = MediaSpoolWriter(description)
         self._verdicts = SearchDecisions(channel)
@@ -269,4 +269,4 @@ class Trial(MediaMethods):
         self._verdicts.wait()
         if channel.signal != "run" or self._losses.have_ended:
             return STOP
-        return FORM_ANEW if self._forming and self._forming.has_news() else GO_ON
+        return FORM_ANEW if self._forming and self._forming.has_new_generation() else GO_ON

@@ -42,7 +42,7 @@ def read_gradient_options(section: Mapping[str, Json]) -> GradientOptions:
 
 
 def gather_passes(
-    optimizer: "torch.optim.Optimizer", told: GradientOptions, before_pass: Callable[[bool], None]
+    optimizer: "torch.optim.Optimizer", options: GradientOptions, before_pass: Callable[[bool], None]
 ) -> None:
     """Let only every `passes`-th `step()` and the following `zero_grad()` take effect. The script calls both after each backward pass.
 
@@ -51,7 +51,7 @@ def gather_passes(
         told: Options; with one pass, nothing changes.
         before_pass: Called before each pass with whether it is the last one before a step.
     """
-    if told.passes == 1:
+    if options.passes == 1:
         return
     step, zero_grad = optimizer.step, optimizer.zero_grad
     done = 0
@@ -59,20 +59,20 @@ def gather_passes(
     def counted_step(_: object, *given: Any, **named: Any) -> Any:
         nonlocal done
         done += 1
-        result = step(*given, **named) if done % told.passes == 0 else None
-        before_pass((done + 1) % told.passes == 0)
+        result = step(*given, **named) if done % options.passes == 0 else None
+        before_pass((done + 1) % options.passes == 0)
         return result
 
     def seldom_zero_grad(_: object, *given: Any, **named: Any) -> None:
-        if done % told.passes == 0:
+        if done % options.passes == 0:
             zero_grad(*given, **named)
 
     # mypy: methods of the instance; schedulers read `step.__func__`.
     optimizer.step = MethodType(counted_step, optimizer)  # type: ignore[method-assign]
     optimizer.zero_grad = MethodType(seldom_zero_grad, optimizer)  # type: ignore[method-assign]
-    if told.averages:
+    if options.averages:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if parameter.requires_grad:
-                    parameter.register_hook(lambda gradient: gradient / told.passes)
+                    parameter.register_hook(lambda gradient: gradient / options.passes)
     before_pass(False)

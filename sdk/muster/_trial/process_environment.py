@@ -39,7 +39,7 @@ class ProcessEnvironment:
     variables: dict[str, str]
 
     @property
-    def is_started_here(self) -> bool:
+    def is_started_by_worker(self) -> bool:
         """Whether the worker started this process; it does not track further processes of a launcher."""
         return self.launched is None or self.launched.local_rank == self.local_rank
 

@@ -96,7 +96,7 @@ class Rule:
     """
 
     pattern: re.Pattern[str]
-    takes_in: bool
+    includes: bool
     reason: Reason
     base: str = ""
     overrides_usual: bool = True
@@ -137,7 +137,7 @@ def deciding_rule(path: str, rules: Sequence[Rule]) -> Rule | None:
     for rule in reversed(rules):
         if (is_usual_left and rule.reason == "file") or not rule.names(path):
             continue
-        if rule.takes_in and not rule.overrides_usual:
+        if rule.includes and not rule.overrides_usual:
             is_usual_left = True
             continue
         return rule

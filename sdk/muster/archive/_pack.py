@@ -147,7 +147,7 @@ def _reason(entry: os.DirEntry[str], path: str, rules: tuple[Rule, ...]) -> Reas
     """Return why an entry is left out; None if it is packed."""
     rule = deciding_rule(path, rules)
     if rule is not None:
-        return None if rule.takes_in else rule.reason
+        return None if rule.includes else rule.reason
     is_out = path.endswith("/") and is_private(frozenset(inside.name for inside in os.scandir(entry.path)))
     return "secret" if is_out else None
 

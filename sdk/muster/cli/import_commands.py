@@ -92,7 +92,7 @@ def _would(plan: "ImportPlan", to: Path, submits: bool) -> "list[ImportResult]":
         ]
     return [
         *would,
-        *(ImportResult(what=what, outcome=ImportOutcome.LEFT_OUT, why=why) for what, why in plan.left_out),
+        *(ImportResult(what=what, outcome=ImportOutcome.LEFT_OUT, why=why) for what, why in plan.skipped),
     ]
 
 

@@ -122,7 +122,7 @@ class _Requests:
             try:
                 return self._transport.get(models.SearchEventPage, f"{self._path}/events", query)
             except Transient as error:
-                retry_limit.bear(error)
+                retry_limit.wait_or_raise(error)
 
     def answer(self, operations: Sequence[JsonValue], acknowledge: int | None) -> None:
         """Send operations, with retries for up to a minute; operations that are too late because the experiment ends are dropped."""
@@ -131,7 +131,7 @@ class _Requests:
             try:
                 return self.tell(operations, acknowledge)
             except Transient as error:
-                retry_limit.bear(error)
+                retry_limit.wait_or_raise(error)
             except Conflict as error:
                 if not operations or not error.code.startswith(_OVER):
                     raise

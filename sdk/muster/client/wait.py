@@ -28,7 +28,7 @@ def until_final(
         try:
             seen = look()
         except Transient as error:
-            retry_limit.bear(error)
+            retry_limit.wait_or_raise(error)
             continue
         retry_limit.reset()
         if seen.version != version:

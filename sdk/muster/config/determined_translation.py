@@ -39,11 +39,11 @@ class Translated:
     warnings: list[str] = field(default_factory=list)
     has_secret: bool = False
 
-    def warn(self, name: str, says: str) -> None:
+    def warn(self, name: str, message: str) -> None:
         key = BY_PATH.get(tuple(name.split(".")))
         old = " (deprecated in Determined 0.38)" if key is not None and key.is_deprecated else ""
         if len(self.warnings) < MOST_WARNINGS:
-            self.warnings.append(f"{name}{old}: {says}")
+            self.warnings.append(f"{name}{old}: {message}")
 
     def section(self, *path: str) -> Values:
         """Return the mapping at a path; a detached empty mapping if there is none."""

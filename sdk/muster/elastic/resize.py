@@ -70,7 +70,7 @@ class Resizing:
         trial._forming = self._forming = open_reforming(trial._surroundings)
 
     @property
-    def is_put_off(self) -> bool:
+    def is_deferred(self) -> bool:
         return self._deferred_state is not None
 
     def may_go_on(self) -> bool:
@@ -102,7 +102,7 @@ class Resizing:
         """
         self._deferred_state = copied(self._training.state_dict())
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Start another loop: the loss of a rank in it does not undo the previous loop."""
         if self._forming and self._trial.rank == 0:
             self._commits = _Commits()

@@ -37,7 +37,7 @@ class Dump:
     checkpoints: dict[str, Record] = field(default_factory=dict)
     workspaces: dict[str, Record] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
-    nobodys: list[tuple[str, str]] = field(default_factory=list)
+    unowned: list[tuple[str, str]] = field(default_factory=list)
 
     def workspace_of(self, record: Record) -> str | None:
         """Return the workspace name of `record`; None if unknown or Uncategorized."""
@@ -111,7 +111,7 @@ def _take(dump: Dump, answer: JsonValue, file: str) -> bool:
                 found = True
                 whole = _with_model(record, mapping(answer)) if kind == "versions" else record
                 if kind == "versions" and not model_key(mapping(whole.get("model"))):
-                    dump.nobodys.append((file, text(whole.get("version"))))
+                    dump.unowned.append((file, text(whole.get("version"))))
                     continue
                 _keep(dump, kind or "", _with_config(whole, mapping(answer)))
     return found

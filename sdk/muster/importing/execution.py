@@ -53,7 +53,7 @@ def execute_import(
             done.append(_attempt(what, partial(_submit, client, config, stored)))
     return [
         *done,
-        *(ImportResult(what=what, outcome=ImportOutcome.LEFT_OUT, why=why) for what, why in plan.left_out),
+        *(ImportResult(what=what, outcome=ImportOutcome.LEFT_OUT, why=why) for what, why in plan.skipped),
     ]
 
 

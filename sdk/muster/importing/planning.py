@@ -72,20 +72,20 @@ class ModelEntry:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """Planned content of an import. `left_out` lists skipped items with reasons."""
+    """Planned content of an import. `skipped` lists skipped items with reasons."""
 
     configs: list[ConfigFile] = field(default_factory=list)
     models: list[ModelEntry] = field(default_factory=list)
-    left_out: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
 def plan_import(dump: Dump, is_there: IsThere | None = None) -> ImportPlan:
     """Return the import plan of `dump`, sorted by id; `is_there` checks the checkpoints' store, if its address is known."""
     plan = ImportPlan()
     for path in dump.unread:
-        plan.left_out.append((path, "contains no experiment, model, version, checkpoint or workspace"))
-    for path, version in dump.nobodys:
-        plan.left_out.append((f"version {version} in {path}", _NOBODYS))
+        plan.skipped.append((path, "contains no experiment, model, version, checkpoint or workspace"))
+    for path, version in dump.unowned:
+        plan.skipped.append((f"version {version} in {path}", _NOBODYS))
     for key in sorted(dump.experiments, key=_natural):
         _plan_config(plan, dump, dump.experiments[key], key)
     for key in sorted(dump.models):
@@ -101,10 +101,10 @@ def _plan_config(plan: ImportPlan, dump: Dump, experiment: Record, number: str) 
     try:
         config = _config_of(experiment)
     except Rejected as error:
-        plan.left_out.append((f"experiment {number}", f"its config cannot be parsed: {error.message}"))
+        plan.skipped.append((f"experiment {number}", f"its config cannot be parsed: {error.message}"))
         return
     if not config:
-        plan.left_out.append(
+        plan.skipped.append(
             (
                 f"experiment {number}",
                 "the dump lacks its config: also save GET /api/v1/experiments/{id}",
@@ -160,19 +160,17 @@ def _plan_model(plan: ImportPlan, dump: Dump, key: str, is_there: IsThere | None
     given = text(model.get("name"))
     name = _NOT_IN_NAMES.sub("-", given).strip(" .-_")[:NAME_LENGTH].strip()
     if not name:
-        plan.left_out.append(
-            (f"model {given}", "its name has no valid characters: letters, digits and . _ -")
-        )
+        plan.skipped.append((f"model {given}", "its name has no valid characters: letters, digits and . _ -"))
         return
     if any(one.name == name for one in plan.models):
-        plan.left_out.append((f"model {given}", f"another model of the dump has the name {name}"))
+        plan.skipped.append((f"model {given}", f"another model of the dump has the name {name}"))
         return
     versions = [version for found, version in dump.versions.items() if found.rpartition("@")[0] == key]
     versions.sort(key=lambda version: _natural(text(version.get("version"))))
     entries = [_version(plan, dump, given, version, is_there) for version in versions]
     labels = [label for label in texts(model.get("labels")) if 0 < len(label) <= TAG_LENGTH][:MOST_TAGS]
     if len(labels) < len(texts(model.get("labels"))):
-        plan.left_out.append(
+        plan.skipped.append(
             (f"labels of model {given}", f"at most {MOST_TAGS} labels of {TAG_LENGTH} characters are kept")
         )
     source: Record = {
@@ -184,7 +182,7 @@ def _plan_model(plan: ImportPlan, dump: Dump, key: str, is_there: IsThere | None
     metadata: Record = {**mapping(model.get("metadata")), "determined": {**source, "versions": [*entries]}}
     while len(json.dumps(metadata).encode()) > METADATA_BYTES and entries:
         oldest = entries.pop(0)
-        plan.left_out.append(
+        plan.skipped.append(
             (
                 f"{given}@{text(oldest.get('version'))}",
                 f"metadata of a model is limited to {METADATA_BYTES // 1024} KiB: only the newest versions are kept",
@@ -192,7 +190,7 @@ def _plan_model(plan: ImportPlan, dump: Dump, key: str, is_there: IsThere | None
         )
         metadata = {**metadata, "determined": {**source, "versions": [*entries]}}
     if len(json.dumps(metadata).encode()) > METADATA_BYTES:
-        plan.left_out.append((f"metadata of model {given}", f"it exceeds {METADATA_BYTES // 1024} KiB"))
+        plan.skipped.append((f"metadata of model {given}", f"it exceeds {METADATA_BYTES // 1024} KiB"))
         metadata = {"determined": {**source, "versions": []}}
     plan.models.append(
         ModelEntry(name, dump.workspace_of(model), text(model.get("description"))[:10_000], text(model.get("notes"))[:100_000],
@@ -208,7 +206,7 @@ def _version(plan: ImportPlan, dump: Dump, model: str, version: Record, is_there
     address = _address(checkpoint, training)
     reason = _unreachable(checkpoint, address, is_there)
     if reason:
-        plan.left_out.append((f"checkpoint of {model}@{text(version.get('version'))}", reason))
+        plan.skipped.append((f"checkpoint of {model}@{text(version.get('version'))}", reason))
     files = mapping(checkpoint.get("resources"))
     metrics = mapping(mapping(training.get("validationMetrics")).get("avgMetrics"))
     entry: Record = {

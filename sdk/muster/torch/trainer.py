@@ -175,15 +175,15 @@ class Trainer:
                     found = self._validate(held_out)
                 if is_over or self._is_save_due(checkpoint_every, is_validated):
                     course.save()
-        if not resizing.is_put_off:
+        if not resizing.is_deferred:
             course.save()
         return found
 
     def _begin(self, shares: BatchSharder) -> tuple[TrainingProgress, Resizing]:
         """Continue the last `fit`, or start from the latest checkpoint or from the beginning."""
         if self._course and self._resizing:
-            self._course.go_on_with(shares)
-            self._resizing.begin_anew()
+            self._course.resume_from_state(shares)
+            self._resizing.restart()
             return self._course, self._resizing
         parts: dict[str, Any] = {"model": self._model, "data": shares}
         if self._scheduler:

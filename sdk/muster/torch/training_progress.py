@@ -46,7 +46,7 @@ class TrainingProgress:
         """Number of steps taken."""
         return self.progress.step
 
-    def go_on_with(self, data: BatchSharder) -> None:
+    def resume_from_state(self, data: BatchSharder) -> None:
         """Train on other data, or the same, from the current epoch and batch."""
         data.load_state_dict(self._data.state_dict())
         self._data = self._parts["data"] = data

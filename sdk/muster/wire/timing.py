@@ -19,7 +19,7 @@ class ProfilingRange:
     end_after_batch: int | None = None
     sync_timings: bool = False
 
-    def goes_on_after(self, step: int) -> bool:
+    def is_on_after(self, step: int) -> bool:
         """Whether the steps after this one are profiled."""
         return step + 1 >= self.begin_on_batch and not self.is_over_after(step)
 

@@ -77,7 +77,7 @@ async def _list(call: Call, request: ListAuditRequest, tenant: TenantId) -> Audi
         mode="json", include={"actor", "operation", "entity", "outcome"}, exclude_none=True
     )
     since, until = _aware(request.since), _aware(request.until)
-    async with call.doors.database.read(tenant) as connection:
+    async with call.dependencies.database.read(tenant) as connection:
         found = await store.load_records(connection, tenant, given, since, until, wanted)
     return AuditPage(
         items=[_render(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -86,14 +86,14 @@ async def _list(call: Call, request: ListAuditRequest, tenant: TenantId) -> Audi
 
 async def _export(call: Call, request: ExportAuditRequest, tenant: TenantId) -> AsyncIterator[AuditLine]:
     after = max(request.after, _sequence(call.last_event_id))
-    async with call.doors.database.read(tenant) as connection:
+    async with call.dependencies.database.read(tenant) as connection:
         last = (await store.load_head(connection, tenant)).sequence
         if request.since is not None or request.until is not None:
             bounds = await store.load_bounds(connection, tenant, _aware(request.since), _aware(request.until))
             after, last = max(after, bounds[0] - 1), min(last, bounds[1])
         previous = await store.load_hash(connection, tenant, after) if after else START
     while after < last:
-        async with call.doors.database.read(tenant) as connection:
+        async with call.dependencies.database.read(tenant) as connection:
             rows = await store.load_texts(connection, tenant, after, last, _BATCH)
         for row in rows:
             yield AuditLine(line=to_line(row.text, previous or START, row.hash), cursor=str(row.sequence))
@@ -103,7 +103,7 @@ async def _export(call: Call, request: ExportAuditRequest, tenant: TenantId) -> 
 
 
 async def _verify(call: Call, after: int, tenant: TenantId) -> AuditVerification:
-    async with call.doors.database.read(tenant) as connection:
+    async with call.dependencies.database.read(tenant) as connection:
         follows = await store.load_hash(connection, tenant, after) if after else START
     if follows is None:
         return AuditVerification(
@@ -111,7 +111,7 @@ async def _verify(call: Call, after: int, tenant: TenantId) -> AuditVerification
         )
     anchor = Anchor(after, follows)
     for _ in range(_BATCHES):
-        async with call.doors.database.read(tenant) as connection:
+        async with call.dependencies.database.read(tenant) as connection:
             rows = await store.load_texts(connection, tenant, anchor.sequence, None, _BATCH)
         anchor, broken = await asyncio.to_thread(_check, anchor, rows, str(tenant))
         if broken is not None or len(rows) < _BATCH:
@@ -120,7 +120,7 @@ async def _verify(call: Call, after: int, tenant: TenantId) -> AuditVerification
 
 
 async def _head(call: Call, tenant: TenantId) -> AuditHead:
-    async with call.doors.database.read(tenant) as connection:
+    async with call.dependencies.database.read(tenant) as connection:
         head = await store.load_head(connection, tenant)
     return AuditHead(tenant=tenant, sequence=head.sequence, hash=head.hash.hex())
 

@@ -56,7 +56,7 @@ class ListAuditRequest(ListRequest):
         AuditRecord,
         *("sequence", "at", "actor", "operation", "entity", "outcome", "code", "count"),
         *("address", "agent", "protocol", "trace_id"),
-        usual="-sequence",
+        default_order="-sequence",
     )
 
     actor: Word | None = None

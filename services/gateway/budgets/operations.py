@@ -24,9 +24,9 @@ from shared.messages.budgets import BudgetState, BudgetStatus, GetBudgets, SetBu
 
 async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
     """List the monthly budgets of the caller's tenant and its workspaces, and the amounts spent. Site operators see the budget of every tenant."""
-    if call.caller.keeps_site:
+    if call.caller.is_site_operator:
         return await _list_of_site(call)
-    found = await call.doors.bus.ask(GetBudgets(), call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(GetBudgets(), call.tenant, call.dependencies.timeouts.query_s)
     grants = call.caller.grants
     seen = (
         one for one in found.budgets if grants.holds(Permission.CLUSTER_READ, Scope(one.budget.workspace))
@@ -37,19 +37,21 @@ async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
 async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> MonthlyBudget:
     """Set the monthly budget of a tenant, starting with the current month."""
     tenant, name = await named_tenant(call, request.tenant)
-    call.concerns(tenant)
+    call.also_audit_in(tenant)
     before = await call.ask_if_available(GetBudgets(), tenant)
     before_set = _one(before.budgets, None, name) if before else None
     _note(call, request, before_set, f"budget/{name}")
     await call.record()
     budget = _budget(request, None)
-    found = await call.doors.bus.ask(SetBudget(budget=budget), tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(
+        SetBudget(budget=budget), tenant, call.dependencies.timeouts.query_s
+    )
     return _one(found.budgets, None, name)
 
 
 async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -> MonthlyBudget:
     """Set the monthly budget of a workspace, starting with the current month."""
-    call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
+    call.check_scope(Permission.POLICY_MANAGE, TENANT_SCOPE)
     before = await call.ask_if_available(GetBudgets())
     before_set = _one(before.budgets, request.workspace, call.caller.tenant_name) if before else None
     _note(call, request, before_set, f"budget/{request.workspace}")
@@ -60,12 +62,12 @@ async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -
 
 
 async def _list_of_site(call: Call) -> MonthlyBudgets:
-    found = await call.doors.bus.ask(GetBudgets(), SITE, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(GetBudgets(), SITE, call.dependencies.timeouts.query_s)
     own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE)
     visible = [
         one for one in found.budgets if one.budget.workspace is None or (own and one.tenant == call.tenant)
     ]
-    async with call.doors.database.system() as connection:
+    async with call.dependencies.database.system() as connection:
         names = await access.load_tenant_names(connection, {TenantId(one.tenant) for one in visible})
     return MonthlyBudgets(items=[_render(one, names.get(one.tenant, str(one.tenant))) for one in visible])
 

@@ -42,14 +42,14 @@ SAMPLE = 10
 
 async def preview_experiments(call: Call, request: PreviewExperimentsRequest) -> ExperimentSelection:
     """Preview the experiments that match a filter and get a token to act on exactly these."""
-    expires_at = (call.doors.clock.now() + LIFETIME).replace(microsecond=0)
+    expires_at = (call.dependencies.clock.now() + LIFETIME).replace(microsecond=0)
     async with call.read() as connection:
         ids = await _load_met(connection, request.filter, request.archived)
         rows = await store.load_by_ids(connection, ids[:SAMPLE])
     token = None
     if 0 < len(ids) <= MOST_AT_ONCE:
         found = Selection(request.filter, request.archived, len(ids), digest_of(ids), expires_at)
-        token = encode_selection(call.doors.keys.cursor, _scope(call), found)
+        token = encode_selection(call.dependencies.keys.cursor, _scope(call), found)
     newest = sorted(rows, key=lambda row: row.number, reverse=True)
     return ExperimentSelection(
         count=len(ids),
@@ -70,7 +70,7 @@ async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> Bu
     for row in rows:
         items[row.id] = _judged(row, action)
         if items[row.id].state is OperationState.RUNNING:
-            pending[row.id] = new_id(call.doors.clock), row.version
+            pending[row.id] = new_id(call.dependencies.clock), row.version
     call.note(
         before={str(row.number): row.state for row in rows}, entity=f"{len(rows)} experiments", code=name
     )
@@ -82,7 +82,7 @@ async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> Bu
         await _settle(connection, action, items, pending)
         return None if pending else True
 
-    if pending and await wait_for(call, new_id(call.doors.clock), look) is None:
+    if pending and await wait_for(call, new_id(call.dependencies.clock), look) is None:
         await _remember(call, name, pending)
         update = {"message": waiting_for_bus(call)}
         for experiment, (operation, _) in pending.items():
@@ -97,7 +97,9 @@ async def _chosen(call: Call, connection: AsyncConnection, request: ActOnExperim
     if request.selection is None:
         rows = [await experiment_in(connection, reference) for reference in request.experiments]
         return list({row.id: row for row in rows}.values())
-    found = decode_selection(call.doors.keys.cursor, _scope(call), request.selection, call.doors.clock.now())
+    found = decode_selection(
+        call.dependencies.keys.cursor, _scope(call), request.selection, call.dependencies.clock.now()
+    )
     ids = await _load_met(connection, found.filter, found.archived)
     if digest_of(ids) != found.digest:
         raise Conflict(
@@ -118,8 +120,8 @@ async def _load_met(connection: AsyncConnection, filter_: str, archived: bool) -
 def _judged(row: Any, action: Action) -> BulkItem:
     """Return the result that is known before any command is sent."""
     known: dict[str, Any] = {"experiment": row.id, "number": row.number}
-    if action.while_going is not None and row.final:
-        ended = f"experiment {row.number} has ended ({row.state}) and cannot be {action.while_going}"
+    if action.refused_as is not None and row.final:
+        ended = f"experiment {row.number} has ended ({row.state}) and cannot be {action.refused_as}"
         return BulkItem(**known, state=OperationState.REFUSED, code="experiment_ended", message=ended)
     if action.reached(row, row.version):
         return BulkItem(**known, state=OperationState.DONE)

@@ -36,14 +36,14 @@ def encode_selection(key: bytes, scope: str, found: Selection) -> str:
     return encode_cursor(key, scope, [until_s, found.count, found.digest, int(found.archived), found.filter])
 
 
-def decode_selection(key: bytes, scope: str, word: str, now: datetime) -> Selection:
+def decode_selection(key: bytes, scope: str, token: str, now: datetime) -> Selection:
     """Return the selection of a token.
 
     Raises:
         Rejected: The token belongs to another caller, was altered, or has expired.
     """
     try:
-        until_s, count, digest, archived, filter_ = decode_cursor(key, scope, word, FIELD)
+        until_s, count, digest, archived, filter_ = decode_cursor(key, scope, token, FIELD)
     except Rejected:
         raise Rejected(
             "selection_invalid",

@@ -19,7 +19,7 @@ async def download_files(call: Call, checkpoint: UUID) -> Download:
     first: int | None = 0
     while first is not None:
         question = GetCheckpointFiles(checkpoint_id=CheckpointId(checkpoint), first=first)
-        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+        page = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
         files += page.files
         first = page.next
     return render_download(page.model_copy(update={"files": tuple(files)}))
@@ -41,7 +41,7 @@ async def check_visible(call: Call, checkpoint: UUID) -> None:
 
 async def load_view(call: Call, checkpoint: UUID) -> CheckpointView:
     question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint), limit=1)
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     if not found.checkpoints:
         raise NotFound(f"checkpoint {checkpoint}")
     return found.checkpoints[0]

@@ -65,7 +65,7 @@ class CheckpointPage(Resource):
 CHECKPOINTS = Listing.of(
     Checkpoint,
     *("id", "trial", "run", "step", "state", "size_bytes", "files", "reason", "created_at"),
-    usual="created_at,id",
+    default_order="created_at,id",
 )
 
 

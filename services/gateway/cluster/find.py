@@ -17,4 +17,4 @@ async def load_worker(call: Call, name: str) -> WorkerView:
 
 async def load_cluster(call: Call) -> ClusterView:
     """Return the scheduler's current view of pools and workers."""
-    return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.timeouts.query_s)
+    return await call.dependencies.bus.ask(GetCluster(), call.tenant, call.dependencies.timeouts.query_s)

@@ -83,9 +83,9 @@ def _render_start(start: ExpectedStart | None) -> cluster.ExpectedStart | None:
     return cluster.ExpectedStart.model_validate(start.model_dump()) if start else None
 
 
-def render_explanation(told: Explanation) -> cluster.Explanation:
+def render_explanation(explanation: Explanation) -> cluster.Explanation:
     """Message and resource have the same fields, except for `trial` and `slot_part`."""
-    holders = [{**one.model_dump(), "slot_part": part_of(one.part)} for one in told.holders]
+    holders = [{**one.model_dump(), "slot_part": part_of(one.part)} for one in explanation.holders]
     return cluster.Explanation.model_validate(
-        {"trial": told.trial_id, **told.model_dump(exclude={"trial_id"}), "holders": holders}
+        {"trial": explanation.trial_id, **explanation.model_dump(exclude={"trial_id"}), "holders": holders}
     )

@@ -66,7 +66,7 @@ class ListWorkersRequest(ListRequest):
             "labels",
             "trouble",
         ),
-        usual="id",
+        default_order="id",
     )
 
     pool: Annotated[str | None, Field(max_length=100)] = None
@@ -143,7 +143,7 @@ class ListInstancesRequest(ListRequest):
         InstanceRecord,
         *("pool", "worker", "driver", "kind", "zone", "purchase", "state", "slots", "reason"),
         *("price_per_hour", "since", "launched_at", "ended_at"),
-        usual="-id",
+        default_order="-id",
     )
 
 

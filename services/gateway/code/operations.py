@@ -44,8 +44,8 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
     """Store a code archive under its SHA-256. Storing it again changes nothing."""
     if call.body is None:
         raise Rejected("invalid_request", "the request has no body; send the code archive (tar.gz)", "body")
-    with _spool(call.doors.uploads.directory) as spooled:
-        size = await _receive(call.body, spooled, request.sha256, call.doors.uploads.max_bytes)
+    with _spool(call.dependencies.uploads.directory) as spooled:
+        size = await _receive(call.body, spooled, request.sha256, call.dependencies.uploads.max_bytes)
         spooled.seek(0)
         if size > _INLINE_BYTES:
             contents = await asyncio.to_thread(inspect, spooled)
@@ -67,7 +67,7 @@ async def get_code(call: Call, request: CodeRequest) -> Code:
         # Code without a file list predates it; a second upload stores the list.
         raise NotFound(f"code {request.sha256}", f"upload its archive: PUT /v1/code/{request.sha256}")
     question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
-    target = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    target = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     if not target.known:
         async with call.transaction() as unit:
             await code_store.forget_code(unit.connection, request.sha256)
@@ -82,7 +82,9 @@ async def get_experiment_code(call: Call, request: ExperimentRequest) -> Experim
     first: int | None = 0
     while first is not None:
         question = GetCodeFiles(sha256=sha256, first=first)
-        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _TIMEOUT_FACTOR)
+        page = await call.dependencies.bus.ask(
+            question, call.tenant, call.dependencies.timeouts.query_s * _TIMEOUT_FACTOR
+        )
         files += map(_render, page.files)
         first = page.next
     unpacked_bytes = sum(file.size_bytes for file in files)
@@ -94,7 +96,9 @@ async def get_experiment_code(call: Call, request: ExperimentRequest) -> Experim
 async def get_experiment_code_file(call: Call, request: CodeFileRequest) -> CodeFileText:
     """Show one text file of an experiment's code."""
     question = GetCodeText(sha256=await _code_of(call, request.experiment), path=request.path)
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _TIMEOUT_FACTOR)
+    found = await call.dependencies.bus.ask(
+        question, call.tenant, call.dependencies.timeouts.query_s * _TIMEOUT_FACTOR
+    )
     file = found.file
     return CodeFileText(
         path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, text=found.text, is_cut=found.is_cut
@@ -152,19 +156,21 @@ async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, 
 
 async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None:
     question = GetUploadUrl(sha256=sha256, size_bytes=size, takes_headers=True)
-    target = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    target = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     if target.known or target.url is None:
         return
     spooled.seek(0)
     try:
         headers = {"Content-Length": str(size), "Content-Type": "application/gzip", **target.headers}
-        async with call.doors.http.put(target.url, data=_chunks(spooled), headers=headers) as response:
+        async with call.dependencies.http.put(target.url, data=_chunks(spooled), headers=headers) as response:
             if response.status >= 300:
                 raise Transient(f"the object store refused the archive (HTTP {response.status})")
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise Transient(f"the object store did not take the archive: {type(error).__name__}") from error
     confirm = ConfirmUpload(sha256=sha256, size_bytes=size)
-    await call.doors.bus.ask(confirm, call.tenant, call.doors.timeouts.query_s * _TIMEOUT_FACTOR)
+    await call.dependencies.bus.ask(
+        confirm, call.tenant, call.dependencies.timeouts.query_s * _TIMEOUT_FACTOR
+    )
 
 
 async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:

@@ -46,12 +46,12 @@ async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Del
     async with call.transaction() as unit:
         await events.lock_feed(unit.connection, call.tenant)
         earlier = await store.load_open(unit.connection, row.id)
-        deletion = earlier.id if earlier else new_id(call.doors.clock)
+        deletion = earlier.id if earlier else new_id(call.dependencies.clock)
         if earlier is None:
             given = {"by": call.caller.name, "is_forced": request.force, "parent": None}
             await store.insert_deletion(unit.connection, new_deletion_row(row, deletion, unit.now, given))
             await store.mark_experiment(unit.connection, row.id, deleting=True)
-            await call.doors.publisher.publish(unit, call.tenant, [deletion_event(row, "deleting")])
+            await call.dependencies.publisher.publish(unit, call.tenant, [deletion_event(row, "deleting")])
     return await _carried_out(call, deletion)
 
 
@@ -84,7 +84,7 @@ async def delete_tenant(call: Call, request: DeleteTenantRequest) -> Deletion:
         values = {"tenant": call.tenant, "scope": "tenant", "target": row.id, "name": row.name}
         deletion = await _begin(call, unit, {**values, "is_forced": True})
         await store.mark_tenant(unit.connection, row.id)
-        call.concerns(TenantId(row.id))
+        call.also_audit_in(TenantId(row.id))
         call.note(before=Tenant.model_validate(row._mapping))
     return await _carried_out(call, deletion)
 
@@ -118,7 +118,7 @@ async def _begin(call: Call, unit: Unit, values: Mapping[str, Any]) -> UUID:
     if earlier is not None:
         known: UUID = earlier.id
         return known
-    deletion = new_id(call.doors.clock)
+    deletion = new_id(call.dependencies.clock)
     start = {"stage": DELETION.initial, "waiting": [], "created_at": unit.now, "changed_at": unit.now}
     about = {"id": deletion, "by": call.caller.name, "parent": None}
     await store.insert_deletion(unit.connection, {**values, **start, **about})
@@ -127,7 +127,7 @@ async def _begin(call: Call, unit: Unit, values: Mapping[str, Any]) -> UUID:
 
 async def _carried_out(call: Call, deletion: UUID) -> Deletion:
     """Wait for the deletion. Raises StillWorking with the operation if it takes longer than the request waits."""
-    call.doors.wake_deletions()
+    call.dependencies.wake_deletions()
 
     async def look(connection: AsyncConnection) -> Any:
         row = await store.load_deletion(connection, deletion)

@@ -57,9 +57,9 @@ class DeletionRunner:
 
     async def run(self) -> None:
         """Run until cancelled."""
-        await repeat(self.carry_on, POLL_INTERVAL, self.woken)
+        await repeat(self.run_once, POLL_INTERVAL, self.woken)
 
-    async def carry_on(self) -> None:
+    async def run_once(self) -> None:
         """Advance each open deletion by one step where possible."""
         async with self.units.reading() as connection:
             due = await store.load_due(connection)

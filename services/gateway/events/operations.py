@@ -55,7 +55,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
 async def watch_machine_events(call: Call, request: WatchMachineEventsRequest) -> AsyncIterator[MachineEvent]:
     """Stream every change of rented machines and their pools. Resume with the last event's id."""
     kinds = frozenset(request.kind) or DEFAULT_MACHINE_KINDS
-    look = partial(call.doors.database.read, SITE)
+    look = partial(call.dependencies.database.read, SITE)
     feed = _Feed(SITE, (SITE, frozenset()), look, _KNOWN_OF_MACHINES, render_machine_event)
     async for one in _follow(call, feed, request.after):
         if one.kind in kinds and request.pool in (None, one.pool):
@@ -77,9 +77,9 @@ async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterato
     position, last = await _start(call, feed.tenant, call.last_event_id or after)
     if call.announce is not None:
         await call.announce(str(position))
-    waiting = partial(call.doors.feed.waiting_on, feed.tenant)
+    waiting = partial(call.dependencies.feed.waiting_on, feed.tenant)
     items: Sequence[PositionedItem[int, E]]
-    with call.doors.tails.following(feed.view, last, partial(_read, feed), waiting) as tail:
+    with call.dependencies.tails.following(feed.view, last, partial(_read, feed), waiting) as tail:
         while True:
             if position < tail.begin:
                 page = await _read(feed, position)
@@ -106,7 +106,7 @@ async def _read(feed: _Feed[E], after: int) -> TailPage[int, E]:
 async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, int]:
     """Return the position to start after, and the last position of the feed."""
     # The feed's start is the same for all callers: the first event visible to this one may come long after it.
-    async with call.doors.database.read(tenant) as connection:
+    async with call.dependencies.database.read(tenant) as connection:
         swept, last = await store.feed_bounds(connection, tenant)
     if after is None:
         return last, last

@@ -41,7 +41,7 @@ async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
         price_per_slot_hour=request.price_per_slot_hour,
         futures=request.futures,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.plan_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.plan_s)
     return Plan.model_validate({**found.model_dump(), "warnings": shaped.warnings})
 
 

@@ -19,14 +19,14 @@ class Action:
 
     command: type[Command]
     reached: StateCheck
-    while_going: str | None = None
+    refused_as: str | None = None
     """Participle for the error if the experiment has ended, such as `paused`; None sends the command anyway."""
-    wishes: Mapping[str, bool] = field(default_factory=dict)
+    parameters: Mapping[str, bool] = field(default_factory=dict)
 
     def order(self, operation_id: UUID, experiment: UUID) -> Command:
         """Return the command to the searcher."""
         about = {"operation_id": operation_id, "experiment_id": ExperimentId(experiment)}
-        return self.command.model_validate({**about, **self.wishes})
+        return self.command.model_validate({**about, **self.parameters})
 
 
 def _ending(row: Any, _: int) -> bool:
@@ -48,10 +48,10 @@ ACTIONS: Mapping[str, Action] = {
         lambda now, before: now.final or (now.state == "stopping" and now.version > before),
     ),
     "ArchiveExperiment": Action(
-        messages.ArchiveExperiment, lambda now, _: now.archived, wishes={"archived": True}
+        messages.ArchiveExperiment, lambda now, _: now.archived, parameters={"archived": True}
     ),
     "UnarchiveExperiment": Action(
-        messages.ArchiveExperiment, lambda now, _: not now.archived, wishes={"archived": False}
+        messages.ArchiveExperiment, lambda now, _: not now.archived, parameters={"archived": False}
     ),
 }
 """Actions by operation name."""

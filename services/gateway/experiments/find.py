@@ -39,5 +39,5 @@ async def experiment_in(
 
 def check_not_deleting(call: Call, is_deleting: bool, number: int) -> None:
     """Raises Conflict if an operation would change an experiment that is being deleted."""
-    if is_deleting and call.pen is not None:
+    if is_deleting and call.audit_writer is not None:
         raise Conflict("experiment_deleting", f"experiment {number} is being deleted and cannot be changed")

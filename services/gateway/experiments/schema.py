@@ -226,7 +226,7 @@ class ListExperimentsRequest(ListRequest):
             "forked_from",
         ),
         *("final", "created_at", "started_at", "ended_at"),
-        usual="-number",
+        default_order="-number",
     )
 
     state: Annotated[list[ExperimentState], Field(max_length=8)] = []

@@ -48,7 +48,7 @@ def _first(call: Call, request: ExportRequest) -> int:
 
 
 async def _ask(call: Call, request: ExportRequest, question: ExportMetrics | ExportTable) -> Export:
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     files = [FileDownload.model_validate(file.model_dump()) for file in found.files]
     cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
     return Export(id=found.export_id, ready=found.is_ready, rows=found.rows, files=files, next_cursor=cursor)

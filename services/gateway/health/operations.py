@@ -15,12 +15,12 @@ from shared.messages.health import HealthReport
 
 async def get_health(call: Call, request: Empty) -> Health:
     """Check that the gateway answers."""
-    return Health(status="ok", version=call.doors.site.version)
+    return Health(status="ok", version=call.dependencies.site.version)
 
 
 async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
     """Show whether the platform works. Site operators also see every check of every service."""
-    reports = await call.doors.site.health.reports()
+    reports = await call.dependencies.site.health.reports()
     checks = [
         ServiceCheck(service=service, **check.model_dump())
         for service, report in reports.items()
@@ -32,7 +32,7 @@ async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
         state=HealthState.DEGRADED if failing or bus else HealthState.OK,
         summary=_summary(reports, bus),
         since=min((check.since for check in failing), default=None),
-        checks=checks if call.caller.keeps_site else [],
+        checks=checks if call.caller.is_site_operator else [],
     )
 
 

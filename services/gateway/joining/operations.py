@@ -20,7 +20,7 @@ from shared.messages.workers import IssueJoin, Join
 
 async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinToken:
     """Create a one-time token that lets one machine join a pool."""
-    earlier = await claim_apart(call, request, new_id(call.doors.clock))
+    earlier = await claim_apart(call, request, new_id(call.dependencies.clock))
     if earlier is not None and earlier.response is not None:
         return JoinToken.model_validate(earlier.response)
     question = IssueJoin(
@@ -73,7 +73,7 @@ async def _token_of(call: Call, request: JoinWorkerRequest) -> str:
         signature=request.identity_signature or "",
     )
     try:
-        return (await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)).token
+        return (await call.dependencies.bus.ask(question, SITE, call.dependencies.timeouts.query_s)).token
     except Rejected as error:
         raise Rejected("unauthenticated", error.message, hint=error.hint) from error
 

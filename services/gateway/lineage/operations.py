@@ -22,7 +22,9 @@ from shared.messages.lineage import GetLineageGraph
 async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
     """Show everything that an entity was derived from, and everything derived from it."""
     question = GetLineageGraph(kind=request.kind.value, id=await _id_of(call, request.kind, request.id))
-    graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
+    graph = render_graph(
+        await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
+    )
     if not call.within:
         return graph
     kinds = {node.id: node.kind for node in graph.nodes}

@@ -77,7 +77,7 @@ async def _render_of_site(call: Call, rows: Sequence[Any]) -> list[LongOperation
     if not call.caller.grants.holds(Permission.CLUSTER_READ):
         return [None for _ in rows]
     view = await load_cluster(call)
-    async with call.doors.database.read(SITE) as connection:
+    async with call.dependencies.database.read(SITE) as connection:
         refusals = await load_refusals(connection, [row.id for row in rows])
     return [
         _long_operation(row, refusals.get(row.id), _outcome(call, row, SiteOutcome).find(row.wanted, view))
@@ -87,7 +87,7 @@ async def _render_of_site(call: Call, rows: Sequence[Any]) -> list[LongOperation
 
 def _outcome(call: Call, row: Any, kind: type[Kind]) -> Kind:
     """Return the outcome check of an operation from the table of operations."""
-    found = call.doors.outcomes[row.operation]
+    found = call.dependencies.outcomes[row.operation]
     if not isinstance(found, kind):
         raise Broken(f"operation {row.operation} has an outcome of another kind than {kind.__name__}")
     return found

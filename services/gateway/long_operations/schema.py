@@ -21,4 +21,4 @@ class OperationRequest(Request):
 class ListOperationsRequest(ListRequest):
     """Filters for the caller's long operations of the last day. A filtered page may hold fewer items than its limit and still have a `next_cursor`."""
 
-    listing = Listing.of(LongOperation, *("operation", "created_at"), usual="-id", reckoned=("state",))
+    listing = Listing.of(LongOperation, *("operation", "created_at"), default_order="-id", derived=("state",))

@@ -18,19 +18,21 @@ _S_PER_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class RentedSlots:
-    """Slot-seconds and cost of a pool on one day. Provisioner (`stood_s`) and scheduler (`held_s`) measure independently; the larger value is the total."""
+    """Slot-seconds and cost of a pool on one day. Provisioner (`provisioned_s`) and scheduler (`allocated_s`) measure independently; the larger value is the total."""
 
-    stood_s: float = 0.0
-    held_s: float = 0.0
+    provisioned_s: float = 0.0
+    allocated_s: float = 0.0
     cost: float = 0.0
 
     def share(self, slot_seconds: float) -> float:
         """Return the cost of this many slot-seconds."""
-        return self.cost * slot_seconds / max(self.stood_s, self.held_s) if slot_seconds > 0 else 0.0
+        return (
+            self.cost * slot_seconds / max(self.provisioned_s, self.allocated_s) if slot_seconds > 0 else 0.0
+        )
 
     @property
     def idle_s(self) -> float:
-        return max(0.0, self.stood_s - self.held_s)
+        return max(0.0, self.provisioned_s - self.allocated_s)
 
 
 def rented_of(spent: Iterable[Spending], held: Iterable[SlotUsageRow]) -> dict[DayAndPool, RentedSlots]:
@@ -40,7 +42,7 @@ def rented_of(spent: Iterable[Spending], held: Iterable[SlotUsageRow]) -> dict[D
     for row in spent:
         place = (row.day, row.pool)
         before = found.get(place, RentedSlots())
-        stood_s = before.stood_s + row.slot_hours * _S_PER_HOUR
+        stood_s = before.provisioned_s + row.slot_hours * _S_PER_HOUR
         found[place] = RentedSlots(stood_s, held_s.get(place, 0.0), before.cost + row.cost)
     return found
 

@@ -44,7 +44,7 @@ async def list_trial_media(call: Call, request: ListTrialMediaRequest) -> MediaP
         after=str(position[0]) if position else request.after,
         limit=request.limit,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return MediaPage(
         items=[_render(view) for view in found.media],
         next_cursor=make_cursor(call, request, [found.next]) if found.next else None,
@@ -58,7 +58,7 @@ async def list_trial_media_names(call: Call, request: ListTrialMediaNamesRequest
     question = GetMediaNames(
         trial_id=TrialId(trial.id), after=str(position[0]) if position else None, limit=request.limit
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return MediaNamePage(
         items=[MediaName.model_validate(name.model_dump()) for name in found.names],
         next_cursor=make_cursor(call, request, [found.next]) if found.next else None,
@@ -69,7 +69,7 @@ async def get_trial_media_content(call: Call, request: TrialMediaRequest) -> Med
     """Get the content of a media item from the object store, verified by its hash."""
     trial = await find_trial(call, request.trial)
     question = GetMediaPiece(trial_id=TrialId(trial.id), id=request.media)
-    view = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    view = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     if view.size_bytes > MAX_INLINE_BYTES:
         raise Rejected(
             "media_too_large",
@@ -93,7 +93,7 @@ async def _read(call: Call, view: MediaView) -> bytes:
     """Read only the item's byte range of its pack file."""
     span = f"bytes={view.offset}-{view.offset + view.size_bytes - 1}"
     try:
-        async with call.doors.http.get(
+        async with call.dependencies.http.get(
             view.url, headers={"Range": span, "Accept-Encoding": "identity"}
         ) as answer:
             if answer.status != 206:

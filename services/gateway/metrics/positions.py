@@ -35,9 +35,9 @@ def parse_position(text: str) -> StreamPosition:
     return StreamPosition(*map(int, found.groups()))
 
 
-def from_reported(told: ReportCursor) -> StreamPosition:
+def from_reported(reported: ReportCursor) -> StreamPosition:
     """Convert a position from the registry's message."""
-    return StreamPosition(told.run_number, told.record, told.step, told.count)
+    return StreamPosition(reported.run_number, reported.record, reported.step, reported.count)
 
 
 def to_reported(place: StreamPosition) -> ReportCursor:

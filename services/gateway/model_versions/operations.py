@@ -161,7 +161,7 @@ async def _changed(
 
 async def _hashes(call: Call, version: ModelVersion) -> dict[str, str]:
     question = ListCheckpoints(checkpoint_id=CheckpointId(version.checkpoint), limit=1)
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return {file.path: file.sha256 for one in found.checkpoints for file in one.files}
 
 

@@ -170,7 +170,7 @@ class ListModelVersionsRequest(ListRequest):
         ModelVersion,
         *("number", "name", "comment", "tags", "stage", "checkpoint", "files", "size_bytes", "owner"),
         *("created_at", "lineage.experiment", "lineage.trial", "lineage.step"),
-        usual="-number",
+        default_order="-number",
     )
 
     model: Reference

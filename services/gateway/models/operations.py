@@ -38,7 +38,7 @@ MODEL = CommandTarget("model", models.load_model, render_model, Model)
 async def create_model(call: Call, request: CreateModelRequest) -> Model:
     """Create a model, to which versions can then be added."""
     workspace = request.workspace or UNCATEGORIZED
-    call.check_place(Permission.MODEL_WRITE, Scope(workspace))
+    call.check_scope(Permission.MODEL_WRITE, Scope(workspace))
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         await _refuse_taken(connection, workspace, request.name)
@@ -83,7 +83,7 @@ async def edit_model(call: Call, request: EditModelRequest) -> Model:
         call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
         if request.approvals:
             # Otherwise a requester could first drop the required approvals of a stage.
-            call.check_place(Permission.MODEL_APPROVE, Scope(model.workspace))
+            call.check_scope(Permission.MODEL_APPROVE, Scope(model.workspace))
         values = request.model_dump(exclude={"model"}) | guard(call, render_model(model), model.version)
         return EditModel(operation_id=operation_id, model_id=model.id, by=call.caller.name, **values)
 

@@ -110,7 +110,7 @@ class ListModelsRequest(ListRequest):
     listing = Listing.of(
         Model,
         *("name", "workspace", "description", "tags", "owner", "versions", "created_at"),
-        usual="name,id",
+        default_order="name,id",
     )
 
     name_contains: Annotated[str | None, Field(max_length=100)] = None

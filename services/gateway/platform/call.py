@@ -42,7 +42,7 @@ class Caller:
     """The caller's session; None for a caller with a token."""
 
     @property
-    def keeps_site(self) -> bool:
+    def is_site_operator(self) -> bool:
         """True for operators of the site, who see the usage of every tenant, but no content."""
         return self.grants.holds(Permission.TENANT_READ)
 
@@ -56,7 +56,7 @@ class Call:
     """The context of one call of an operation."""
 
     operation: str
-    doors: Dependencies
+    dependencies: Dependencies
     caller: Caller
     needed: Permission | Access = Access.PUBLIC
     """The permission that the operation needs. Outside its scopes, the call finds nothing."""
@@ -72,7 +72,7 @@ class Call:
     last_event_id: str | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
     """Sends a stream's start position to the client before the first item, so that a reconnect loses nothing."""
-    pen: AuditWriter | None = field(default=None, repr=False)
+    audit_writer: AuditWriter | None = field(default=None, repr=False)
     """Writes the call's audit record; None for operations that are not audited."""
 
     @property
@@ -91,12 +91,12 @@ class Call:
 
     def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """Open a read session: a snapshot, filtered to the scopes of the needed permission."""
-        return self.doors.database.read(self.tenant, self.within)
+        return self.dependencies.database.read(self.tenant, self.within)
 
     async def cached(self, reference: str, load: Callable[[], Awaitable[A]]) -> A:
         """Return the result of `load`, cached by operation, view and reference until the tenant changes."""
-        key = self.operation, self.view, reference, self.doors.feed.version(self.tenant)
-        return cast(A, await self.doors.cache.load(key, load))
+        key = self.operation, self.view, reference, self.dependencies.feed.version(self.tenant)
+        return cast(A, await self.dependencies.cache.load(key, load))
 
     def transaction(self, *, audited: bool = True) -> AbstractAsyncContextManager[Unit]:
         """Open a transaction with the same filter as `read`. The call's audit record is committed with it.
@@ -104,36 +104,40 @@ class Call:
         Args:
             audited: False for a preparing step without an audit record.
         """
-        unit = self.doors.units.tenant(self.tenant, self.within)
+        unit = self.dependencies.units.tenant(self.tenant, self.within)
         return self._changed(unit) if audited else unit
 
     def site_transaction(self) -> AbstractAsyncContextManager[Unit]:
         """Open a transaction of the system role over all tenants, for changes by site operators. The call's audit record is committed with it."""
-        return self._changed(self.doors.units.system())
+        return self._changed(self.dependencies.units.system())
 
     async def ask_for_change(self, question: Query[R], timeout_s: float | None = None) -> R:
         """Ask another service for a change, once the audit record is committed."""
         await self.record()
         try:
-            return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.timeouts.query_s)
+            return await self.dependencies.bus.ask(
+                question, self.tenant, timeout_s or self.dependencies.timeouts.query_s
+            )
         except Transient as error:
             # An owner that does not answer may have made the change.
-            if error.code == "timeout" and self.pen is not None:
-                raise uncertain(error, self.pen.asked_path) from error
+            if error.code == "timeout" and self.audit_writer is not None:
+                raise uncertain(error, self.audit_writer.request_path) from error
             raise
 
     async def ask_if_available(self, question: Query[R], tenant: TenantId | None = None) -> R | None:
         """Ask another service for the state before a change, for the audit log. Return None on any error: the change itself is still asked for."""
         try:
-            return await self.doors.bus.ask(question, tenant or self.tenant, self.doors.timeouts.query_s)
+            return await self.dependencies.bus.ask(
+                question, tenant or self.tenant, self.dependencies.timeouts.query_s
+            )
         except MusterError:
             return None
 
     async def record(self) -> None:
         """Commit the call's audit record in a separate transaction, unless it is committed already or there is none."""
-        if (pen := self.pen) is not None and not pen.is_written:
-            units, one = self.doors.units, len(pen.tenants) == 1
-            async with self._recorded(units.tenant(pen.tenants[0]) if one else units.system()):
+        if (writer := self.audit_writer) is not None and not writer.is_written:
+            units, one = self.dependencies.units, len(writer.tenants) == 1
+            async with self._recorded(units.tenant(writer.tenants[0]) if one else units.system()):
                 pass
 
     def note(
@@ -151,32 +155,32 @@ class Call:
             entity: the entity as `kind/name`, if the path's default does not fit.
             code: a code for the result, such as `repeated`.
         """
-        if (pen := self.pen) is not None:
-            pen.before = to_record_fields(before) if before is not None else pen.before
-            pen.after = to_record_fields(after) if after is not None else pen.after
-            pen.entity, pen.code = entity or pen.entity, code or pen.code
+        if (writer := self.audit_writer) is not None:
+            writer.before = to_record_fields(before) if before is not None else writer.before
+            writer.after = to_record_fields(after) if after is not None else writer.after
+            writer.entity, writer.code = entity or writer.entity, code or writer.code
 
-    def concerns(self, tenant: TenantId) -> None:
+    def also_audit_in(self, tenant: TenantId) -> None:
         """Record the call in the tenant's log too: an operator of the site changes something of the tenant."""
-        if self.pen is not None and tenant not in self.pen.tenants:
-            self.pen.tenants += (tenant,)
+        if self.audit_writer is not None and tenant not in self.audit_writer.tenants:
+            self.audit_writer.tenants += (tenant,)
 
     @asynccontextmanager
     async def _changed(self, opened: AbstractAsyncContextManager[Unit]) -> AsyncIterator[Unit]:
         """Like `_recorded`, and note the commit: steps after it may fail, but the change is made."""
         async with self._recorded(opened) as unit:
             yield unit
-        if self.pen is not None:
-            self.pen.has_changed = True
+        if self.audit_writer is not None:
+            self.audit_writer.has_changed = True
 
     @asynccontextmanager
     async def _recorded(self, opened: AbstractAsyncContextManager[Unit]) -> AsyncIterator[Unit]:
         async with opened as unit:
             yield unit
-            if self.pen is not None:
-                await self.pen.write(unit)
-        if self.pen is not None:
-            self.pen.written()
+            if self.audit_writer is not None:
+                await self.audit_writer.write(unit)
+        if self.audit_writer is not None:
+            self.audit_writer.written()
 
     @property
     def sees_all_experiments(self) -> bool:
@@ -189,11 +193,11 @@ class Call:
 
     def as_tenant(self, tenant: TenantId) -> "Call":
         """Return the call in the context of a tenant, without permissions, for callers who are signing in."""
-        if self.pen is not None:
-            self.pen.tenants = (tenant,)
+        if self.audit_writer is not None:
+            self.audit_writer.tenants = (tenant,)
         return replace(self, caller=replace(UNAUTHENTICATED, tenant=tenant))
 
-    def check_place(self, needed: Permission, place: Scope) -> None:
+    def check_scope(self, needed: Permission, place: Scope) -> None:
         """Raise Rejected if the caller lacks the permission in the scope. The error reveals nothing about the scope's contents."""
         if not self.caller.grants.holds(needed, place):
             raise Rejected(

@@ -114,7 +114,7 @@ class Dependencies:
     publisher: Publisher
     cache: Cache[CacheKey, Resource]
     """Recent responses."""
-    creating: PerSender[asyncio.Semaphore]
+    create_slots: PerSender[asyncio.Semaphore]
     """Limits the database connections of a tenant's creates, which wait for the tenant's counter one after another."""
     clock: Clock
     keys: Keys

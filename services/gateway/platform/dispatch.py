@@ -52,7 +52,7 @@ class Inputs:
     origin: CallOrigin = UNKNOWN_ORIGIN
 
     @property
-    def presented(self) -> CallerCredentials:
+    def credentials(self) -> CallerCredentials:
         """The caller's credentials."""
         return CallerCredentials(self.bearer, self.certificates)
 
@@ -61,15 +61,15 @@ class Inputs:
 class Dispatcher:
     """Admits callers and calls the handlers of operations."""
 
-    doors: Dependencies
+    dependencies: Dependencies
     authenticator: Authenticator
     rate_limiter: RateLimiter
-    allowances: TenantRates
-    concurrency: ConcurrencyLimits
+    tenant_rates: TenantRates
+    concurrency_limits: ConcurrencyLimits
     deadline_s: float
     upload_deadline_s: float
     streams: OpenStreams
-    quiet_s: float = IDLE_TICK_S
+    idle_tick_s: float = IDLE_TICK_S
 
     @asynccontextmanager
     async def admit(
@@ -95,7 +95,7 @@ class Dispatcher:
                 else:
                     # Unauthenticated clients are limited by address, so that one cannot keep the others from signing in.
                     sender = caller.tenant if caller is not UNAUTHENTICATED else origin.address
-                    async with self.concurrency.hold(sender, row.occupies):
+                    async with self.concurrency_limits.hold(sender, row.occupies):
                         yield caller
             except LimitExceeded as error:
                 metrics.rejection(row.rate_class, error.limit)
@@ -116,7 +116,7 @@ class Dispatcher:
 
     async def _check_rate(self, row: Operation[Any, Any], caller: Caller) -> None:
         if row.permission is not Access.PUBLIC:
-            own = await self.allowances.rates_of(caller) if caller is not UNAUTHENTICATED else None
+            own = await self.tenant_rates.rates_of(caller) if caller is not UNAUTHENTICATED else None
             await self.rate_limiter.take(caller.tenant, row.rate_class, own)
 
     async def call(
@@ -141,19 +141,21 @@ class Dispatcher:
                 return found
         except Rejected as error:
             # If the record is written, the call was allowed and another service refused it.
-            if call.pen is None or not call.pen.is_written:
+            if call.audit_writer is None or not call.audit_writer.is_written:
                 self._deny(row, caller, inputs.origin, _named(row, request), error)
             raise
         except OperationInProgress:
             raise
         except Transient as error:
-            if call.pen is not None and call.pen.has_changed:
-                raise uncertain(error, call.pen.asked_path) from error
+            if call.audit_writer is not None and call.audit_writer.has_changed:
+                raise uncertain(error, call.audit_writer.request_path) from error
             raise
         except TimeoutError:
             late = Transient(f"{row.name} took longer than {deadline_s:g} s", code="timeout")
             # Even without a known commit: the timeout may have interrupted it.
-            raise (uncertain(late, call.pen.asked_path) if call.pen is not None else late) from None
+            raise (
+                uncertain(late, call.audit_writer.request_path) if call.audit_writer is not None else late
+            ) from None
 
     def stream(
         self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs
@@ -169,10 +171,10 @@ class Dispatcher:
         with self.streams.one(call.tenant):
             await call.record()
             async with aclosing(
-                cast(AsyncGenerator[Resource | None], with_idle_ticks(items, self.quiet_s))
+                cast(AsyncGenerator[Resource | None], with_idle_ticks(items, self.idle_tick_s))
             ) as ticking:
                 async for item in ticking:
-                    if await self.authenticator.caller_of(inputs.presented) != call.caller:
+                    if await self.authenticator.caller_of(inputs.credentials) != call.caller:
                         raise Transient("your permissions have changed; connect again", 0.5, "restarting")
                     yield item
 
@@ -193,7 +195,7 @@ class Dispatcher:
             )
         return Call(
             operation=row.name,
-            doors=self.doors,
+            dependencies=self.dependencies,
             caller=caller,
             needed=row.permission,
             idempotency_key=key,
@@ -204,7 +206,7 @@ class Dispatcher:
             body=inputs.body,
             last_event_id=inputs.last_event_id,
             announce=inputs.announce,
-            pen=self._audit_writer(row, caller, request, inputs.origin),
+            audit_writer=self._audit_writer(row, caller, request, inputs.origin),
         )
 
     def _audit_writer(
@@ -219,7 +221,7 @@ class Dispatcher:
             path=row.path,
             trace_id=telemetry.trace_id(),
             asked=requested_fields(asked),
-            auditor=self.doors.auditor,
+            auditor=self.dependencies.auditor,
         )
 
     def _deny(
@@ -235,9 +237,11 @@ class Dispatcher:
             facts = replace(
                 _facts(row, caller, origin, named), actor=error.name, user=error.user, token=error.token
             )
-            self.doors.auditor.deny(error.tenant, facts, error.why)
+            self.dependencies.auditor.deny(error.tenant, facts, error.why)
         elif error.code in _DENIALS or (error.code == "not_found" and row.audits is not Audited.NEVER):
-            self.doors.auditor.deny(_whose(row, caller), _facts(row, caller, origin, named), error.code)
+            self.dependencies.auditor.deny(
+                _whose(row, caller), _facts(row, caller, origin, named), error.code
+            )
 
 
 def _facts(

@@ -24,20 +24,20 @@ def tag_of_resource(resource: Resource, body: bytes | None = None) -> str:
     return tag_of(tagged.to_json() if body is None or tagged is not resource else body)
 
 
-def check_unchanged(call: Call, shown: Resource) -> None:
-    """Raise Conflict if the call has `If-Match` and it does not match `shown`, the current representation."""
+def check_unchanged(call: Call, current: Resource) -> None:
+    """Raise Conflict if the call has `If-Match` and it does not match `current`, the current representation."""
     if call.if_match is None:
         return
-    now = tag_of_resource(shown)
+    now = tag_of_resource(current)
     if not names_tag(call.if_match, now, HEADER, is_weak=False):
         raise precondition_failed(f"the resource has changed since you read it; its current ETag is {now}")
 
 
-def guard(call: Call, shown: Resource, version: int) -> Guard:
+def guard(call: Call, current: Resource, version: int) -> Guard:
     """Check like `check_unchanged`, and return the fields with which the owner checks the version again, as it may know a newer one."""
     if call.if_match is None:
         return {}
-    check_unchanged(call, shown)
+    check_unchanged(call, current)
     return {"expected_version": version}
 
 

@@ -89,7 +89,9 @@ class CreateTemplateRequest(Request):
 class ListTemplatesRequest(ListRequest):
     """The templates that the caller may read."""
 
-    listing = Listing.of(Template, *("name", "workspace", "description", "changed_at", "by"), usual="name")
+    listing = Listing.of(
+        Template, *("name", "workspace", "description", "changed_at", "by"), default_order="name"
+    )
 
 
 class TemplateRequest(Request):

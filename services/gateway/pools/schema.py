@@ -96,7 +96,7 @@ class ListPoolsRequest(ListRequest):
         Pool,
         *("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "max_slots"),
         *("preemption", "exclusive", "rules.order", "rules.elastic"),
-        usual="name",
+        default_order="name",
     )
 
 
@@ -158,7 +158,7 @@ class ListLimitsRequest(ListRequest):
     listing = Listing.of(
         Limit,
         *("pool", "tenant", "workspace", "guaranteed", "maximum", "weight"),
-        usual="pool,tenant,workspace,id",
+        default_order="pool,tenant,workspace,id",
     )
 
     pool: PoolName | None = None

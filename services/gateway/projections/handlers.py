@@ -169,7 +169,7 @@ class Projections:
         """Return the unit's list of pending events, which are published at its end."""
         if unit not in self._pending:
             self._pending[unit] = []
-            unit.at_end(self._publish)
+            unit.before_commit(self._publish)
         return self._pending[unit]
 
     async def _publish(self, unit: Unit) -> None:

@@ -39,7 +39,7 @@ def newest_of(batch: Iterable[tuple[UUID, V]]) -> dict[UUID, V]:
 
 
 def newer_states(
-    known: Mapping[UUID, tuple[int, str]], told: Iterable[tuple[UUID, str, V]]
+    known: Mapping[UUID, tuple[int, str]], announced: Iterable[tuple[UUID, str, V]]
 ) -> Iterator[Applied[V]]:
     """Yield the newer states in order. Several states of one entity build on each other.
 
@@ -48,7 +48,7 @@ def newer_states(
         told: entity, state and message of each published state.
     """
     current: dict[UUID, tuple[int, str | None]] = dict(known)
-    for entity, state, message in told:
+    for entity, state, message in announced:
         version, before = current.get(entity, _UNKNOWN)
         if version < message.version:
             yield Applied(message, before)

@@ -31,7 +31,7 @@ _LIMITS = ("max_experiments", "requests_per_s", "max_stored_bytes")
 
 async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
     """List the quotas of the caller's tenant and its workspaces. Operators see the quotas of all tenants."""
-    if call.caller.keeps_site:
+    if call.caller.is_site_operator:
         return await _list_of_site(call)
     async with call.read() as connection:
         rows = await store.load_quotas(connection)
@@ -47,7 +47,7 @@ async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
 async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQuota:
     """Set the quota of a tenant. Experiments that are already open are not affected."""
     tenant, name = await named_tenant(call, request.tenant)
-    call.concerns(tenant)
+    call.also_audit_in(tenant)
     async with call.site_transaction() as unit:
         limits = {"max_stored_bytes": None, **request.model_dump(include={*_LIMITS})}
         values, _ = await _save(call, unit, tenant, "", limits)
@@ -57,7 +57,7 @@ async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQu
 
 async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> WorkQuota:
     """Set the quota of a workspace of the caller's tenant. Open experiments and stored data are not affected."""
-    call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
+    call.check_scope(Permission.POLICY_MANAGE, TENANT_SCOPE)
     async with call.transaction() as unit:
         limits = request.model_dump(include={*_LIMITS})
         values, version = await _save(call, unit, call.tenant, request.workspace, limits)
@@ -75,7 +75,7 @@ async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> 
 
 
 async def _list_of_site(call: Call) -> WorkQuotas:
-    async with call.doors.database.system() as connection:
+    async with call.dependencies.database.system() as connection:
         rows = await store.load_quotas(connection)
         names = await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
     own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE)

@@ -39,7 +39,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
     tenant, name = await named_tenant(call, request.tenant)
     parts = (pool.pool, request.workspace or "", begins_at.isoformat(), ends_at.isoformat(), request.slots)
     command = ReserveSlots(
-        operation_id=new_id(call.doors.clock),
+        operation_id=new_id(call.dependencies.clock),
         reservation_id=derived_id(tenant, "reservation", *parts),
         pool=pool.pool,
         tenant=tenant,
@@ -91,7 +91,9 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
     names = await _names(call, {found.tenant})
     cancelled = _render(found, names.get(found.tenant, str(found.tenant)))
     call.note(before=cancelled)
-    command = CancelReservation(operation_id=new_id(call.doors.clock), reservation_id=found.reservation_id)
+    command = CancelReservation(
+        operation_id=new_id(call.dependencies.clock), reservation_id=found.reservation_id
+    )
     await _send(call, command)
 
     async def ask() -> ReservationView | None:
@@ -118,16 +120,18 @@ async def _find(call: Call, name: UUID) -> ReservationView | None:
 
 async def _load(call: Call) -> tuple[ReservationView, ...]:
     """Load the reservations that the caller may read."""
-    tenant = SITE if call.caller.keeps_site else call.tenant
-    found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.timeouts.query_s)).items
+    tenant = SITE if call.caller.is_site_operator else call.tenant
+    found = (
+        await call.dependencies.bus.ask(GetReservations(), tenant, call.dependencies.timeouts.query_s)
+    ).items
     seen = call.caller.grants
     return tuple(one for one in found if seen.holds(Permission.CLUSTER_READ, Scope(one.workspace)))
 
 
 async def _names(call: Call, tenants: set[TenantId]) -> dict[TenantId, str]:
-    if not call.caller.keeps_site:
+    if not call.caller.is_site_operator:
         return {call.tenant: call.caller.tenant_name}
-    async with call.doors.database.system() as connection:
+    async with call.dependencies.database.system() as connection:
         return dict(await access.load_tenant_names(connection, tenants))
 
 
@@ -143,7 +147,7 @@ def _window(call: Call, request: CreateReservationRequest) -> tuple[datetime, da
             "ends_at",
             "set `ends_at` to a time after `begins_at`",
         )
-    if ends_at <= call.doors.clock.now():
+    if ends_at <= call.dependencies.clock.now():
         raise Rejected(
             "bad_window",
             f"the window's end, {ends_at:%Y-%m-%d %H:%M:%S} UTC, is in the past",
@@ -155,7 +159,7 @@ def _window(call: Call, request: CreateReservationRequest) -> tuple[datetime, da
 
 def _past_start(call: Call, begins_at: datetime) -> list[str]:
     """Return a warning if the window started long ago: the date may be a mistake."""
-    if call.doors.clock.now() - begins_at < LONG_AGO:
+    if call.dependencies.clock.now() - begins_at < LONG_AGO:
         return []
     return [
         f"the window's start, {begins_at:%Y-%m-%d %H:%M} UTC, is in the past; the slots are reserved from now on"

@@ -38,7 +38,7 @@ class ListReservationsRequest(ListRequest):
     listing = Listing.of(
         Reservation,
         *("pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots"),
-        usual="begins_at,id",
+        default_order="begins_at,id",
     )
 
 

@@ -13,7 +13,9 @@ from shared.messages import retention as messages
 
 async def get_retention(call: Call, request: Empty) -> RetentionRules:
     """Get the retention rules for metrics and logs of the caller's tenant and its workspaces."""
-    found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(
+        messages.GetRetention(), call.tenant, call.dependencies.timeouts.query_s
+    )
     grants = call.caller.grants
     return RetentionRules(
         items=[
@@ -26,7 +28,7 @@ async def get_retention(call: Call, request: Empty) -> RetentionRules:
 
 async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRule:
     """Set how long the caller's tenant or a workspace keeps metrics and logs. Older data is deleted within an hour."""
-    call.check_place(Permission.RETENTION_MANAGE, Scope(request.workspace))
+    call.check_scope(Permission.RETENTION_MANAGE, Scope(request.workspace))
     rule = messages.RetentionRule(**request.model_dump())
     known = await call.ask_if_available(messages.GetRetention())
     before = [one for one in known.rules if one.workspace == rule.workspace] if known else []

@@ -142,7 +142,7 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
             "user",
             "set exactly one of `user` and `group`",
         )
-    call.check_place(Permission.ACCESS_GRANT, place)
+    call.check_scope(Permission.ACCESS_GRANT, place)
     async with call.transaction() as unit:
         permissions = await _permissions(unit.connection, request.role)
         if place != TENANT_SCOPE and permissions & WIDE:

@@ -93,7 +93,7 @@ class ListRoleBindingsRequest(ListRequest):
     listing = Listing.of(
         RoleBinding,
         *("role", "user", "group", "workspace", "project", "created_at", "by"),
-        usual="id",
+        default_order="id",
     )
 
     role: Reference | None = None
@@ -119,7 +119,7 @@ class Tenant(Resource):
 class ListTenantsRequest(ListRequest):
     """The tenants of the site."""
 
-    listing = Listing.of(Tenant, *("name", "created_at"), usual="name")
+    listing = Listing.of(Tenant, *("name", "created_at"), default_order="name")
 
 
 class TenantPage(Resource):

@@ -32,9 +32,9 @@ async def get_search(call: Call, request: SearchRequest) -> DrivenSearch:
 async def list_search_events(call: Call, request: ListSearchEventsRequest) -> SearchEventPage:
     """List the events of a custom search, oldest first. With `wait`, wait for the first event if there is none."""
     row = await _find(call, request.experiment)
-    clock, after = call.doors.clock, request.after
+    clock, after = call.dependencies.clock, request.after
     end = clock.monotonic() + request.wait
-    async with call.doors.feed.waiting_for(call.tenant, "search", row.id) as waiter:
+    async with call.dependencies.feed.waiting_for(call.tenant, "search", row.id) as waiter:
         while True:
             question = searches.GetSearchEvents(
                 experiment_id=ExperimentId(row.id), after=after, limit=request.limit, driver=request.driver
@@ -44,7 +44,7 @@ async def list_search_events(call: Call, request: ListSearchEventsRequest) -> Se
             if page.events or page.is_over or left <= 0:
                 return _render_page(page)
             after = page.scanned
-            await waiter.wait(min(left, call.doors.timeouts.poll_s))
+            await waiter.wait(min(left, call.dependencies.timeouts.poll_s))
 
 
 async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:
@@ -73,7 +73,7 @@ async def _find(call: Call, reference: str) -> Any:
 
 async def _ask(call: Call, row: Any, question: Query[Any]) -> Any:
     try:
-        return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+        return await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     except NotFound:
         if row.version:
             raise

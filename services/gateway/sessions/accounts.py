@@ -44,7 +44,7 @@ async def _new(call: Call, unit: Unit, section: ProviderSection, claims: Claims)
     for name in names_for(claims):
         values = {
             "tenant": call.tenant,
-            "id": new_id(call.doors.clock),
+            "id": new_id(call.dependencies.clock),
             "name": name,
             "kind": str(UserKind.PERSON),
             "display_name": display_name(claims),

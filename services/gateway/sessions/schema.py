@@ -117,7 +117,7 @@ class CreatedSession(Session):
 
 
 SESSIONS = Listing.of(
-    Session, *("via", "address", "created_at", "used_at", "expires_at", "current"), usual="-id"
+    Session, *("via", "address", "created_at", "used_at", "expires_at", "current"), default_order="-id"
 )
 """The usual order is newest first: ids increase with time."""
 

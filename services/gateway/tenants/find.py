@@ -10,8 +10,8 @@ async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
     """Return the named tenant, by default the caller's. Raises NotFound, also if a caller who is no operator names another tenant."""
     if name is None or name == call.caller.tenant_name:
         return call.tenant, call.caller.tenant_name
-    if call.caller.keeps_site:
-        async with call.doors.database.system() as connection:
+    if call.caller.is_site_operator:
+        async with call.dependencies.database.system() as connection:
             found = await access.find_tenant(connection, name)
         if found is not None:
             return found, name

@@ -30,7 +30,7 @@ from shared.ids import TenantId, new_id
 
 async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTenant:
     """Create a tenant with one admin account and return that account's token, only in this response."""
-    tenant = TenantId(new_id(call.doors.clock))
+    tenant = TenantId(new_id(call.dependencies.clock))
     async with call.site_transaction() as unit:
         earlier = await claim(call, unit, request, tenant)
         if earlier is not None:
@@ -43,7 +43,7 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
         secret = await _insert_token(
             call, connection, tenant, account, first_account.FIRST_ACCOUNT, expires_at
         )
-        call.concerns(tenant)
+        call.also_audit_in(tenant)
         call.note(after=Tenant(id=tenant, name=request.name, created_at=now))
         created = CreatedTenant(
             id=tenant, name=request.name, created_at=now, secret=secret, expires_at=expires_at
@@ -54,7 +54,7 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
 async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTenant:
     """Restore access to a tenant whose admins have all lost theirs. Enables its first account, makes it an admin and returns a token for it, only in this response."""
     async with call.site_transaction() as unit:
-        earlier = await claim(call, unit, request, new_id(call.doors.clock))
+        earlier = await claim(call, unit, request, new_id(call.dependencies.clock))
         if earlier is not None:
             return CreatedTenant.model_validate(earlier.response)
         connection, now = unit.connection, unit.now
@@ -70,7 +70,7 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
         # The token's name makes the recovery visible in the tenant's own list of tokens.
         name = f"recovery by {by}"
         secret = await _insert_token(call, connection, TenantId(row.id), account, name, expires_at)
-        call.concerns(TenantId(row.id))
+        call.also_audit_in(TenantId(row.id))
         call.note(after=Tenant.model_validate(row._mapping))
         recovered = CreatedTenant(
             id=row.id, name=row.name, created_at=row.created_at, secret=secret, expires_at=expires_at
@@ -81,7 +81,7 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
 async def list_tenants(call: Call, request: ListTenantsRequest) -> TenantPage:
     """List the tenants of the site, by name unless `sort` is set."""
     wanted = read_wanted(call, request)
-    async with call.doors.database.system() as connection:
+    async with call.dependencies.database.system() as connection:
         found = await access.load_tenants(connection, wanted)
     return TenantPage(
         items=[Tenant.model_validate(row._mapping) for row in found.rows],
@@ -96,11 +96,11 @@ async def _insert_token(
     secret = render_token(secrets.token_bytes(RANDOM_BYTES))
     values = {
         "tenant": tenant,
-        "id": new_id(call.doors.clock),
+        "id": new_id(call.dependencies.clock),
         "name": name,
         "role": ADMIN,
-        "hash": hash_token(call.doors.keys.token, secret),
-        "created_at": call.doors.clock.now(),
+        "hash": hash_token(call.dependencies.keys.token, secret),
+        "created_at": call.dependencies.clock.now(),
         "expires_at": expires_at,
         "account": account,
     }

@@ -55,7 +55,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
     check_caller_holds(
         call, combine_bindings([Binding(request.role, ROLES[request.role])]), f"role {request.role}", "role"
     )
-    secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
+    secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.dependencies.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, token_id)
         if earlier is not None:
@@ -68,7 +68,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
             "id": token_id,
             "name": request.name,
             "role": str(request.role),
-            "hash": hash_token(call.doors.keys.token, secret),
+            "hash": hash_token(call.dependencies.keys.token, secret),
             "created_at": unit.now,
             "expires_at": expires_at,
         }

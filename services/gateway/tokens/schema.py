@@ -93,7 +93,7 @@ class ListTokensRequest(ListRequest):
     listing = Listing.of(
         Token,
         *("name", "role", "user", "created_at", "expires_at", "revoked_at"),
-        usual="-id",
+        default_order="-id",
     )
 
 

@@ -26,15 +26,15 @@ _log = structlog.get_logger()
 class Servers:
     """The REST and gRPC servers. They start last and stop first, so that the commits of the last requests are still published."""
 
-    def __init__(self, front: Dispatcher, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
+    def __init__(self, dispatcher: Dispatcher, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
         self._own = own
         self._tls = tls
         self._feed = feed
         body_s, dashboard = own.body_timeout_s, load_dashboard(own.web_directory)
         hosts = frozenset(own.allowed_hosts)
         limits = RestSettings(hosts, body_s, body_s, own.max_code_bytes, own.proxies, dashboard)
-        self._rest = Rest(front, limits)
-        self._rpc = Rpc(front, own.proxies)
+        self._rest = Rest(dispatcher, limits)
+        self._rpc = Rpc(dispatcher, own.proxies)
         self._closing = asyncio.Event()
 
     async def open(self) -> None:
@@ -70,7 +70,7 @@ class Servers:
         if self._tls is not None:
             tls = self._tls
             process.start("certificates", lambda: repeat(tls.refresh, _CERTIFICATES_EVERY))
-        process.start("doors", self.run, self.close)
+        process.start("servers", self.run, self.close)
 
 
 def tls_of(own: GatewaySection) -> Tls | None:

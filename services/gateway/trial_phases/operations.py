@@ -56,7 +56,7 @@ async def _phases_of(call: Call, trials: Sequence[Row]) -> list[TrialPhases]:
     async with call.read() as connection:
         runs = await load_runs_of(connection, ids)
     question = GetPhases(trials=tuple(map(TrialId, ids)))
-    reported = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    reported = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return [
         _render(row, runs.get(row.id, ()), one.runs) for row, one in zip(trials, reported.trials, strict=True)
     ]

@@ -30,7 +30,7 @@ async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable
         limit=request.limit,
         declared=declared_by(experiment),
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    page = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     items = [
         TableRow(
             trial=row.trial_id,
@@ -54,7 +54,7 @@ async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableC
         first=int(str(position[0])) if position else 0,
         declared=declared_by(experiment),
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
     return TableColumns(columns=list(found.columns), next_cursor=cursor)
 

@@ -128,7 +128,7 @@ class ListTrialsRequest(ListRequest):
             "created_at",
             "ended_at",
         ),
-        usual="number",
+        default_order="number",
     )
 
     experiment: Reference
@@ -219,7 +219,7 @@ class ListRunsRequest(ListRequest):
     listing = Listing.of(
         Run,
         *("number", "state", "outcome", "exit_code", "charged", "pool", "granted_at", "ended_at"),
-        usual="number",
+        default_order="number",
     )
 
     trial: Reference

@@ -103,22 +103,22 @@ async def load_trial_numbers(
 
 
 async def load_listed_trials(
-    connection: AsyncConnection, experiment_id: UUID, standing: TrialStateFilter, wanted: ListQuery
+    connection: AsyncConnection, experiment_id: UUID, state_filter: TrialStateFilter, wanted: ListQuery
 ) -> RowPage:
-    query = select(trial).where(trial.c.experiment == experiment_id).where(standing.condition)
+    query = select(trial).where(trial.c.experiment == experiment_id).where(state_filter.condition)
     return await load_part(connection, query, TRIALS, wanted)
 
 
 async def load_trials(
     connection: AsyncConnection,
     experiment_id: UUID,
-    standing: TrialStateFilter,
+    state_filter: TrialStateFilter,
     above: int | None,
     limit: int,
 ) -> Sequence[Row[Any]]:
     """Load trials with numbers above `above`, by number."""
     query = select(trial).where(trial.c.experiment == experiment_id)
-    query = query.where(standing.condition)
+    query = query.where(state_filter.condition)
     if above is not None:
         query = query.where(trial.c.number > above)
     return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()

@@ -21,7 +21,7 @@ async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[SlotU
     tenant = SITE if is_site else call.tenant
     used: list[SlotUsageRow] = []
     while True:
-        page = await call.doors.bus.ask(question, tenant, call.doors.timeouts.query_s)
+        page = await call.dependencies.bus.ask(question, tenant, call.dependencies.timeouts.query_s)
         used += page.rows
         if page.next is None:
             return used
@@ -42,7 +42,7 @@ async def named(call: Call, parts: Sequence[LabelledUsage]) -> list[UsageRow]:
     numbered: Mapping[UUID, tuple[int, str]] = {}
     foreign = {one.tenant for one in used if one.tenant} - tenants.keys()
     if foreign:
-        async with call.doors.database.system() as connection:
+        async with call.dependencies.database.system() as connection:
             tenants |= await access.load_tenant_names(connection, foreign)
     experiments = {one.experiment for one in used if one.experiment}
     if experiments:

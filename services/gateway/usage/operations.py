@@ -27,7 +27,7 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
     by = list(dict.fromkeys(request.by))
     if not (by or request.by_label):
         by = [UsageKey.WORKSPACE]
-    is_site = call.caller.keeps_site and (
+    is_site = call.caller.is_site_operator and (
         UsageKey.TENANT in by or not call.caller.grants.holds(Permission.EXPERIMENT_READ)
     )
     if is_site and (request.by_label or not _OPEN_TO_OPERATORS.issuperset(by)):
@@ -79,7 +79,7 @@ def _sees(call: Call, by: list[UsageKey]) -> Callable[[str | None], bool]:
 
 
 def _period(call: Call, request: UsageRequest) -> tuple[datetime, datetime]:
-    until = _aware(request.until or call.doors.clock.now())
+    until = _aware(request.until or call.dependencies.clock.now())
     if request.since and request.days:
         raise Rejected(
             "bad_period", "`since` and `days` cannot be set together", "days", "leave one of them out"

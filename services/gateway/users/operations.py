@@ -48,7 +48,7 @@ from shared.ids import new_id
 
 async def create_user(call: Call, request: CreateUserRequest) -> User:
     """Create a user: a person or a service account. It has no permissions until a role is granted to it."""
-    user_id = new_id(call.doors.clock)
+    user_id = new_id(call.dependencies.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, user_id)
         if earlier is not None:
@@ -104,7 +104,7 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
 async def create_user_token(call: Call, request: CreateUserTokenRequest) -> CreatedToken:
     """Create a token for a user. Only this response contains the secret. The token has the permissions of the user's roles, limited to its scope."""
     scope = read_permissions(request.scope, "scope") if request.scope else None
-    secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
+    secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.dependencies.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, token_id)
         if earlier is not None:
@@ -118,7 +118,7 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
             "name": request.name,
             # Not a role: a replica of the previous version rejects the token instead of ignoring its scope.
             "role": "user",
-            "hash": hash_token(call.doors.keys.token, secret),
+            "hash": hash_token(call.dependencies.keys.token, secret),
             "created_at": unit.now,
             "expires_at": unit.now + timedelta(seconds=request.ttl_s),
             "account": user.id,
@@ -133,7 +133,7 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
 
 async def create_group(call: Call, request: CreateGroupRequest) -> Group:
     """Create a group without members."""
-    group_id = new_id(call.doors.clock)
+    group_id = new_id(call.dependencies.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, group_id)
         if earlier is not None:

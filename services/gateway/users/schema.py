@@ -57,7 +57,7 @@ class ListUsersRequest(ListRequest):
     listing = Listing.of(
         User,
         *("name", "kind", "display_name", "groups", "created_at", "disabled_at"),
-        usual="name",
+        default_order="name",
     )
 
     group: Reference | None = None
@@ -117,7 +117,7 @@ class CreateGroupRequest(Request):
 class ListGroupsRequest(ListRequest):
     """The groups of the tenant."""
 
-    listing = Listing.of(Group, *("name", "description", "members", "created_at"), usual="name")
+    listing = Listing.of(Group, *("name", "description", "members", "created_at"), default_order="name")
 
 
 class GroupRequest(Request):

@@ -75,7 +75,7 @@ class FeedEvent:
     position: int
     entity: UUID
     resource: JsonValue
-    scene: EventContext | None
+    context: EventContext | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +88,12 @@ class Subscription:
     project: str | None
     labels: frozenset[str]
 
-    def hears(self, happening: FeedEvent) -> bool:
+    def matches(self, happening: FeedEvent) -> bool:
         """True if the event matches all filters."""
         kind = happening.name.partition(".")[0]
         if self.events and not self.events & {happening.name, f"{kind}.*"}:
             return False
-        scene = happening.scene
+        scene = happening.context
         if scene is None:
             return self.workspace is None and not self.labels
         if self.workspace is not None and self.workspace != scene.workspace:
@@ -158,13 +158,13 @@ def plan_intents(
         )
         for listener in listeners
         for happening in happenings
-        if listener.hears(happening)
+        if listener.matches(happening)
     ]
 
 
 def cloud_event(tenant: UUID, now: datetime, happening: FeedEvent) -> dict[str, JsonValue]:
     """Return the event in CloudEvents 1.0 format. Its id is its position in the feed, unique within `source`."""
-    scene = happening.scene
+    scene = happening.context
     experiment: JsonValue = None
     if scene is not None and scene.experiment is not None:
         experiment = {"id": str(scene.experiment), "number": scene.number, "name": scene.name}
@@ -227,7 +227,7 @@ def outcome_of(
     attempts: int,
     began_at: datetime,
     now: datetime,
-    patience: RetryPolicy,
+    retry_policy: RetryPolicy,
     draw: float,
 ) -> DeliveryOutcome:
     """Return the state of a delivery after an attempt.
@@ -238,10 +238,12 @@ def outcome_of(
     """
     if attempt.succeeded:
         return DeliveryOutcome("delivered")
-    pause = min(patience.first_pause * 2 ** min(attempts - 1, 30), patience.longest_pause) * (0.5 + draw)
+    pause = min(retry_policy.first_pause * 2 ** min(attempts - 1, 30), retry_policy.longest_pause) * (
+        0.5 + draw
+    )
     if attempt.retry_after is not None:
-        pause = max(pause, min(attempt.retry_after, patience.longest_pause))
-    if attempt.is_unwanted or now + pause - began_at > patience.give_up_after:
+        pause = max(pause, min(attempt.retry_after, retry_policy.longest_pause))
+    if attempt.is_unwanted or now + pause - began_at > retry_policy.give_up_after:
         return DeliveryOutcome("dead")
     return DeliveryOutcome("waiting", now + pause)
 

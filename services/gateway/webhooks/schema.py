@@ -97,7 +97,7 @@ class ListWebhooksRequest(ListRequest):
         Webhook,
         *("name", "origin", "form", "events", "labels", "workspace", "project", "enabled"),
         *("waiting", "dead", "created_at", "by"),
-        usual="id",
+        default_order="id",
     )
 
     workspace: PlaceName | None = None
@@ -163,7 +163,7 @@ class ListWebhookDeliveriesRequest(ListRequest):
     listing = Listing.of(
         WebhookDelivery,
         *("type", "state", "attempts", "is_test", "status", "error", "created_at", "ended_at"),
-        usual="-created_at,-id",
+        default_order="-created_at,-id",
     )
 
     webhook: Reference

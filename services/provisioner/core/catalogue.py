@@ -59,7 +59,7 @@ class Offer:
             ]
         )
 
-    def costs_for(self, use: timedelta) -> float:
+    def effective_hourly_cost(self, use: timedelta) -> float:
         """Return the effective cost of one hour of use if a machine is used for the duration `use`.
 
         It includes the boot time, and for each spot interruption the work since the last checkpoint and the boot of a

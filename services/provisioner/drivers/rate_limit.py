@@ -21,20 +21,20 @@ class RateLimiter:
     """Limits calls of one kind to one provider: bursts of `burst`, then `per_s` a second, in order.
 
     A call that is throttled anyway (others use the account too) is repeated after a doubling pause with full jitter,
-    until `patience` is over.
+    until `timeout` is over.
     """
 
-    def __init__(self, per_s: float, burst: int, patience: timedelta, clock: Clock, chance: Random) -> None:
+    def __init__(self, per_s: float, burst: int, timeout: timedelta, clock: Clock, chance: Random) -> None:
         self._per_s = per_s
         self._burst_s = (burst - 1) / per_s
-        self._timeout_s = patience.total_seconds()
+        self._timeout_s = timeout.total_seconds()
         self._clock = clock
         self._chance = chance
         self._due = float("-inf")
         """Time of the next call if no burst were saved up."""
 
-    async def call(self, what: Callable[[], Awaitable[T]]) -> T:
-        """Call `what` when the rate limit allows it and return its result.
+    async def call(self, request: Callable[[], Awaitable[T]]) -> T:
+        """Call `request` when the rate limit allows it and return its result.
 
         Raises:
             Throttled: The provider throttled the call for longer than the timeout.
@@ -43,7 +43,7 @@ class RateLimiter:
         while True:
             await asyncio.sleep(self._wait_s())
             try:
-                return await what()
+                return await request()
             except Throttled:
                 if self._clock.monotonic() + pause_s > deadline:
                     raise

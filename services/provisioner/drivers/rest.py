@@ -33,8 +33,8 @@ class Response:
     text: str
 
 
-async def exchange(session: aiohttp.ClientSession, request: HttpRequest, who: str) -> Response:
-    """Send one request; `who` names the provider in errors.
+async def exchange(session: aiohttp.ClientSession, request: HttpRequest, provider: str) -> Response:
+    """Send one request; `provider` names the provider in errors.
 
     Raises:
         Transient: There was no answer; the request may have taken effect.
@@ -51,7 +51,7 @@ async def exchange(session: aiohttp.ClientSession, request: HttpRequest, who: st
         ) as answer:
             raw = await answer.read()
     except (aiohttp.ClientError, TimeoutError) as error:
-        raise Transient(f"{who} did not answer: {error!r}") from error
+        raise Transient(f"{provider} did not answer: {error!r}") from error
     try:
         content = orjson.loads(raw)
     except orjson.JSONDecodeError:

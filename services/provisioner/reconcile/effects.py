@@ -74,7 +74,7 @@ class Effects:
             self._begin([one.worker for one in made.instances], partial(self._launch, made.id))
         for one in plan.starts:
             self._begin([one.worker], partial(self._start_again, one))
-        for one in plan.kicks:
+        for one in plan.kills:
             self._begin([one.worker], partial(self._kick, one))
         for name in {one.driver for one in plan.ends}:
             due = [one for one in plan.ends if one.driver == name and one.worker not in self._tasks]

@@ -94,13 +94,13 @@ class Reconciler:
         has_asked = await self._sample(view)
         now = means.clock.now()
         seen = view.seen
-        expected = [one for one in view.live if one.driver not in view.blind]
+        expected = [one for one in view.live if one.driver not in view.unreachable]
         there = {one.worker for one in expected if own_sighting(one, seen)}
         self._absences.sample((one.worker for one in expected), there, now)
         is_quiet = True
         for pool in view.pools:
             # 4. Decide, for each pool whose machines are listed.
-            if (wrong := visibility_problem(pool, view.blind, means.drivers)) is not None:
+            if (wrong := visibility_problem(pool, view.unreachable, means.drivers)) is not None:
                 is_quiet = False
                 await self._publish(pool.row, {"fault": wrong})
                 continue
@@ -209,7 +209,7 @@ class Reconciler:
         """Save all decisions in one transaction. Rows that a handler changed meanwhile are left to the next pass."""
         sizing = plan.sizing
         instances = [one for intent in new for one in intent.instances]
-        fault = "; ".join(part for part in (pool.wrong, held, sizing.short) if part) or None
+        fault = "; ".join(part for part in (pool.problem, held, sizing.shortfall) if part) or None
         published = {
             **store.published_fields(pool.spec),
             "instances": len(pool.live) + len(instances),
@@ -219,7 +219,12 @@ class Reconciler:
             getattr(pool.row, name) != published[name] for name in published
         )
         is_new = bool(
-            plan.moves or instances or sizing.drains or sizing.undone or sizing.withdrawn or sizing.moved
+            plan.transitions
+            or instances
+            or sizing.drains
+            or sizing.undone
+            or sizing.withdrawn
+            or sizing.moved
         )
         is_over = pool.row.is_closing and not pool.live
         if not is_new and not has_news and not is_over:
@@ -227,7 +232,7 @@ class Reconciler:
         faults.point(BEFORE_INTENT)
         async with self.means.units.system() as unit:
             await self.means.lease.guard(unit.connection)
-            for before, after in plan.moves:
+            for before, after in plan.transitions:
                 await self._save(unit, before, after)
             for one, refusal in plan.refusals:
                 await store.save_hold(unit, offer_of(one), refusal)
@@ -280,5 +285,5 @@ class Reconciler:
 
 def _after(world: PoolWorld, plan: PoolPlan) -> list[Instance]:
     """Return all live instances after the plan's transitions."""
-    moved_to = {before.id: after for before, after in plan.moves}
+    moved_to = {before.id: after for before, after in plan.transitions}
     return [moved_to.get(one.id, one) for one in world.standing.live]

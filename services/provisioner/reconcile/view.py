@@ -20,7 +20,7 @@ class PoolView:
 
     row: PoolRecord
     spec: PoolSpec
-    wrong: str | None
+    problem: str | None
     live: list[Instance]
 
 
@@ -36,7 +36,7 @@ class Observation:
     pools: list[PoolView]
     unusable: list[tuple[PoolRecord, str]]
     sightings: Mapping[str, Mapping[WorkerId, Sighting]]
-    blind: Mapping[str, MusterError]
+    unreachable: Mapping[str, MusterError]
     holds: list[LaunchBackoff]
     spent: Mapping[PoolName, float]
 

@@ -29,7 +29,7 @@ from shared.messages.checkpoints import (
 
 CHECKPOINTS_PER_PAGE = 500
 BYTES_PER_PAGE = 300 * 1024
-LISTING = Listing.of(CheckpointFields, *CheckpointFields.model_fields, usual="created_at,id")
+LISTING = Listing.of(CheckpointFields, *CheckpointFields.model_fields, default_order="created_at,id")
 
 
 class CheckpointQueries:

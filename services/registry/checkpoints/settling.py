@@ -88,7 +88,7 @@ class _Observed:
     def judge(self, run: PendingRun, known: Sequence[OpenCheckpoint], wait: Wait) -> Decision:
         gone = {name for name, state in self.away.items() if state == "gone"}
         silent = set(self.away) - gone
-        return judge_open(known, wait, run.limit, gone=gone, silent=silent, responds=self.responds)
+        return judge_open(known, wait, run.limit, lost_workers=gone, silent=silent, responds=self.responds)
 
 
 async def _close(unit: Unit, run: PendingRun) -> None:

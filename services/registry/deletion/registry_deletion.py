@@ -39,16 +39,16 @@ class RegistryDeletion:
     link_life: timedelta
     """Lifetime of presigned URLs: uploads with earlier URLs are deleted after this time."""
 
-    async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
+    async def begin(self, unit: Unit, request: DeletionRequest) -> bool:
         """Check whether the deletion may proceed. Registered versions are deleted if the deletion is forced.
 
         Raises:
             Conflict: Versions are registered and the deletion is not forced, or an open trial of another experiment starts from it.
         """
-        if doomed.scope != "experiment":
+        if request.scope != "experiment":
             return True
-        number = await deleting.lock_experiment(unit.connection, doomed.target)
-        users = await deleting.load_users(unit.connection, doomed.target)
+        number = await deleting.lock_experiment(unit.connection, request.target)
+        users = await deleting.load_users(unit.connection, request.target)
         if users:
             numbers = ", ".join(map(str, users[:NAMED]))
             raise Conflict(
@@ -56,51 +56,51 @@ class RegistryDeletion:
                 f"open trials of experiment {numbers} start from checkpoints of experiment {number}",
                 hint="wait until these trials end, or kill them",
             )
-        registered = await deleting.load_registered(unit.connection, doomed.target)
-        if registered and not doomed.is_forced:
+        registered = await deleting.load_registered(unit.connection, request.target)
+        if registered and not request.is_forced:
             raise Conflict(
                 "experiment_registered",
                 f"experiment {number} has registered versions: {_named(registered)}",
                 hint="delete these versions first, or delete the experiment with `force`",
             )
         for one in registered:
-            await _unregister(unit, doomed, one)
+            await _unregister(unit, request, one)
         return True
 
-    async def empty(self, doomed: DeletionRequest) -> None:
+    async def empty(self, request: DeletionRequest) -> None:
         """Delete objects before the rows that record their keys."""
-        if doomed.scope == "experiment":
-            await self._empty_experiment(doomed)
-        elif doomed.scope == "tenant":
-            kept = f"tenants/{doomed.target}/"
+        if request.scope == "experiment":
+            await self._empty_experiment(request)
+        elif request.scope == "tenant":
+            kept = f"tenants/{request.target}/"
             await self._expect_litter([kept])
-            for prefix in (kept, f"{INCOMING}{doomed.target}/", prefix_of(doomed.whose)):
+            for prefix in (kept, f"{INCOMING}{request.target}/", prefix_of(request.whose)):
                 await delete_below(self.objects, prefix)
 
-    def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
+    def rows(self, request: DeletionRequest) -> Sequence[DeleteStatement]:
         """Return the statements of `deletion.store`."""
-        if doomed.scope == "experiment":
-            return deleting.experiment_rows(doomed.target)
-        if doomed.workspace is not None:
-            return deleting.workspace_rows(doomed.tenant, doomed.workspace)
-        return deleting.tenant_rows(doomed.target)
+        if request.scope == "experiment":
+            return deleting.experiment_rows(request.target)
+        if request.workspace is not None:
+            return deleting.workspace_rows(request.tenant, request.workspace)
+        return deleting.tenant_rows(request.target)
 
-    async def _empty_experiment(self, doomed: DeletionRequest) -> None:
-        while await self._let_go(doomed):
+    async def _empty_experiment(self, request: DeletionRequest) -> None:
+        while await self._let_go(request):
             pass
         await self.upkeep.delete()
-        while keys := await self._released(doomed):
-            await self.upkeep.drop(doomed.whose, keys)
-        if await self._has_packs(doomed):
+        while keys := await self._released(request):
+            await self.upkeep.drop(request.whose, keys)
+        if await self._has_packs(request):
             await self.media.retain()
             await self.log_packer.drop()
-            if await self._has_packs(doomed):
+            if await self._has_packs(request):
                 raise Transient("objects of the deleted entity still exist", 2.0)
 
-    async def _let_go(self, doomed: DeletionRequest) -> bool:
+    async def _let_go(self, request: DeletionRequest) -> bool:
         """Abandon unsaved checkpoints, which the scheduler waits for, and mark all checkpoints for deletion."""
-        async with self.units.tenant(doomed.whose) as unit:
-            left = await deleting.load_left(unit.connection, doomed.target)
+        async with self.units.tenant(request.whose) as unit:
+            left = await deleting.load_left(unit.connection, request.target)
             found = await checkpoints.lock_many(unit.connection, left)
             unsaved = [one for one in found if one.state in OPEN]
             given_up = await checkpoints.move_many(
@@ -116,16 +116,16 @@ class RegistryDeletion:
         async with self.units.system() as unit:
             await late_uploads.save_litter(unit.connection, prefixes, unit.now + self.link_life)
 
-    async def _released(self, doomed: DeletionRequest) -> list[str]:
-        async with self.units.tenant(doomed.whose) as unit:
-            return await deleting.load_released(unit.connection, doomed.target)
+    async def _released(self, request: DeletionRequest) -> list[str]:
+        async with self.units.tenant(request.whose) as unit:
+            return await deleting.load_released(unit.connection, request.target)
 
-    async def _has_packs(self, doomed: DeletionRequest) -> bool:
-        async with self.units.tenant(doomed.whose) as unit:
-            return await deleting.mark_packs_deleting(unit.connection, doomed.target)
+    async def _has_packs(self, request: DeletionRequest) -> bool:
+        async with self.units.tenant(request.whose) as unit:
+            return await deleting.mark_packs_deleting(unit.connection, request.target)
 
 
-async def _unregister(unit: Unit, doomed: DeletionRequest, registered: Registered) -> None:
+async def _unregister(unit: Unit, request: DeletionRequest, registered: Registered) -> None:
     """Delete a registered version at the user's request, whatever its stage and aliases."""
     model = await models.lock_model(unit.connection, registered.model)
     version = await models.find_version(unit.connection, id=registered.id)
@@ -135,9 +135,9 @@ async def _unregister(unit: Unit, doomed: DeletionRequest, registered: Registere
     if checkpoint is None:
         raise Broken(f"version {version.id} has no checkpoint")
     aliases = {alias: number for alias, number in model.aliases.items() if number != version.number}
-    changed = await models.save_model(unit.connection, model, aliases=aliases, changed_by=doomed.by)
+    changed = await models.save_model(unit.connection, model, aliases=aliases, changed_by=request.by)
     deleted = await models.save_version(
-        unit.connection, version, deleted_at=unit.now, deleted_reason=REASON, changed_by=doomed.by
+        unit.connection, version, deleted_at=unit.now, deleted_reason=REASON, changed_by=request.by
     )
     unit.emit(
         version_event(deleted, changed, checkpoint),

@@ -78,14 +78,14 @@ class Exports(Generic[Q]):
         objects: ObjectStore,
         links: PresignedUrls,
         clock: Clock,
-        turns: FairConcurrencyLimit,
+        limit: FairConcurrencyLimit,
     ) -> None:
         self._kind = kind
         self._source = source
         self._objects = objects
         self._links = links
         self._clock = clock
-        self._limit = turns
+        self._limit = limit
         self._running: dict[tuple[TenantId, UUID], asyncio.Task[_Manifest]] = {}
 
     def answers(self) -> Mapping[Question, Answer]:

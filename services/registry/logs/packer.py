@@ -50,14 +50,14 @@ class LogPacker:
     clock: Clock
     letters: int
     rest: int
-    rest_after: timedelta
+    remainder_after: timedelta
     attempt_for: timedelta
     keep: timedelta | None
 
     async def pack(self) -> None:
         """Pack the oldest lines of every trial that has enough of them."""
         while True:
-            over_since = self.clock.now() - self.rest_after
+            over_since = self.clock.now() - self.remainder_after
             async with self.units.system() as unit:
                 due = await log_objects.load_due(
                     unit.connection, self.letters, self.rest, over_since, AT_ONCE

@@ -77,7 +77,7 @@ class Found:
 
     def look_through(self, first: int, texts: pa.StringArray, block: Callable[[], Block]) -> bool:
         """Add matching lines after those already scanned, numbered from `first` on; return whether to stop."""
-        matching = self.search.matcher.places(texts, block)
+        matching = self.search.matcher.matching_indices(texts, block)
         matching = matching[matching > self.upto - first]
         self.upto = first + len(texts) - 1
         if len(matching):

@@ -21,15 +21,15 @@ class Phases:
 
     def answers(self) -> dict[Question, Answer]:
         """Return the answers for the responder."""
-        return {ReportPhases: self.on_tell, GetPhases: self.on_phases}
+        return {ReportPhases: self.on_report, GetPhases: self.on_phases}
 
-    async def on_tell(self, ask: RequestContext, told: ReportPhases) -> PhasesStored:
+    async def on_report(self, ask: RequestContext, report: ReportPhases) -> PhasesStored:
         """Store the phases from the worker of rank 0; those of other workers are ignored."""
-        facts = await self._facts.of(told.run_id, ask.worker)
+        facts = await self._facts.of(report.run_id, ask.worker)
         if ask.worker == facts.chief:
             async with self._units.tenant(TenantId(facts.tenant)) as unit:
                 await fences.locked_run(unit, facts)
-                await phases.save_phases(unit.connection, told.run_id, told.phases)
+                await phases.save_phases(unit.connection, report.run_id, report.phases)
         return PhasesStored()
 
     async def on_phases(self, ask: RequestContext, query: GetPhases) -> PhasesByTrials:

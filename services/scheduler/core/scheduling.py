@@ -78,9 +78,9 @@ def _carry_out(
     for one in planned.resizes:
         cluster.apply(gang_forming.on_resized(cluster, one.run, one.slots, one.placement, now))
     for name in planned.demand:
-        cluster.pools[name].elastic.lent_step = cluster.now_ms // STEP_MS
-        if name not in planned.turning:
-            cluster.pools[name].turned_step = cluster.now_ms // STEP_MS
+        cluster.pools[name].elastic.assigned_step = cluster.now_ms // STEP_MS
+        if name not in planned.more_expired:
+            cluster.pools[name].time_slice_step = cluster.now_ms // STEP_MS
     for name, reserved in planned.reserved.items():
         cluster.pools[name].reserved = reserved
         cluster.pools[name].shares.settle()

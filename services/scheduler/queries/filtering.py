@@ -100,7 +100,7 @@ _CELLS: Mapping[str, Callable[[LeaderTerm, QueuePosition, Trial], Any]] = {
     "trial": lambda term, place, trial: str(trial.id),
     "trial_number": lambda term, place, trial: trial.wish.number,
     "pool": lambda term, place, trial: place.pool,
-    "priority": lambda term, place, trial: term.cluster.part_of(trial).priority,
+    "priority": lambda term, place, trial: term.cluster.policy_of(trial).priority,
     "slots": lambda term, place, trial: displayed_slots(term.cluster, trial),
     "min_slots": lambda term, place, trial: trial.wish.needs.min_slots,
     "max_slots": lambda term, place, trial: trial.wish.needs.max_slots,

@@ -59,7 +59,7 @@ def _entry(term: LeaderTerm, cluster: Cluster, trial: Trial, before: int | None)
         experiment_number=trial.wish.experiment_number,
         trial_number=trial.wish.number,
         pool=cluster.pool_of(trial),
-        priority=cluster.part_of(trial).priority,
+        priority=cluster.policy_of(trial).priority,
         slots=displayed_slots(cluster, trial),
         min_slots=needs.min_slots,
         max_slots=needs.max_slots,

@@ -40,7 +40,7 @@ def outlook_of(
     Raises:
         Rejected: The pool has too many runs, request groups and workers for one reply.
     """
-    writer = _Writer(cluster, pool, _Numbers(*whose), RemainingTimes(cluster, pool))
+    writer = _OutlookWriter(cluster, pool, _Numbers(*whose), RemainingTimes(cluster, pool))
     if len(pool.charges) + len(pool.queue.lines) + len(workers) > MOST:
         raise Rejected(
             "pool_too_large",
@@ -81,7 +81,7 @@ class _Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class _OutlookWriter:
     cluster: Cluster
     pool: Pool
     numbers: _Numbers
@@ -143,7 +143,7 @@ class _Writer:
         )
 
     def _request(self, trial: Trial, needs: SlotNeeds, slots: int, least: int) -> OutlookRequest:
-        wanted, part, where = trial.wish, self.cluster.part_of(trial), needs.where or PlacementConstraint()
+        wanted, part, where = trial.wish, self.cluster.policy_of(trial), needs.where or PlacementConstraint()
         return OutlookRequest(
             tenant=self.numbers.of_tenant(wanted.tenant),
             workspace=self.numbers.of_workspace(wanted.tenant, wanted.workspace),

@@ -174,4 +174,4 @@ async def _load_parts(
     experiments: set[ExperimentId] = {trial.wish.experiment for trial, _ in known}
     experiments |= {one.wish.experiment for one in stored}
     for experiment, part in (await load_policies(connection, experiments)).items():
-        cluster.put_part(experiment, part)
+        cluster.put_experiment_policy(experiment, part)

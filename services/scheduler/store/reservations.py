@@ -14,9 +14,9 @@ from shared.ids import PoolName, TenantId
 from shared.messages.reservations import ReserveSlots
 
 
-async def save_reservation(connection: AsyncConnection, wish: ReserveSlots) -> None:
-    row = wish.model_dump(include={"pool", "tenant", "slots", "begins_at", "ends_at"})
-    row |= {"reservation": wish.reservation_id, "workspace": wish.workspace or ""}
+async def save_reservation(connection: AsyncConnection, command: ReserveSlots) -> None:
+    row = command.model_dump(include={"pool", "tenant", "slots", "begins_at", "ends_at"})
+    row |= {"reservation": command.reservation_id, "workspace": command.workspace or ""}
     await connection.execute(insert(reservation).values(row).on_conflict_do_nothing())
 
 

@@ -80,7 +80,7 @@ class Heartbeats:
             self._refuse(observed.worker, taken)
         if not taken:
             return
-        self.silence.on_heard(observed.worker, self._clock.monotonic())
+        self.silence.on_heartbeat(observed.worker, self._clock.monotonic())
         state = _state_of(observed)
 
         def apply(cycle: Cycle) -> None:
@@ -92,7 +92,7 @@ class Heartbeats:
 
     def last_heard(self, worker: WorkerId) -> datetime | None:
         """Return when a worker last sent a heartbeat to this leader."""
-        ago_s = self.silence.heard_s_ago(worker, self._clock.monotonic())
+        ago_s = self.silence.seconds_since_heartbeat(worker, self._clock.monotonic())
         return None if ago_s is None else self._clock.now() - timedelta(seconds=ago_s)
 
     async def run(self, ended: asyncio.Event) -> None:
@@ -120,7 +120,7 @@ class Heartbeats:
         for worker in self.silence.take_silent(self._clock.monotonic()):
             reason = f"worker {worker} sent no heartbeat for {LEASE_S:g} s"
             self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
-        for worker in self.silence.take_gone(self._clock.monotonic()):
+        for worker in self.silence.take_lost_for_good(self._clock.monotonic()):
             reason = f"worker {worker} sent no heartbeat for {LOST_FOR_GOOD_AFTER_S / 60:g} minutes"
             self._cycle.push(
                 lambda cycle, worker=worker, reason=reason: cycle.cluster.apply(

@@ -113,7 +113,7 @@ class Joining:
 
     def _is_alive(self, name: WorkerId) -> bool:
         worker = self.cycle.cluster.workers.get(name)
-        return worker is not None and worker.liveness is Liveness.READY and worker.is_heard
+        return worker is not None and worker.liveness is Liveness.READY and worker.has_heartbeat
 
     async def renew(self, ask: RequestContext, query: Renew) -> Credentials:
         now = self.clock.now()

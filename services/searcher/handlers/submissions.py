@@ -74,7 +74,7 @@ class SubmissionHandlers:
 
     async def _begin(self, unit: Unit, one: _Submission, config: ExperimentConfig) -> AppliedDecision:
         loaded = await begin_search(one.submission, config)
-        self.dispatcher.searches.lend_new(unit, loaded)
+        self.dispatcher.searches.check_out_new(unit, loaded)
         submitted = Submitted(one.prior, one.submission.at, self.dispatcher.price_of(config))
         locked = Locked(one.experiment, [])
         return await self.dispatcher.reduce(unit, locked, on_submission, [submitted], (one.delivery,))

@@ -108,7 +108,7 @@ class Dispatcher:
         Those are trials to resume, and if the whole search ends, all other live trials. A search with a model decides
         in a thread, because fitting may take seconds.
         """
-        loaded = await self.searches.borrow(unit, locked.experiment)
+        loaded = await self.searches.check_out(unit, locked.experiment)
         changes = Changes(loaded.config, locked.experiment, locked.trials, loaded.search, unit.now)
         with DECISION_DURATION.labels(loaded.config.searcher.name).time():
             if loaded.search.learns:
@@ -143,9 +143,9 @@ class Dispatcher:
                 unit.then(partial(self._hint, unit.tenant, each.decision.experiment))
         unit.then(self._wake)
 
-    async def see_capacity(self, told: Sequence[PoolCapacity]) -> None:
+    async def on_capacity(self, pools: Sequence[PoolCapacity]) -> None:
         self.capacity.set()
-        if any(self.prices.get(pool.pool) != pool.price_per_slot_hour for pool in told):
+        if any(self.prices.get(pool.pool) != pool.price_per_slot_hour for pool in pools):
             self.budgets.set()
 
     async def _see_budgets(self) -> None:

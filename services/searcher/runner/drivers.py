@@ -52,7 +52,7 @@ class Drivers:
         return {
             GetSearchEvents: self.on_events,
             GetDrivenSearch: self.on_search,
-            SubmitSearchOperations: self.on_tell,
+            SubmitSearchOperations: self.on_operations,
         }
 
     async def on_events(self, ask: RequestContext, query: GetSearchEvents) -> SearchEventPage:
@@ -77,7 +77,7 @@ class Drivers:
         async with self.database.tenant(ask.tenant) as connection:
             return await _look(connection, query.experiment_id)
 
-    async def on_tell(self, ask: RequestContext, query: SubmitSearchOperations) -> DrivenSearch:
+    async def on_operations(self, ask: RequestContext, query: SubmitSearchOperations) -> DrivenSearch:
         """Apply a driver program's operations, all or none, and record what it acknowledges."""
         async with self.units.tenant(ask.tenant) as unit:
             experiment = await entities.lock_experiment(unit.connection, query.experiment_id)
@@ -107,7 +107,7 @@ class Drivers:
         experiment = await entities.lock_experiment(unit.connection, experiment_id)
         if experiment is None:
             return
-        search = (await self.dispatcher.searches.borrow(unit, experiment)).search
+        search = (await self.dispatcher.searches.check_out(unit, experiment)).search
         named = search.named_by(operations)
         trials = await entities.lock_trials(unit.connection, experiment_id, named) if named else []
         await self.dispatcher.decide_one(unit, Locked(experiment, trials), apply_operations, operations)

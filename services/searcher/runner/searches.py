@@ -43,7 +43,7 @@ class SearchCache:
         self._cache = Cache[ExperimentId, LoadedSearch]("searches", max_searches)
         self._checked_out: WeakKeyDictionary[Unit, dict[ExperimentId, LoadedSearch]] = WeakKeyDictionary()
 
-    async def borrow(self, unit: Unit, experiment: Experiment) -> LoadedSearch:
+    async def check_out(self, unit: Unit, experiment: Experiment) -> LoadedSearch:
         """Return the experiment's search at exactly the current end of its journal."""
         checked_out = self._checked_out_by(unit)
         if (loaded := checked_out.get(experiment.id)) is None:
@@ -68,7 +68,7 @@ class SearchCache:
             await save_snapshot(unit.connection, loaded.submission.tenant, loaded.submission.id, made)
         loaded.saved = loaded.position
 
-    def lend_new(self, unit: Unit, loaded: LoadedSearch) -> None:
+    def check_out_new(self, unit: Unit, loaded: LoadedSearch) -> None:
         """Check out the search of an experiment created in this unit."""
         self._checked_out_by(unit)[loaded.submission.id] = loaded
 

@@ -26,17 +26,19 @@ class SearchKey:
     experiment: ExperimentId
 
 
-async def save_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
+async def save_capacity(connection: AsyncConnection, capacity: PoolCapacity) -> None:
     """Store a pool's capacity unless a newer version is stored."""
     values = {
-        "version": told.version,
-        "idle_slots": told.idle_slots,
-        "waiting_slots": told.waiting_slots,
-        "price_per_slot_hour": told.price_per_slot_hour,
+        "version": capacity.version,
+        "idle_slots": capacity.idle_slots,
+        "waiting_slots": capacity.waiting_slots,
+        "price_per_slot_hour": capacity.price_per_slot_hour,
     }
-    keep = insert(pool).values(pool=told.pool, **values)
+    keep = insert(pool).values(pool=capacity.pool, **values)
     await connection.execute(
-        keep.on_conflict_do_update(index_elements=["pool"], set_=values, where=pool.c.version < told.version)
+        keep.on_conflict_do_update(
+            index_elements=["pool"], set_=values, where=pool.c.version < capacity.version
+        )
     )
 
 

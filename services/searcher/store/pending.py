@@ -57,14 +57,16 @@ async def take_experiment_news(
     return await _take(connection, experiment.c.id.in_(select(due.c.id)), now)
 
 
-async def load_skipped(connection: AsyncConnection, told_before: datetime) -> list[ExperimentId]:
+async def load_skipped(connection: AsyncConnection, published_before: datetime) -> list[ExperimentId]:
     """Return some experiments whose progress should have been published by then.
 
     They were locked in every round, as happens to experiments that constantly receive results.
     """
     found = await connection.scalars(
         select(experiment.c.id)
-        .where(experiment.c.dirty, or_(experiment.c.told_at.is_(None), experiment.c.told_at <= told_before))
+        .where(
+            experiment.c.dirty, or_(experiment.c.told_at.is_(None), experiment.c.told_at <= published_before)
+        )
         .order_by(experiment.c.told_at.nulls_first())
         .limit(_MOST_WAITED_FOR)
     )

@@ -80,7 +80,7 @@ class Ours:
         due = self._decide_at[trial]
         if due is None or epoch < due:
             return "go on"
-        ruling = self._search.rule(trial, accuracy, epoch)
+        ruling = self._search.judge(trial, accuracy, epoch)
         self._decide_at[trial] = ruling.decide_at
         return "pause" if ruling.pause else "stop" if ruling.stop else "go on"
 

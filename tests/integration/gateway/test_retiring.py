@@ -49,7 +49,7 @@ class OpenFront:
     """Lets everybody in who brings no token, and knows one answer."""
 
     def __init__(self) -> None:
-        self.doors = SimpleNamespace(clock=SystemClock())
+        self.dependencies = SimpleNamespace(clock=SystemClock())
 
     @asynccontextmanager
     async def admit(self, row: object, shown: Any, *where: object) -> AsyncIterator[Caller]:

@@ -13,7 +13,7 @@ VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 @pytest.mark.parametrize("site", [None, "same-origin"])
 @pytest.mark.parametrize("origin", [None, OWN])
 def test_a_page_of_the_gateways_own_is_heeded(verb: str, site: str | None, origin: str | None) -> None:
-    assert BrowserRequest(verb, HOST, True, origin, site, asks=True).is_own
+    assert BrowserRequest(verb, HOST, True, origin, site, wants_cookie=True).is_own
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -201,21 +201,21 @@ def row_of(name: str) -> Operation[Any, Any]:
 
 
 async def test_an_admitted_request_holds_its_place_until_it_is_answered() -> None:
-    front, row, end = make_front(Rates()), row_of("SignIn"), asyncio.Event()
+    dispatcher, row, end = make_front(Rates()), row_of("SignIn"), asyncio.Event()
 
     async def ask() -> None:
-        async with front.admit(row, CallerCredentials(None)):
+        async with dispatcher.admit(row, CallerCredentials(None)):
             await end.wait()
 
     asking = [asyncio.create_task(ask()) for _ in range(TENANT + QUEUED)]
     await settled()
     with pytest.raises(LimitExceeded):
-        async with front.admit(row, CallerCredentials(None)):
+        async with dispatcher.admit(row, CallerCredentials(None)):
             raise AssertionError("it was admitted")
     # Strangers keep neither others from signing in nor probes from an answer.
-    async with front.admit(row, CallerCredentials(None), CallOrigin("rest", "10.0.0.2")):
+    async with dispatcher.admit(row, CallerCredentials(None), CallOrigin("rest", "10.0.0.2")):
         pass
-    async with front.admit(row_of("GetHealth"), CallerCredentials(None)):
+    async with dispatcher.admit(row_of("GetHealth"), CallerCredentials(None)):
         pass
     end.set()
     await asyncio.gather(*asking)
@@ -223,14 +223,14 @@ async def test_an_admitted_request_holds_its_place_until_it_is_answered() -> Non
 
 async def test_a_request_over_its_rate_occupies_no_place_and_is_counted() -> None:
     rates = Rates()
-    front, row = make_front(rates), row_of("JoinWorker")
+    dispatcher, row = make_front(rates), row_of("JoinWorker")
     rates.is_open = False
     for _ in range(TENANT + QUEUED + 1):
         with pytest.raises(Transient, match="too fast"):
-            async with front.admit(row, CallerCredentials(None)):
+            async with dispatcher.admit(row, CallerCredentials(None)):
                 raise AssertionError("it was admitted")
     rates.is_open = True
-    async with front.admit(row, CallerCredentials(None)):
+    async with dispatcher.admit(row, CallerCredentials(None)):
         pass
     shown = metrics.exposition("")[0].decode()
     assert f'muster_gateway_rejections_total{{class="join",reason="rate"}} {TENANT + QUEUED + 1:.1f}' in shown

@@ -40,7 +40,7 @@ class Gateway:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.clock, self.feed = StoppedClock(), Feed(cast(Any, Bus()))
-        self.doors = SimpleNamespace(feed=self.feed, cache=resource_cache(self.clock))
+        self.dependencies = SimpleNamespace(feed=self.feed, cache=resource_cache(self.clock))
         self.reads = 0
         self.gate = asyncio.Event()
         self.gate.set()
@@ -58,7 +58,9 @@ class Gateway:
     async def get(self, reference: str = "31", within: frozenset[tuple[str, str]] = frozenset()) -> int:
         """The version of the experiment that is shown."""
         view: View = (TENANT, within)
-        call = SimpleNamespace(operation="GetExperiment", view=view, tenant=TENANT, doors=self.doors)
+        call = SimpleNamespace(
+            operation="GetExperiment", view=view, tenant=TENANT, dependencies=self.dependencies
+        )
         call.cached = partial(Call.cached, cast(Any, call))
         request = ExperimentRequest(experiment=reference)
         return (await experiments.get_experiment(cast(Any, call), request)).version

@@ -99,7 +99,7 @@ class Machine(Resource):
 
 
 MACHINES = Listing.of(
-    Machine, *("name", "slots", "price", "since", "tags", "labels", "owner"), usual="-slots,id"
+    Machine, *("name", "slots", "price", "since", "tags", "labels", "owner"), default_order="-slots,id"
 )
 
 
@@ -122,7 +122,7 @@ def test_every_list_that_is_filtered_has_all_its_fields_in_sql_or_at_hand() -> N
     for request, cells in IN_SQL.items():
         for field in (
             *request.listing.fields.values(),
-            *(order.column for order in request.listing.usual),
+            *(order.column for order in request.listing.default_order),
         ):
             assert str(cells.of(field).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
 

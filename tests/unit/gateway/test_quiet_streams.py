@@ -39,10 +39,10 @@ async def test_a_stream_without_events_ends_when_its_token_is_revoked_and_closes
             closed.set()
 
     row = dataclasses.replace(WATCH, handler=nothing_comes)
-    front = Dispatcher(
-        nothing, cast(Any, tokens), nothing, nothing, nothing, 1, 1, OpenStreams(1), quiet_s=0.001
+    dispatcher = Dispatcher(
+        nothing, cast(Any, tokens), nothing, nothing, nothing, 1, 1, OpenStreams(1), idle_tick_s=0.001
     )
-    stream = aiter(front.stream(row, UNAUTHENTICATED, row.request(), Inputs()))
+    stream = aiter(dispatcher.stream(row, UNAUTHENTICATED, row.request(), Inputs()))
     assert await anext(stream) is None
     tokens.is_revoked = True
     with pytest.raises(Unauthenticated):

@@ -125,10 +125,12 @@ def happening(
 
 
 def test_who_asked_for_a_place_hears_of_nothing_that_is_of_no_known_place() -> None:
-    assert listener().hears(happening(scene=None))
-    assert not listener(workspace="vision").hears(happening(scene=None))
-    assert not listener(labels=frozenset({"nightly"})).hears(happening(scene=None))
-    assert not listener(workspace="vision", project="detect").hears(happening(scene=EventContext("vision")))
+    assert listener().matches(happening(context=None))
+    assert not listener(workspace="vision").matches(happening(context=None))
+    assert not listener(labels=frozenset({"nightly"})).matches(happening(context=None))
+    assert not listener(workspace="vision", project="detect").matches(
+        happening(context=EventContext("vision"))
+    )
 
 
 def test_the_same_cause_has_the_same_delivery() -> None:

@@ -56,7 +56,7 @@ def test_what_is_rented_holds_everything(pieces: list[int], loose: int, offers: 
 
 
 def test_renting_waits_while_more_is_asked_for_but_not_for_ever() -> None:
-    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), patience=seconds(60))
+    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), batching_window=seconds(60))
     assert rented(2, (1, 2), pool=patient) == []
     still_growing = Shortage(1, NOW - seconds(50), NOW - seconds(1))
     assert rented(2, (1, 2), pool=patient, lack=still_growing) == []
@@ -65,10 +65,10 @@ def test_renting_waits_while_more_is_asked_for_but_not_for_ever() -> None:
 
 
 def test_what_fills_the_cheapest_machine_is_rented_ahead_of_the_rest() -> None:
-    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), patience=seconds(60))
+    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), batching_window=seconds(60))
     assert rented(6, (1, 6), pool=patient) == [4]
     assert rented(18, (8, 2), (1, 2), pool=patient) == [8, 8]
-    assert rented(3, (1, 3), pool=spec(0, 100, offers=(SMALL, LARGE), patience=seconds(60))) == []
+    assert rented(3, (1, 3), pool=spec(0, 100, offers=(SMALL, LARGE), batching_window=seconds(60))) == []
 
 
 @given(
@@ -81,10 +81,10 @@ def test_machines_rented_ahead_are_full_and_none_would_hold_the_same_for_less(
 ) -> None:
     lacking = MissingSlots(tuple(sorted(pieces, reverse=True)), loose)
     ahead = full_machines_of(lacking, offers, "cheapest")
-    assert not Counter(ahead.pieces) - Counter(lacking.pieces) and ahead.loose <= loose
+    assert not Counter(ahead.pieces) - Counter(lacking.pieces) and ahead.anywhere <= loose
     for size in {*ahead.pieces, 1}:
         alone = MissingSlots(
-            tuple(one for one in ahead.pieces if one == size), ahead.loose if size == 1 else 0
+            tuple(one for one in ahead.pieces if one == size), ahead.anywhere if size == 1 else 0
         )
         machines = cover(alone, offers, Capacity(1000), "cheapest")
         assert sum(one.kind.slots for one in machines) == alone.slots
@@ -94,7 +94,7 @@ def test_machines_rented_ahead_are_full_and_none_would_hold_the_same_for_less(
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
 def test_while_more_is_asked_for_no_slot_is_rented_that_is_not_waited_for(arrivals: list[int]) -> None:
-    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), patience=seconds(60))
+    patient = spec(0, 100, offers=(SMALL, MIDDLE, LARGE), batching_window=seconds(60))
     live: list[Instance] = []
     waiting, lack = 0, Shortage()
     for at, more in enumerate([*arrivals, *[0] * 6]):

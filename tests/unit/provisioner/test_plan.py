@@ -65,15 +65,15 @@ def test_what_is_seen_moves(
     state: InstanceState, since: datetime, presence: Presence | None, after: InstanceState
 ) -> None:
     plan = look(instance(1, state, since), presence)
-    found = plan.moves[0][1].state if plan.moves else state
+    found = plan.transitions[0][1].state if plan.transitions else state
     assert found is after
 
 
 def test_a_vanished_machine_ends_as_lost_and_is_replaced() -> None:
     plan = look(instance(1), None)
-    assert plan.moves[0][1].ending == "lost"
+    assert plan.transitions[0][1].ending == "lost"
     assert len(plan.sizing.launches) == 1
-    assert plan.ends == (plan.moves[0][1],)
+    assert plan.ends == (plan.transitions[0][1],)
 
 
 @pytest.mark.parametrize("state", [S.LAUNCHING, S.JOINING, S.READY, S.DRAINING])
@@ -90,7 +90,7 @@ def test_one_that_is_to_end_is_not_started_again(state: InstanceState) -> None:
 
 def test_a_worker_that_keeps_dying_is_started_later_and_later_and_then_given_up() -> None:
     one, now, pauses = instance(1, S.JOINING, NOW), NOW, []
-    while not (plan := look(one, STOPPED, now)).moves:
+    while not (plan := look(one, STOPPED, now)).transitions:
         assert plan.starts
         one = on_started_again(one, now)
         assert not look(one, STOPPED, now).starts, "not again at once"
@@ -100,26 +100,26 @@ def test_a_worker_that_keeps_dying_is_started_later_and_later_and_then_given_up(
     assert pauses[0] < seconds(1)
     assert pauses == sorted(pauses)
     assert len(pauses) == MOST_ATTEMPTS
-    assert plan.moves[0][1].ending == "failed"
+    assert plan.transitions[0][1].ending == "failed"
 
 
 def test_a_machine_with_ranks_and_journals_is_not_given_up_for_a_daemon_that_keeps_dying() -> None:
     one = instance(1, attempts=50, ready_at=LONG_AGO, silent_since=NOW - seconds(60))
-    assert not look(one, STOPPED).moves
+    assert not look(one, STOPPED).transitions
     assert look(one, STOPPED).starts
-    assert look(one, STOPPED, NOW + timedelta(minutes=31)).moves[0][1].ending == "failed"
+    assert look(one, STOPPED, NOW + timedelta(minutes=31)).transitions[0][1].ending == "failed"
 
 
 def test_a_worker_that_hangs_is_killed_once_and_then_has_its_time() -> None:
     one = instance(1, is_open=False, silent_since=NOW - seconds(61))
-    assert look(one, RUNNING).kicks == (one,)
-    assert not look(one, STOPPED).kicks
-    assert not look(replace(one, silent_since=None), RUNNING).kicks
+    assert look(one, RUNNING).kills == (one,)
+    assert not look(one, STOPPED).kills
+    assert not look(replace(one, silent_since=None), RUNNING).kills
     kicked = on_kicked(one, NOW)
     assert kicked.reason == "the worker hung and was killed"
-    assert not look(kicked, RUNNING).kicks
+    assert not look(kicked, RUNNING).kills
     again = on_started_again(replace(one, silent_since=LONG_AGO), NOW)
-    assert not look(again, RUNNING).kicks, "one that begins again is not yet heard"
+    assert not look(again, RUNNING).kills, "one that begins again is not yet heard"
 
 
 def test_a_worker_that_has_lasted_begins_anew() -> None:
@@ -130,10 +130,10 @@ def test_a_worker_that_has_lasted_begins_anew() -> None:
 def test_a_worker_that_ran_well_in_between_is_started_again_at_once() -> None:
     tired = on_started_again(instance(1, attempts=6, retry_at=NOW), NOW)
     assert (tired.attempts, tired.retry_at) == (7, NOW + seconds(60))
-    assert not look(tired, RUNNING, NOW + seconds(4)).moves, "it may still be about to end"
-    ((before, well),) = look(tired, RUNNING, NOW + seconds(6)).moves
+    assert not look(tired, RUNNING, NOW + seconds(4)).transitions, "it may still be about to end"
+    ((before, well),) = look(tired, RUNNING, NOW + seconds(6)).transitions
     assert before == tired
-    assert not look(well, RUNNING, NOW + seconds(7)).moves, "that is told once"
+    assert not look(well, RUNNING, NOW + seconds(7)).transitions, "that is told once"
     assert look(well, STOPPED, NOW + seconds(20)).starts == (well,)
     assert on_started_again(well, NOW + seconds(20)).attempts == 1
 
@@ -195,7 +195,7 @@ def test_a_machine_that_a_late_provider_misses_once_is_not_given_up() -> None:
     for reading in range(4):
         now = NOW + seconds(45 * reading)
         absences.sample([one.worker], [], now)
-        gone = look(one, None, now, lateness={"local": LATE}, absences=absences.missed).moves
+        gone = look(one, None, now, lateness={"local": LATE}, absences=absences.missed).transitions
         assert bool(gone) is (reading >= 2), "after three readings and more than it is late"
     assert gone[0][1].ending == "lost"
     assert moved(gone[0][1], InstanceTrigger.ENDED_LOST, now).ended_at == NOW, (
@@ -208,15 +208,15 @@ def test_a_machine_that_a_late_provider_misses_once_is_not_given_up() -> None:
 def test_what_the_provider_says_of_times_is_what_is_billed() -> None:
     one = instance(1, S.TERMINATING, launched_at=LONG_AGO, external_id="i-1")
     fact = Sighting(Presence.ENDED, "i-1", launched_at=LONG_AGO + seconds(2), ended_at=NOW - seconds(9))
-    ((_, known),) = plan_pool(world(one, sightings={one.worker: fact}), NOW).moves
+    ((_, known),) = plan_pool(world(one, sightings={one.worker: fact}), NOW).transitions
     over = moved(known, InstanceTrigger.ENDED_GONE, NOW)
     assert (over.launched_at, over.ended_at) == (LONG_AGO + seconds(2), NOW - seconds(9))
-    assert not plan_pool(world(known, sightings={one.worker: fact}), NOW).moves, "that is recorded once"
+    assert not plan_pool(world(known, sightings={one.worker: fact}), NOW).transitions, "that is recorded once"
 
 
 def test_a_call_that_may_have_worked_is_found_by_what_stands() -> None:
     one = on_failed_attempt(instance(1, S.WANTED), NOW, "no answer")
-    assert look(one, RUNNING).moves[0][1].state is S.LAUNCHING
+    assert look(one, RUNNING).transitions[0][1].state is S.LAUNCHING
     assert not look(one, RUNNING, NOW + seconds(9)).launches
 
 
@@ -224,7 +224,7 @@ def test_a_call_that_never_leaves_a_trace_is_given_up() -> None:
     one = instance(1, S.WANTED)
     for _ in range(MOST_ATTEMPTS):
         one = on_failed_attempt(one, NOW, "no answer")
-    assert look(one, None).moves[0][1].state is S.TERMINATING
+    assert look(one, None).transitions[0][1].state is S.TERMINATING
 
 
 def test_of_two_machines_that_say_they_are_the_same_the_one_on_record_stays() -> None:

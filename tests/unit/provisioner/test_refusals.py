@@ -82,10 +82,10 @@ def test_a_pool_says_what_is_held_why_and_until_when_and_nothing_of_what_it_may_
 
 
 def test_an_hour_of_use_is_dearer_where_machines_boot_long_and_are_taken_back() -> None:
-    assert HERE.costs_for(timedelta(hours=1)) == pytest.approx(1 + 120 / 3600)
-    assert HERE.costs_for(timedelta(minutes=10)) == pytest.approx(1.2)
+    assert HERE.effective_hourly_cost(timedelta(hours=1)) == pytest.approx(1 + 120 / 3600)
+    assert HERE.effective_hourly_cost(timedelta(minutes=10)) == pytest.approx(1.2)
     often = Offer(SMALL, "a", "spot", 1.0, taken_per_hour=3.0)
-    assert often.costs_for(timedelta(hours=1)) > HERE.costs_for(timedelta(hours=1))
+    assert often.effective_hourly_cost(timedelta(hours=1)) > HERE.effective_hourly_cost(timedelta(hours=1))
 
 
 def test_a_kind_that_the_catalogue_does_not_know_is_refused_with_the_nearest() -> None:

@@ -54,7 +54,7 @@ def test_a_large_machine_is_rented_for_what_needs_one_and_for_nothing_less() -> 
 def test_for_what_fits_on_no_machine_none_is_rented_and_that_is_told() -> None:
     sizing = plan_size(MIXED, PoolStatus(Demand(16, heard_at=NOW, largest=16), []), NOW)
     assert not sizing.launches
-    assert "16 slots on one machine" in (sizing.short or "")
+    assert "16 slots on one machine" in (sizing.shortfall or "")
 
 
 def test_spot_machines_keep_to_their_share_and_the_floor_of_others() -> None:
@@ -106,8 +106,8 @@ def test_a_budget_stops_launches_that_could_pass_it_within_the_hour_and_says_so(
     live = [of_offer(1, A_FIRM)]
     found = plan_size(MIXED, PoolStatus(Demand(2, heard_at=NOW), live, budgets=[budget]), NOW)
     assert not found.launches
-    assert found.short is not None
-    assert found.short.startswith("the pool's budget of May: 98.90 of 100.00 is spent")
+    assert found.shortfall is not None
+    assert found.shortfall.startswith("the pool's budget of May: 98.90 of 100.00 is spent")
     assert not found.drains, "what runs goes on"
 
 

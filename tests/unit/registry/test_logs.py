@@ -84,7 +84,7 @@ def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.D
     wanted = text[begin : data.draw(st.integers(begin, len(text)))]
     grams = build_filter([text_buffer(pa.array(texts)).to_pybytes() for texts in parts])
     assert slices_of_text(grams, wanted) >> slice_of(part, len(parts), grams.slices) & 1
-    found = Matcher(LineQuery(text=wanted)).places(
+    found = Matcher(LineQuery(text=wanted)).matching_indices(
         pa.array(parts[part]), lambda: pytest.fail("no column is asked for")
     )
     assert list(found) == [place for place, one in enumerate(parts[part]) if wanted in one]
@@ -95,7 +95,7 @@ def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.D
     st.sampled_from(["a", "ab", "ba", "aa", "öß", "abab"]),
 )
 def test_a_text_is_found_within_lines_and_never_across_them(lines: list[str], text: str) -> None:
-    found = Matcher(LineQuery(text=text)).places(
+    found = Matcher(LineQuery(text=text)).matching_indices(
         pa.array(lines, pa.string()), lambda: pytest.fail("not asked")
     )
     assert list(found) == [place for place, line in enumerate(lines) if text in line]
@@ -181,7 +181,7 @@ def test_lines_are_chosen_by_all_that_is_wanted(wanted: LineQuery, places: list[
             (1, "stdout", "info", 4, ""),
         ],
     )
-    assert list(Matcher(wanted).places(block.texts, lambda: block)) == places
+    assert list(Matcher(wanted).matching_indices(block.texts, lambda: block)) == places
 
 
 @pytest.mark.parametrize(

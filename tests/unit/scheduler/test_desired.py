@@ -91,25 +91,25 @@ def beats(silence: SilenceDetector, start: float, end: float, *, echo: bool) -> 
 
 def test_a_worker_silent_for_a_lease_is_given_up_once() -> None:
     silence = SilenceDetector(0.0)
-    silence.on_heard(A, 0.0)
+    silence.on_heartbeat(A, 0.0)
     assert beats(silence, 0.0, 4.0, echo=True) == []
     assert beats(silence, 4.25, 20.0, echo=True) == [A]
 
 
 def test_when_one_that_was_given_up_was_heard_last_is_still_told() -> None:
     silence = SilenceDetector(0.0)
-    silence.on_heard(A, 3.0)
+    silence.on_heartbeat(A, 3.0)
     assert beats(silence, 3.0, 20.0, echo=True) == [A]
-    assert silence.heard_s_ago(A, 20.0) == pytest.approx(17.0)
-    silence.on_heard(A, 21.0)
-    assert silence.heard_s_ago(A, 22.0) == pytest.approx(1.0)
-    assert silence.heard_s_ago(B, 22.0) is None
+    assert silence.seconds_since_heartbeat(A, 20.0) == pytest.approx(17.0)
+    silence.on_heartbeat(A, 21.0)
+    assert silence.seconds_since_heartbeat(A, 22.0) == pytest.approx(1.0)
+    assert silence.seconds_since_heartbeat(B, 22.0) is None
 
 
 @pytest.mark.parametrize("outage_s", [2.0, 10.0, 3600.0])
 def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float) -> None:
     silence = SilenceDetector(0.0)
-    silence.on_heard(A, 1.0)
+    silence.on_heartbeat(A, 1.0)
     silence.on_echo(1.0)
     back = 1.0 + outage_s
     assert beats(silence, 1.25, back, echo=False) == []
@@ -119,7 +119,7 @@ def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float
 
 def test_a_leader_that_was_frozen_gives_up_nobody_before_a_full_lease() -> None:
     silence = SilenceDetector(0.0)
-    silence.on_heard(A, 0.0)
+    silence.on_heartbeat(A, 0.0)
     silence.on_echo(0.25)
     assert silence.take_silent(60.0) == []
     assert beats(silence, 60.0, 64.0, echo=True) == []
@@ -135,23 +135,23 @@ def test_a_new_leader_expects_the_workers_it_has_read_of() -> None:
 def test_a_worker_that_stays_silent_is_lost_for_good_once_and_an_outage_does_not_count() -> None:
     silence = SilenceDetector(0.0)
     silence.miss(B)
-    silence.on_heard(A, 0.0)
+    silence.on_heartbeat(A, 0.0)
     assert beats(silence, 0.0, 10.0, echo=True) == [A]
     beats(silence, 10.25, LOST_FOR_GOOD_AFTER_S, echo=True)
-    assert silence.take_gone(LOST_FOR_GOOD_AFTER_S) == []
-    silence.on_heard(A, LOST_FOR_GOOD_AFTER_S)
+    assert silence.take_lost_for_good(LOST_FOR_GOOD_AFTER_S) == []
+    silence.on_heartbeat(A, LOST_FOR_GOOD_AFTER_S)
     back = 3 * LOST_FOR_GOOD_AFTER_S
-    assert silence.take_gone(back) == [], "the leader did not hear itself"
+    assert silence.take_lost_for_good(back) == [], "the leader did not hear itself"
     silence.on_echo(back)
-    assert silence.take_gone(back) == []
+    assert silence.take_lost_for_good(back) == []
     beats(silence, back, 4 * LOST_FOR_GOOD_AFTER_S + 10, echo=True)
-    assert silence.take_gone(4 * LOST_FOR_GOOD_AFTER_S + 10) == [A, B]
-    assert silence.take_gone(4 * LOST_FOR_GOOD_AFTER_S + 10) == []
+    assert silence.take_lost_for_good(4 * LOST_FOR_GOOD_AFTER_S + 10) == [A, B]
+    assert silence.take_lost_for_good(4 * LOST_FOR_GOOD_AFTER_S + 10) == []
 
 
 def test_no_echo_is_asked_for_while_heartbeats_come_in_time() -> None:
     silence = SilenceDetector(0.0)
-    silence.on_heard(A, 10.0)
+    silence.on_heartbeat(A, 10.0)
     assert silence.echo_due_s(10.0) == pytest.approx(1.1)
     assert silence.echo_due_s(11.0) > 0
     assert silence.echo_due_s(11.2) == 0, "a heartbeat is late: the leader must know that it would be heard"
@@ -167,7 +167,7 @@ def test_a_leader_that_only_misses_workers_listens_to_itself_so_that_it_can_tell
     while now < LOST_FOR_GOOD_AFTER_S + 10 and not gone:
         if not silence.echo_due_s(now):
             silence.on_echo(now)
-        gone = silence.take_gone(now)
+        gone = silence.take_lost_for_good(now)
         now += 0.4
     assert gone == [A]
 
@@ -177,14 +177,14 @@ def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not(
     silence.watch(B)
     lost: list[WorkerId] = []
     for second in range(6):
-        silence.on_heard(A, float(second))
+        silence.on_heartbeat(A, float(second))
         lost += silence.take_silent(second + 0.5)
     assert lost == [B]
 
 
 def test_without_an_echo_a_lone_worker_that_falls_silent_is_given_up_only_once_the_way_is_open() -> None:
     silence = SilenceDetector(0.0)
-    silence.on_heard(A, 0.0)
+    silence.on_heartbeat(A, 0.0)
     assert beats(silence, 0.25, 9.75, echo=False) == []
     assert beats(silence, 10.0, 14.0, echo=True) == []
     assert beats(silence, 14.25, 14.25, echo=True) == [A]

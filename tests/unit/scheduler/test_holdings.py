@@ -98,12 +98,12 @@ def test_the_next_term_goes_on_from_what_was_left_open() -> None:
     later = UsageLedger()
     later.load(kept.kept.values())
     worker = kept.world.cluster.workers[WorkerId("a")]
-    worker.is_heard = False
+    worker.has_heartbeat = False
     for allocation in list(worker.held):
         worker.release(allocation)
     later.follow(worker, NOW + timedelta(seconds=20))
     assert later.take_changes() == [], "it has not said yet what it has"
-    worker.is_heard = True
+    worker.has_heartbeat = True
     later.follow(worker, NOW + timedelta(seconds=30))
     (ended,) = later.take_changes()
     assert (ended.since, ended.until) == (NOW, NOW + timedelta(seconds=30))

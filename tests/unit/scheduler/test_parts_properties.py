@@ -171,7 +171,7 @@ def test_no_slot_is_opened_while_one_that_is_shared_has_room(
         rooms = [
             room.left
             for worker in workers.values()
-            for room in worker.rooms
+            for room in worker.shared_slots
             if room.tenant == tenant_id(tenant) and room.left >= part
         ]
         free = sum(len(worker.free_slot_ids) for worker in workers.values())
@@ -182,7 +182,7 @@ def test_no_slot_is_opened_while_one_that_is_shared_has_room(
         for run in runs:
             (share,) = run.shares
             (slot,) = share.slot_ids
-            left = next(room.left for room in workers[share.worker].rooms if room.slot == slot)
+            left = next(room.left for room in workers[share.worker].shared_slots if room.slot == slot)
             assert left == (min(rooms) if rooms else WHOLE_SLOT) - part
             assert free - sum(len(worker.free_slot_ids) for worker in workers.values()) == (not rooms)
 

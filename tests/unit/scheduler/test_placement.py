@@ -156,7 +156,7 @@ def happen(capacity: CapacityIndex, labels: dict[WorkerId, Labels], event: Event
             capacity.set(worker, spot)
         case ("label", worker, own):
             labels[worker] = own
-            capacity.see(worker, own, capacity.get(worker))
+            capacity.update(worker, own, capacity.get(worker))
         case ("try", ask, slots):
             with capacity.tentative():
                 placement = capacity.place(ask, slots)
@@ -188,7 +188,7 @@ def test_placement_is_what_trying_everything_finds(
     usable = reference.machines(ask, labels)
     placement = capacity.place(ask, slots)
     free = [one.spot.free for one in usable]
-    assert (capacity.free_for(ask), max(free, default=0)) == capacity.room_for(ask)
+    assert (capacity.free_for(ask), max(free, default=0)) == capacity.free_and_largest_for(ask)
     assert capacity.free_for(ask) == sum(free)
     single = reference.one(usable, slots)
     if single is not None:
@@ -222,7 +222,7 @@ def test_an_index_with_a_past_places_as_one_made_anew(
         happen(old, labels, event)
     new = CapacityIndex(exclusive, topology, spread)
     for worker, own in labels.items():
-        new.see(worker, own, None)
+        new.update(worker, own, None)
     for worker, spot in old.spots():
         new.set(worker, spot)
     assert old.place(ask, slots) == new.place(ask, slots)

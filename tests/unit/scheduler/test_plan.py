@@ -254,7 +254,7 @@ def test_what_became_impossible_while_it_waited_is_told_and_holds_up_nobody() ->
 def test_a_worker_that_this_leader_has_not_heard_gets_nothing() -> None:
     world = World()
     world.worker("a")
-    world.cluster.workers[WorkerId("a")].is_heard = False
+    world.cluster.workers[WorkerId("a")].has_heartbeat = False
     world.cluster.put_worker(world.cluster.workers[WorkerId("a")])
     world.want(1)
     assert world.cycle() == []
@@ -283,7 +283,7 @@ def test_a_new_leader_plans_when_all_workers_that_were_there_have_spoken_or_are_
         world.want(1, 2)
         world.cycle()
         away = next(w for w in world.cluster.workers.values() if not w.held)
-        away.is_heard = False
+        away.has_heartbeat = False
         world.cluster.put_worker(away)
         world.part(2, priority=1)
         world.want(2, 2, experiment=2)

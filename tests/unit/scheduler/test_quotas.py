@@ -214,7 +214,7 @@ def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(
                            if world.cluster.runs[s.run].tenant == run.tenant)  # fmt: skip
                 node = shares.tenant(run.tenant)
                 assert node is not None
-                assert node.staying - gone >= min(node.quota.guaranteed, node.staying)
+                assert node.held_after_leaving - gone >= min(node.quota.guaranteed, node.held_after_leaving)
         world.cycle()
         for tenant in {grant_tenant(world, grant) for grant in planned.grants}:
             node = shares.tenant(tenant)

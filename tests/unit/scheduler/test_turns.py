@@ -129,7 +129,7 @@ def test_a_run_that_yielded_says_so_and_its_trial_remembers_until_it_is_over() -
     list(slicing.steps(6))
     run = slicing.world.run(1)
     assert run.preempted
-    assert run.yields
+    assert run.yields_time_slice
     world = slicing.world
     world.exit(1, YIELDED)
     (ended,) = world.cluster.unsaved.facts
@@ -271,7 +271,7 @@ def test_a_trial_that_had_to_be_killed_when_its_turn_was_over_is_not_asked_again
     slicing = started(sliced(), {"a": 1}, (1, 1), (2, 1))
     world = slicing.world
     list(slicing.steps(6))
-    assert world.run(1).yields
+    assert world.run(1).yields_time_slice
     world.exit(1, RunExit(forced=True))
     world.cycle()
     assert world.running() == {2}

@@ -134,13 +134,13 @@ class World:
         pool = old.pools[POOL]
         new.put_pool(pool.policy)
         if pool.shares.history:
-            new.pools[POOL].shares.keep(pool.shares.history.at_rest(old.now_ms))
+            new.pools[POOL].shares.keep(pool.shares.history.without_current_usage(old.now_ms))
         for path, quota in pool.shares.quotas.items():
             new.put_quota(POOL, path, quota)
         for one in pool.reservations.values():
             new.apply(requests.on_reserved(new, one))
         for experiment, part in old.parts.items():
-            new.put_part(experiment, part)
+            new.put_experiment_policy(experiment, part)
         with loading(new):
             for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
                 new.put_trial(trial)
@@ -153,7 +153,7 @@ class World:
         by_token = sorted(old.runs.values(), key=lambda run: run.token)
         new.apply(pause_measurements.on_term(new, ((run.experiment, run.took) for run in by_token)))
         new.pools[POOL].reserved = pool.reserved
-        new.pools[POOL].turned_step = pool.turned_step
+        new.pools[POOL].time_slice_step = pool.time_slice_step
         return new
 
     def plan(self) -> SchedulingPlan:

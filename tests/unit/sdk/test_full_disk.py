@@ -58,12 +58,12 @@ def test_prints_wait_for_room(tmp_path: Path) -> None:
     """A limit on a file's size stands for the disk: it, too, cuts a write and fails the next."""
     script = """
 import errno, resource, signal, sys
-from muster import _output
+from muster import _buffered_output
 from muster.wire import disk
 disk._FULL = frozenset({errno.EFBIG})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-_output.outlive_full_disk()
-_output.HELD_BYTES = 1000
+_buffered_output.tolerate_full_disk()
+_buffered_output.HELD_BYTES = 1000
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
 for number in range(50):
     print("line", number, flush=True)

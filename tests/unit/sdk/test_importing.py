@@ -89,8 +89,8 @@ def test_configs_become_files_that_are_read_without_warning(dumps: Path) -> None
     assert (
         "experiment 9",
         "the dump lacks its config: also save GET /api/v1/experiments/{id}",
-    ) in plan.left_out
-    assert any(what.endswith("master.json") for what, _ in plan.left_out)
+    ) in plan.skipped
+    assert any(what.endswith("master.json") for what, _ in plan.skipped)
 
 
 def test_a_model_has_its_versions_with_the_addresses_of_those_checkpoints_that_were_seen(dumps: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_model_has_its_versions_with_the_addresses_of_those_checkpoints_that_w
     )
     assert "address" not in second["checkpoint"] or second["checkpoint"]["address"] is None
     assert asked == [("ckpts", "p/u1/metadata.json")]
-    assert [what for what, why in plan.left_out if "S3" in why] == ["checkpoint of mnist/prod@2"]
+    assert [what for what, why in plan.skipped if "S3" in why] == ["checkpoint of mnist/prod@2"]
 
 
 def test_a_version_takes_the_model_beside_it_and_one_that_is_nobodys_is_named(tmp_path: Path) -> None:
@@ -138,14 +138,14 @@ def test_a_version_takes_the_model_beside_it_and_one_that_is_nobodys_is_named(tm
     (model,) = plan.models
     told: Any = model.metadata["determined"]
     assert [one["version"] for one in told["versions"]] == [4]
-    why = dict(plan.left_out)[f"version 5 in {tmp_path / 'cut.json'}"]
+    why = dict(plan.skipped)[f"version 5 in {tmp_path / 'cut.json'}"]
     assert "does not name its model" in why
 
 
 def test_without_an_address_or_where_the_file_is_missing_the_checkpoint_is_left_out(dumps: Path) -> None:
     for is_there, word in ((None, "--s3"), (lambda *_: False, "does not have p/u1/metadata.json")):
         plan = plan_import(read_dumps([dumps]), is_there)
-        assert word in dict(plan.left_out)["checkpoint of mnist/prod@1"]
+        assert word in dict(plan.skipped)["checkpoint of mnist/prod@1"]
         told: Any = plan.models[0].metadata["determined"]
         assert told["versions"][0]["checkpoint"]["address"] is None
 
@@ -158,7 +158,7 @@ def test_metadata_that_is_too_large_keeps_the_newest_versions(tmp_path: Path) ->
     told: Any = model.metadata["determined"]
     assert len(json.dumps(model.metadata)) <= 60 * 1024
     assert told["versions"][-1]["version"] == 30
-    lost = [what for what, why in plan.left_out if "KiB" in why]
+    lost = [what for what, why in plan.skipped if "KiB" in why]
     assert len(lost) + len(told["versions"]) == 30
 
 

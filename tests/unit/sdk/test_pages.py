@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = """
 from pathlib import Path
-from muster.runtime.pages import use_large_pages
+from muster.runtime.huge_pages import use_large_pages
 
 records = [str(number) * 10 for number in range(400_000)]
 use_large_pages(least_bytes=0)

@@ -112,7 +112,7 @@ def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_h
     seat.is_due = False
     asked.clear()
     joining.put_off()
-    joining.begin_anew()
+    joining.restart()
     line.train()  # what stands between the loops
     assert joining.may_go_on() and not asked
     assert line.standing() == given.standing()

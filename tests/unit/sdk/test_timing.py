@@ -71,7 +71,7 @@ def test_a_thread_that_stands_in_for_the_training_counts(folder: Path) -> None:
     exchange = timings.timed(Activity.COMMUNICATION, lambda: time.sleep(0.001))
 
     def run_graph() -> None:
-        with timings.standing_in():
+        with timings.on_behalf_of_training_thread():
             exchange()
 
     with ThreadPoolExecutor(1) as threads:

@@ -38,7 +38,7 @@ def test_no_place_stands_idle_while_trials_are_left(stop_once: bool, seed: int) 
     while due:
         assert search.open == CONCURRENT or search.created == TRIALS
         trial = chance.choice(sorted(due))
-        ruling = search.rule(trial, chance.random(), due[trial])
+        ruling = search.judge(trial, chance.random(), due[trial])
         if ruling.decide_at is not None:
             due[trial] = ruling.decide_at
             continue

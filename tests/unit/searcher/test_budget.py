@@ -124,7 +124,7 @@ def test_a_short_budget_keeps_back_what_its_trials_have_been_seen_to_need() -> N
 def test_a_search_begun_under_older_rules_keeps_a_tenth_back(is_saved_without: bool) -> None:
     world = spending(RANDOM, deadline="20s")
     older = Search(world.config, SEED)
-    older.spending.tell_time(millis(NOW))
+    older.spending.advance_time(millis(NOW))
     older.start(world.search.spending.limits, rules=2)
     if is_saved_without:
         del vars(older.spending)["rules"]

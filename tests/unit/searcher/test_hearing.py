@@ -35,7 +35,7 @@ def test_who_goes_on_past_a_rung_teaches_before_it_ends() -> None:
     sampler = make_sampler(of("tpe"), 3)
     for trial in range(1, 13):
         loss = value(sampler.propose(trial).point)
-        sampler.reach(trial, RungResult(1.0, loss, goes_on=loss < 2.5))
+        sampler.reach(trial, RungResult(1.0, loss, continues=loss < 2.5))
         if loss >= 2.5:
             sampler.observe(trial, Observation(loss, 1.0))
     assert right(sampler, 13, 24) >= 16
@@ -46,18 +46,18 @@ def test_the_highest_rung_that_enough_have_reached_is_gone_by() -> None:
     sampler = make_sampler(of("tpe"), 4)
     for trial in range(1, 33):
         loss = value(sampler.propose(trial).point)
-        sampler.reach(trial, RungResult(1.0, -loss, goes_on=True))
+        sampler.reach(trial, RungResult(1.0, -loss, continues=True))
         if trial % 2:
-            sampler.reach(trial, RungResult(3.0, loss, goes_on=False))
+            sampler.reach(trial, RungResult(3.0, loss, continues=False))
     assert right(sampler, 33, 24) >= 12
 
 
 def test_a_trial_that_pauses_and_goes_on_counts_at_both_rungs() -> None:
     sampler = make_sampler(of("tpe"), 4)
     for trial in range(1, 9):
-        sampler.reach(trial, RungResult(1.0, value(sampler.propose(trial).point), goes_on=False))
+        sampler.reach(trial, RungResult(1.0, value(sampler.propose(trial).point), continues=False))
     for trial in range(1, 9):
-        sampler.reach(trial, RungResult(3.0, 1.0, goes_on=False))
+        sampler.reach(trial, RungResult(3.0, 1.0, continues=False))
         sampler.observe(trial, Observation(1.0))
     sampler.propose(9)
 
@@ -108,7 +108,7 @@ class Driven:
             self.running[trial] += 1
             self.steps[trial] = step = self.steps.get(trial, 0) + 1
             loss = value(self.points[trial])
-            ruling = self.search.rule(trial, loss, step)
+            ruling = self.search.judge(trial, loss, step)
             if ruling.pause:
                 del self.running[trial]
                 self.take(self.search.on_parked(trial))

@@ -107,7 +107,7 @@ def test_a_sampler_goes_by_what_earlier_trials_came_to(sampler: str) -> None:
     distances = []
     for warmth in (told, NO_PRIOR_OBSERVATIONS):
         search, found = Search(chosen, SEED), []
-        search.warm(warmth)
+        search.add_prior_observations(warmth)
         moves = search.start()
         while moves.created:
             (made,) = moves.created
@@ -158,7 +158,7 @@ def test_several_metrics_and_limits_are_learned_from_where_all_were_reported() -
     ]
     assert found.points == (ADAM,), "the better one misses a limit"
     search = Search(chosen, SEED)
-    search.warm(found)
+    search.add_prior_observations(found)
     assert search.start().created[0].point == ADAM
 
 

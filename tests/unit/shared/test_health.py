@@ -55,7 +55,7 @@ def clock() -> StoppedClock:
 @pytest.fixture
 def health(clock: StoppedClock) -> HealthChecks:
     made = HealthChecks("tester", clock, period_s=1.0, again_s=1.0, timeout_s=3.0)
-    made.expect("bus")
+    made.add_check("bus")
     return made
 
 

@@ -104,7 +104,7 @@ def test_a_section_says_which_steps_are_measured() -> None:
     assert read_profiled({}) is None
     told = read_profiled({"enabled": True, "begin_on_batch": 10, "end_after_batch": 20, "sync_timings": True})
     assert told is not None and told.sync_timings
-    assert [told.goes_on_after(step) for step in (0, 8, 9, 19, 20)] == [False, False, True, True, False]
+    assert [told.is_on_after(step) for step in (0, 8, 9, 19, 20)] == [False, False, True, True, False]
 
 
 def test_this_process_is_seen() -> None:

@@ -73,7 +73,7 @@ class Profile:
         timings = self._read_timings(subject.ranks)
         step = max([subject.step, *(one.step for one in timings)])
         usage = self._eyes.processes.usage(subject.sessions)
-        if self._usage is not None and self._told.goes_on_after(step):
+        if self._usage is not None and self._told.is_on_after(step):
             self._keep(
                 "system",
                 step,

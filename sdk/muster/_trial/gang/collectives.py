@@ -39,6 +39,6 @@ class Collectives(Protocol):
         """Abort pending operations and disconnect. Not collective: ranks that wait for this one get an error immediately."""
 
     def distribute(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, options: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """Return model and optimizer for training on all ranks: rank 0's parameters, gradients exchanged during the backward pass."""

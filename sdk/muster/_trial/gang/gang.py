@@ -58,10 +58,10 @@ class RankGang:
         return assign_files(self._exchange, folder, is_written, worker)
 
     def distribute(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, options: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """Return model and optimizer for training on all ranks; see `Trial.distribute`."""
-        return self._exchange.distribute(model, optimizer, told)
+        return self._exchange.distribute(model, optimizer, options)
 
     def leave(self) -> None:
         """Disconnect after another rank was lost, so that ranks waiting for this one get an error. Not collective."""

@@ -52,7 +52,7 @@ class HorovodCollectives:
         """As in `Exchange`."""
         return list(self._hvd.allgather_object(value, name=name))
 
-    def distribute(self, model: Any, optimizer: Any, told: GradientOptions) -> tuple[Any, Any]:
+    def distribute(self, model: Any, optimizer: Any, options: GradientOptions) -> tuple[Any, Any]:
         """As in `Exchange`. Horovod's environment sets the bucket size."""
         hvd = self._hvd
         check_reach(model.parameters())
@@ -60,13 +60,13 @@ class HorovodCollectives:
         wrapped = hvd.DistributedOptimizer(
             optimizer,
             named_parameters=model.named_parameters(),
-            compression=hvd.Compression.fp16 if told.compresses else hvd.Compression.none,
-            backward_passes_per_step=told.passes,
+            compression=hvd.Compression.fp16 if options.compresses else hvd.Compression.none,
+            backward_passes_per_step=options.passes,
         )
         wrapped.state = (
             optimizer.state
         )  # Horovod starts with an empty state, which would lose the state loaded from a checkpoint
-        gather_passes(wrapped, told, lambda is_last: None)
+        gather_passes(wrapped, options, lambda is_last: None)
         return model, wrapped
 
 

@@ -24,7 +24,7 @@ class GangReforming:
         self._seat = seat
         self.is_due = seat.generation == 0
 
-    def has_news(self) -> bool:
+    def has_new_generation(self) -> bool:
         """Whether the worker has announced a new generation. Does not wait; rank 0 asks, the other ranks follow."""
         return self._seat.poll() is not None
 
@@ -56,15 +56,15 @@ class GangReforming:
         return gang
 
 
-def open_reforming(surroundings: ProcessEnvironment) -> GangReforming | None:
+def open_reforming(environment: ProcessEnvironment) -> GangReforming | None:
     """Make this run resizable while it trains; None if its size is fixed, it does not use Horovod, or there is no platform."""
-    if not surroundings.generation:
+    if not environment.generation:
         return None
-    description = wire.read_trial_file(surroundings.trial_path)
+    description = wire.read_trial_file(environment.trial_path)
     if description.distributed != "horovod":
         return None
     # Every rank needs its own connection; only rank 0 has a report channel.
-    generation = 0 if surroundings.stands_by else surroundings.generation
+    generation = 0 if environment.stands_by else environment.generation
     return GangReforming(
-        ResizeConnection(description.socket, surroundings.token, surroundings.local_rank, generation)
+        ResizeConnection(description.socket, environment.token, environment.local_rank, generation)
     )

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from muster._trial.gang.gang import RankGang
 
 
-def join_gang(distributed: str, size: int, surroundings: ProcessEnvironment) -> "RankGang | None":
+def join_gang(distributed: str, size: int, environment: ProcessEnvironment) -> "RankGang | None":
     """Connect to the other ranks; None if this process trains alone.
 
     Ranks connect by `torch.distributed` with `distributed: torch`, and when a launcher of the user (`torchrun`) started them.
@@ -21,7 +21,7 @@ def join_gang(distributed: str, size: int, surroundings: ProcessEnvironment) -> 
     Raises:
         Rejected: Horovod is required and not installed.
     """
-    launched = surroundings.launched
+    launched = environment.launched
     if distributed == "horovod" and size > 1:
         from muster._trial.gang.gang import RankGang
         from muster._trial.gang.horovod_collectives import HorovodCollectives

@@ -51,12 +51,12 @@ class TorchCollectives:
         dist.destroy_process_group(self._group)
 
     def distribute(
-        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, options: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """As in `Exchange`, by DistributedDataParallel."""
-        parallel = made_parallel(model, told)
+        parallel = made_parallel(model, options)
         gather_passes(
-            optimizer, told, lambda is_last: setattr(parallel, "require_backward_grad_sync", is_last)
+            optimizer, options, lambda is_last: setattr(parallel, "require_backward_grad_sync", is_last)
         )
         return parallel, optimizer
 
@@ -66,13 +66,13 @@ def _leave_default() -> None:
         dist.destroy_process_group()
 
 
-def made_parallel(model: torch.nn.Module, told: GradientOptions) -> "DistributedDataParallel":
+def made_parallel(model: torch.nn.Module, options: GradientOptions) -> "DistributedDataParallel":
     """Return the model wrapped for all ranks of the default process group."""
     from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
     from torch.nn.parallel import DistributedDataParallel
 
-    more: dict[str, Any] = {} if told.bucket_mib is None else {"bucket_cap_mb": max(1, told.bucket_mib)}
+    more: dict[str, Any] = {} if options.bucket_mib is None else {"bucket_cap_mb": max(1, options.bucket_mib)}
     parallel = DistributedDataParallel(model, **more)
-    if told.compresses:
+    if options.compresses:
         parallel.register_comm_hook(None, fp16_compress_hook)
     return parallel

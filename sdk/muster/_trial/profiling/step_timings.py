@@ -34,17 +34,17 @@ class Timings:
     """
 
     def __init__(
-        self, folder: str, local_rank: int, told: ProfilingRange, look: "Callable[[Timings], None]"
+        self, folder: str, local_rank: int, profiled: ProfilingRange, look: "Callable[[Timings], None]"
     ) -> None:
         """Open this rank's record in the worker's folder; without it, timings are not recorded and nothing fails.
 
         Args:
             look: Called now and at each write, to instrument modules imported since.
         """
-        self._profiled, self._look = told, look
+        self._profiled, self._look = profiled, look
         self._spent_ns = [0, 0, 0]
         self._samples = 0
-        self._is_on = told.goes_on_after(0)
+        self._is_on = profiled.is_on_after(0)
         self._is_inside = False
         self._thread = self._own_thread = threading.get_ident()
         self._pid = os.getpid()
@@ -66,7 +66,7 @@ class Timings:
             self.end(part, began_ns)
 
     @contextmanager
-    def standing_in(self) -> Iterator[None]:
+    def on_behalf_of_training_thread(self) -> Iterator[None]:
         """Measure in this thread, on which the training thread waits, instead of the training thread."""
         self._thread = threading.get_ident()
         try:
@@ -112,7 +112,7 @@ class Timings:
 
     def on_step(self, step: int) -> None:
         """Record a reported step."""
-        was_on, self._is_on = self._is_on, self._profiled.goes_on_after(step)
+        was_on, self._is_on = self._is_on, self._profiled.is_on_after(step)
         if not (was_on or self._is_on):
             return
         now_ns = time.monotonic_ns()

@@ -37,7 +37,7 @@ class RetryDeadline:
         self._attempt = 0
         self._since = self._clock()
 
-    def bear(self, error: Transient) -> None:
+    def wait_or_raise(self, error: Transient) -> None:
         """Wait before the next attempt; raise `error` when the time limit is reached."""
         pause_s = min(wait_s(self._attempt, error.retry_after_s), LONGEST_PAUSE_S)
         self._attempt += 1

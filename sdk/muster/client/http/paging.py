@@ -94,7 +94,7 @@ def follow(
                     yield _parsed(model, event.data)
             raise Transient(f"the stream {path} was closed before its end")
         except Transient as error:
-            retry_limit.bear(error)
+            retry_limit.wait_or_raise(error)
 
 
 def _events(transport: Transport, path: str, query: Query, after: str | None) -> Iterator[ServerSentEvent]:

@@ -75,7 +75,7 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
     question = CollectCheckpoints(
         experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
     )
-    found = await call.ask_for_change(question, call.doors.timeouts.plan_s)
+    found = await call.ask_for_change(question, call.dependencies.timeouts.plan_s)
     async with call.read() as connection:
         names = await load_trial_numbers(connection, {one.trial_id for one in found.checkpoints})
     return Collected(
@@ -100,7 +100,7 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
 
 async def get_storage(call: Call, request: Empty) -> Storage:
     """Show how many bytes the caller's tenant and its workspaces store, and their limits. Covers only the workspaces that the caller can see."""
-    found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(GetStorage(), call.tenant, call.dependencies.timeouts.query_s)
     grants = call.caller.grants
     seen = [
         WorkspaceStorage(**one.model_dump())
@@ -120,7 +120,7 @@ async def get_storage(call: Call, request: Empty) -> Storage:
 async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> StorageLimit:
     """Set how many bytes a tenant may store. Data that is already stored stays."""
     tenant, name = await named_tenant(call, request.tenant)
-    call.concerns(tenant)
+    call.also_audit_in(tenant)
     async with call.site_transaction() as unit:
         before = await checkpoint_store.load_storage_limit(unit.connection, tenant)
         version = await checkpoint_store.save_storage_limit(unit.connection, tenant, request.maximum_bytes)

@@ -66,7 +66,7 @@ async def _list_page(
         filter=request.filter,
         sort=request.sort,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return CheckpointPage(
         items=[render_checkpoint(view) for view in found.checkpoints],
         next_cursor=make_cursor(call, request, [found.next]) if found.next else None,

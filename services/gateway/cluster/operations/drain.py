@@ -121,7 +121,7 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
     if request.slot not in (*before.slot_ids, *before.disabled_slots):
         slots = ", ".join(map(str, before.slot_ids))
         raise NotFound(f"slot {request.slot} of worker {before.worker}", f"its slots are: {slots or 'none'}")
-    operation = new_id(call.doors.clock)
+    operation = new_id(call.dependencies.clock)
     call.note(before=render_worker(before))
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
     async with call.site_transaction() as unit:
@@ -165,7 +165,9 @@ async def _drain(
     """Send the commands and return the workers once all took effect. Raises StillWorking, with their current state, if that takes too long."""
     wanted = DrainTarget(workers=[worker.worker for worker in workers], undo=undo)
     commands = [
-        DrainWorker(operation_id=new_id(call.doors.clock), worker=worker.worker, reclaim=reclaim, undo=undo)
+        DrainWorker(
+            operation_id=new_id(call.dependencies.clock), worker=worker.worker, reclaim=reclaim, undo=undo
+        )
         for worker in workers
     ]
     before = WorkerPage(items=[render_worker(worker) for worker in workers])

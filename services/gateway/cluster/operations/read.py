@@ -39,9 +39,9 @@ async def get_worker(call: Call, request: WorkerRequest) -> Worker:
 async def list_instances(call: Call, request: ListInstancesRequest) -> InstancePage:
     """List the machines that the provisioner rented or started, newest first by default."""
     wanted = read_wanted(call, request)
-    async with call.doors.database.system() as connection:
+    async with call.dependencies.database.system() as connection:
         found = await cluster_store.load_instances(connection, wanted)
-    now = call.doors.clock.now()
+    now = call.dependencies.clock.now()
     return InstancePage(
         items=[render_instance(row, now) for row in found.rows],
         next_cursor=next_cursor(call, request, found.next),
@@ -60,7 +60,7 @@ async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
         sort=request.sort,
         starts=request.starts,
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    page = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return QueuePage(
         items=[render_queue_entry(entry) for entry in await _visible(call, page.entries)],
         next_cursor=make_cursor(call, request, [page.next]) if page.next else None,

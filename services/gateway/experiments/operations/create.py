@@ -95,14 +95,14 @@ async def _submit(
 ) -> ExperimentDetail:
     config = submission.config
     place = Scope(config.workspace or UNCATEGORIZED, config.project or UNCATEGORIZED)
-    call.check_place(Permission.EXPERIMENT_WRITE, place)
+    call.check_scope(Permission.EXPERIMENT_WRITE, place)
     checked = await _check(call, submission)
-    async with call.doors.creating.of(call.tenant), call.transaction() as unit:
-        experiment_id = ExperimentId(new_id(call.doors.clock))
+    async with call.dependencies.create_slots.of(call.tenant), call.transaction() as unit:
+        experiment_id = ExperimentId(new_id(call.dependencies.clock))
         claimed = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
         if isinstance(claimed, IdempotencyClaim):
             return with_waiting_reason(call, ExperimentDetail.model_validate(claimed.response))
-        await check_open(unit, claimed.most)
+        await check_open(unit, claimed.max_experiments)
         number = claimed.number
         values = _values(call, unit, checked, experiment_id, number)
         answer = render_experiment_detail(SimpleNamespace(**values))
@@ -130,7 +130,7 @@ async def _begin(
             return earlier
         # The earlier request released the key in between; this request owns it now.
         claimed = await store.claim_number(unit.connection, call.tenant, workspace, None)
-    if claimed is None or claimed.is_doomed:
+    if claimed is None or claimed.is_workspace_deleting:
         raise Conflict(
             "workspace_deleting",
             f"workspace {workspace} is being deleted",
@@ -160,7 +160,9 @@ async def _check_code(call: Call, sha256: str | None, entrypoint: Entrypoint) ->
     size_bytes = await find_code(call, sha256, entrypoint)
     if size_bytes is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
-        target = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+        target = await if_available(
+            call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.validate_s)
+        )
         if target is None or target.known:
             return
     raise Rejected(

@@ -39,7 +39,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     if row.rank is None:
         row = await _queued(call, row)
     command = EditExperiment(
-        operation_id=new_id(call.doors.clock),
+        operation_id=new_id(call.dependencies.clock),
         experiment_id=ExperimentId(row.id),
         priority=request.priority,
         weight=request.weight,
@@ -50,7 +50,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         pool=PoolName(request.pool) if request.pool else None,
     )
 
-    since = call.doors.clock.now() - _CLOCKS_APART
+    since = call.dependencies.clock.now() - _CLOCKS_APART
     seen = row.rank["version"] if row.rank else 0
 
     async def look(connection: AsyncConnection) -> Any:

@@ -34,7 +34,7 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
     if row.version == 0:
         await wait_until_known(call, row)
     command = EditSearch(
-        operation_id=new_id(call.doors.clock),
+        operation_id=new_id(call.dependencies.clock),
         experiment_id=ExperimentId(row.id),
         lifted=lifted,
         **changes,

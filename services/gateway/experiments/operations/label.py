@@ -35,7 +35,7 @@ async def label_experiments(call: Call, request: LabelExperimentsRequest) -> Lab
             changes.append(
                 NewEvent(EventKind.LABELS, "changed", row.id, row.id, row.version, resource.decode())
             )
-        await call.doors.publisher.publish(unit, call.tenant, changes)
+        await call.dependencies.publisher.publish(unit, call.tenant, changes)
         now = sorted(await store.load_by_ids(unit.connection, [row.id for row in rows]), key=_number)
         call.note(
             before={str(row.number): row.labels for row in rows},

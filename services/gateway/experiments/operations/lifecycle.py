@@ -65,14 +65,14 @@ async def _act(call: Call, request: ExperimentRequest) -> Experiment:
     """Send the command unless its effect is already reached, and return the experiment. Raises StillWorking after the wait."""
     action = ACTIONS[call.operation]
     row = await find_experiment(call, request.experiment)
-    if action.while_going is not None:
-        refuse_ended(row, action.while_going)
+    if action.refused_as is not None:
+        refuse_ended(row, action.refused_as)
     before = row.version
     if action.reached(row, before):
         return render_experiment(row)
     if before == 0:
         await wait_until_known(call, row)
-    command = action.order(new_id(call.doors.clock), row.id)
+    command = action.order(new_id(call.dependencies.clock), row.id)
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)

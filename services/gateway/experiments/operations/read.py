@@ -89,7 +89,7 @@ async def _checkpoint_of(call: Call, best: Best) -> BestCheckpoint | None:
     """Ask the registry for the checkpoint at the best validation's step: a saved one, else the newest. None if it does not answer."""
     question = ListCheckpoints(trial_id=TrialId(best.trial), filter=f"step = {best.step}", sort="-created_at")
     try:
-        found = await call.doors.bus.ask(question, call.tenant, CHECKPOINT_S)
+        found = await call.dependencies.bus.ask(question, call.tenant, CHECKPOINT_S)
     except MusterError:
         return None
     if not found.checkpoints:
@@ -107,7 +107,7 @@ async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
         after=int(str(position[0])) if position else 0,
         limit=request.limit,
     )
-    page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    page = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     items = [
         JournalEntry(position=entry.position, time=entry.at, kind=entry.kind, facts=entry.facts)
         for entry in page.entries
@@ -121,7 +121,7 @@ async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
 async def replay_experiment(call: Call, request: ExperimentRequest) -> Replay:
     """Replay an experiment's search from its journal and report the first decision that differs."""
     row = await find_experiment(call, request.experiment)
-    found = await call.doors.bus.ask(
+    found = await call.dependencies.bus.ask(
         ReplayExperiment(experiment_id=ExperimentId(row.id)), call.tenant, REPLAY_S
     )
     return Replay.model_validate(found.model_dump())

@@ -53,14 +53,18 @@ async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) ->
         preferred_labels=resources.preferred_labels,
         excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
     )
-    placed = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+    placed = await if_available(
+        call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.validate_s)
+    )
     return placed.warnings if placed else ()
 
 
 async def ask_searcher(call: Call, document: JsonObject) -> tuple[str, ...]:
     """Return the searcher's warnings about a config. Raises Rejected if the search is invalid."""
     question = ValidateConfig(config=document)
-    accepted = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+    accepted = await if_available(
+        call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.validate_s)
+    )
     return accepted.warnings if accepted else ()
 
 

@@ -70,7 +70,9 @@ async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
             await check_visible(call.as_reader(), checkpoint)
         except NotFound:
             raise Rejected("checkpoint_unknown", f"there is no checkpoint {checkpoint}", place) from None
-    page = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
+    page = await if_available(
+        call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.validate_s)
+    )
     if page is None:
         return
     if not page.checkpoints:

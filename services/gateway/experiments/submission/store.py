@@ -25,8 +25,8 @@ class NumberedSubmission:
     """The number of an experiment, and reasons to refuse it. `most`: the limits of open experiments by workspace; key "" is the tenant's."""
 
     number: int
-    is_doomed: bool
-    most: Mapping[str, int]
+    is_workspace_deleting: bool
+    max_experiments: Mapping[str, int]
 
 
 async def claim_number(
@@ -43,7 +43,7 @@ async def claim_number(
     row = (await connection.execute(_begin(tenant, workspace, claim))).one()
     if row.number is None:
         return None
-    return NumberedSubmission(row.number, row.is_doomed, row.most or {})
+    return NumberedSubmission(row.number, row.is_workspace_deleting, row.max_experiments or {})
 
 
 async def insert_experiment(connection: AsyncConnection, values: Mapping[str, Any]) -> None:

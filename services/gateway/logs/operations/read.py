@@ -77,7 +77,7 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
     number, *place = position or [0, *begin]
     experiment = await find_experiment(call, request.experiment)
     lines: list[LogLine] = []
-    now = call.doors.clock.monotonic
+    now = call.dependencies.clock.monotonic
     until_s = now() + _LOOKED_S
     while len(lines) < request.limit and now() < until_s:
         async with call.read() as connection:
@@ -99,14 +99,14 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
     trial = _Trial(row.id, row.number, tail=request.tail)
     _resume(call.last_event_id or request.after, [trial])
     timeout = FinalDataTimeout(call)
-    async with call.doors.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
+    async with call.dependencies.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
         while True:
             final = (await find_trial(call, str(trial.id))).changed["final"]
             async for line in _new_lines(call, trial, request):
                 yield line
             if trial.ended or timeout.is_over(final):
                 return
-            await waiter.wait(call.doors.timeouts.poll_s)
+            await waiter.wait(call.dependencies.timeouts.poll_s)
 
 
 async def follow_experiment_logs(call: Call, request: FollowExperimentLogsRequest) -> AsyncIterator[LogLine]:
@@ -114,7 +114,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
     trials: dict[int, _Trial] = {}
     after = call.last_event_id or request.after
     timeout = FinalDataTimeout(call)
-    async with call.doors.feed.waiting_for(call.tenant, "logs", None) as waiter:
+    async with call.dependencies.feed.waiting_for(call.tenant, "logs", None) as waiter:
         while True:
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
@@ -136,7 +136,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
                 return
             if timeout.is_over(experiment.final):
                 return
-            await waiter.wait(call.doors.timeouts.poll_s)
+            await waiter.wait(call.dependencies.timeouts.poll_s)
 
 
 async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
@@ -157,7 +157,7 @@ async def _ask(call: Call, trial: _Trial, request: LogFilter, limit: int) -> mes
         before=trial.before,
         **filter_of(request).model_dump(),
     )
-    return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    return await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
 
 
 def filter_of(request: LineFilter) -> messages.LineFilter:

@@ -35,7 +35,7 @@ async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
         limit=request.limit,
         **filter_of(request).model_dump(),
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     following = make_cursor(call, request, [found.next]) if found.next else None
     return LogPage(items=await _lines(call, found), next_cursor=following)
 

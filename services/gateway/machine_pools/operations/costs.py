@@ -23,7 +23,7 @@ _PLACE: tuple[UsageKey, UsageKey] = ("day", "pool")
 
 async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostShares:
     """List the cost of rented machines by slot usage. Site operators see all tenants and idle slots, other callers their tenant."""
-    is_site = call.caller.keeps_site and CostKey.EXPERIMENT not in request.by
+    is_site = call.caller.is_site_operator and CostKey.EXPERIMENT not in request.by
     by = list(dict.fromkeys(request.by)) or [CostKey.TENANT]
     _check_sees(call, by)
     since, until = period_of(call, request.since, request.until)
@@ -32,7 +32,9 @@ async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostSh
     keys = cast(tuple[UsageKey, ...], tuple(map(str, by)))
     whose = GetUsage(by=tuple(dict.fromkeys((*_PLACE, *keys))), since=begin, until=end)
     spent, held, used = await asyncio.gather(
-        call.doors.bus.ask(GetSpending(since=since, until=until), SITE, call.doors.timeouts.query_s),
+        call.dependencies.bus.ask(
+            GetSpending(since=since, until=until), SITE, call.dependencies.timeouts.query_s
+        ),
         load_used(call, GetUsage(by=_PLACE, since=begin, until=end), is_site=True),
         load_used(call, whose, is_site),
     )

@@ -46,7 +46,7 @@ async def get_machine_pool(call: Call, request: MachinePoolRequest) -> MachinePo
 
 async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> MachinePool:
     """Create a machine pool."""
-    operation_id = new_id(call.doors.clock)
+    operation_id = new_id(call.dependencies.clock)
     earlier = await claim_apart(call, request, operation_id)
     if earlier is not None and earlier.response is not None:
         return MachinePool.model_validate(earlier.response)
@@ -73,13 +73,15 @@ async def delete_machine_pool(call: Call, request: MachinePoolRequest) -> Machin
     call.note(before=_render(before))
     await call.record()
     question = messages.CloseMachinePool(pool=before.pool)
-    found = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, SITE, call.dependencies.timeouts.query_s)
     return _render(next(iter(found.pools), before.model_copy(update={"is_closing": True})))
 
 
 async def list_machine_kinds(call: Call, request: Empty) -> MachineKinds:
     """List the machine types that can be rented, with zones, prices and current availability."""
-    found = await call.doors.bus.ask(messages.GetMachineKinds(), SITE, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(
+        messages.GetMachineKinds(), SITE, call.dependencies.timeouts.query_s
+    )
     return MachineKinds(items=[_offer(one) for one in found.offers])
 
 
@@ -90,29 +92,29 @@ async def terminate_instance(call: Call, request: InstanceRequest) -> InstanceRe
         raise NotFound(f"instance {request.instance}", hint="`muster instance list` shows all instances")
     await call.record()
     question = messages.EndInstance(instance_id=InstanceId(name), reason="terminated by an operator")
-    ended = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
-    async with call.doors.database.system() as connection:
+    ended = await call.dependencies.bus.ask(question, SITE, call.dependencies.timeouts.query_s)
+    async with call.dependencies.database.system() as connection:
         row = await cluster_store.load_instance(connection, name)
     if row is None:
         raise NotFound(
             f"instance {request.instance}",
             hint="a new instance is listed after a moment; try again",
         )
-    return render_instance(row, call.doors.clock.now()).model_copy(update={"state": ended.state})
+    return render_instance(row, call.dependencies.clock.now()).model_copy(update={"state": ended.state})
 
 
 async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCosts:
     """List the cost of rented machines by day, pool, kind and purchase."""
     since, until = period_of(call, request.since, request.until)
     question = messages.GetSpending(since=since, until=until)
-    found = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, SITE, call.dependencies.timeouts.query_s)
     rows = [row.model_dump(mode="json", exclude={"slot_hours"}) for row in found.rows]
     return MachineCosts(items=[MachineCost.model_validate(row) for row in rows])
 
 
 def period_of(call: Call, since: str | None, until: str | None) -> tuple[date, date]:
     """Return the first and the last day of the period. Raises Rejected (`invalid_request`)."""
-    last = _day(until, "until") or call.doors.clock.now().astimezone(UTC).date()
+    last = _day(until, "until") or call.dependencies.clock.now().astimezone(UTC).date()
     return _day(since, "since") or last - timedelta(days=DEFAULT_DAYS - 1), last
 
 
@@ -131,7 +133,7 @@ async def _set(call: Call, name: str, machines: PoolMachines, is_new: bool) -> M
     await call.record()
     definition = messages.PoolDefinition.model_validate(given)
     question = messages.SetMachinePool(pool=PoolName(name), definition=definition, is_new=is_new)
-    found = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, SITE, call.dependencies.timeouts.query_s)
     return _render(found.pools[0])
 
 
@@ -146,7 +148,7 @@ async def _until_known(call: Call, pool: str) -> None:
 
 async def _load(call: Call, pool: PoolName | None = None) -> tuple[messages.MachinePool, ...]:
     question = messages.GetMachinePools(pool=pool)
-    return (await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)).pools
+    return (await call.dependencies.bus.ask(question, SITE, call.dependencies.timeouts.query_s)).pools
 
 
 async def _find(call: Call, pool: str) -> messages.MachinePool:
@@ -159,7 +161,7 @@ async def _find(call: Call, pool: str) -> messages.MachinePool:
 def _seen(call: Call, one: messages.MachinePool) -> MachinePool:
     """Hide spending and budget from callers who are not site operators."""
     rendered = _render(one)
-    if call.caller.keeps_site:
+    if call.caller.is_site_operator:
         return rendered
     return rendered.model_copy(update={"spent": None, "budget_per_month": None})
 

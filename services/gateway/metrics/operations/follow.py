@@ -37,8 +37,8 @@ async def follow_trial_metrics(
     if call.announce is not None:
         await call.announce(str(place))
     read = partial(_read, call, row, FinalDataTimeout(call))
-    waiting = partial(call.doors.feed.waiting_for, call.tenant, "metrics", trial)
-    with call.doors.tails.following((*call.view, trial), place, read, waiting) as tail:
+    waiting = partial(call.dependencies.feed.waiting_for, call.tenant, "metrics", trial)
+    with call.dependencies.tails.following((*call.view, trial), place, read, waiting) as tail:
         while True:
             if place < tail.begin:
                 page = await read(place)

@@ -37,11 +37,11 @@ async def follow_experiment_metrics(
     is_passing, is_announced = after is None and request.from_now, False
     timeouts: dict[int, FinalDataTimeout] = {}
     seen, asked_all_s = -1, -inf
-    async with call.doors.feed.waiting_for(call.tenant, "metrics", None) as waiter:
+    async with call.dependencies.feed.waiting_for(call.tenant, "metrics", None) as waiter:
         while True:
             # Taken before the query, so that later hints are handled in the next round.
-            hinted, now_s = waiter.take_hinted(), call.doors.clock.monotonic()
-            is_for_all = now_s - asked_all_s >= _POLLS * call.doors.timeouts.poll_s
+            hinted, now_s = waiter.take_hinted(), call.dependencies.clock.monotonic()
+            is_for_all = now_s - asked_all_s >= _POLLS * call.dependencies.timeouts.poll_s
             asked_all_s = now_s if is_for_all else asked_all_s
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
@@ -65,7 +65,7 @@ async def follow_experiment_metrics(
             if experiment.final and not timeouts:
                 return
             await asyncio.sleep(_GATHERED_S)
-            await waiter.wait(call.doors.timeouts.poll_s)
+            await waiter.wait(call.dependencies.timeouts.poll_s)
 
 
 async def _pass_over(
@@ -132,4 +132,8 @@ def _batched(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _is_settled(call: Call, row: Row) -> bool:
-    return bool(row.final) and row.ended_at is not None and call.doors.clock.now() - row.ended_at > _SETTLED
+    return (
+        bool(row.final)
+        and row.ended_at is not None
+        and call.dependencies.clock.now() - row.ended_at > _SETTLED
+    )

@@ -32,14 +32,18 @@ async def get_trial_metrics(call: Call, request: TrialMetricsRequest) -> TrialMe
         first_step=request.first_step,
         last_step=request.last_step,
     )
-    return render_series(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
+    return render_series(
+        await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
+    )
 
 
 async def get_trial_summaries(call: Call, request: TrialRequest) -> MetricSummaries:
     """Get summary statistics of all metrics of a trial."""
     trial = await find_trial(call, request.trial)
     question = GetSummaries(trial_id=TrialId(trial.id))
-    return render_summaries(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
+    return render_summaries(
+        await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
+    )
 
 
 async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) -> ExperimentMetrics:
@@ -55,7 +59,7 @@ async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) 
         first_step=request.first_step,
         last_step=request.last_step,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return ExperimentMetrics(trials=[render_series(page) for page in found.trials])
 
 

@@ -91,7 +91,7 @@ class AuditWriter:
         ]
 
     @property
-    def asked_path(self) -> str:
+    def request_path(self) -> str:
         """The request's path."""
         return self.path.format_map(self.facts.path)
 

@@ -69,15 +69,15 @@ class Authenticator:
         self._certificates = certificates
         self._callers = Cache[bytes, Caller]("callers", _MAX_CALLERS, CACHED_S, clock)
 
-    async def caller_of(self, shown: CallerCredentials) -> Caller:
+    async def caller_of(self, credentials: CallerCredentials) -> Caller:
         """Return the caller. Raises Unauthenticated for missing, unknown, expired or revoked credentials."""
-        text = shown.bearer
+        text = credentials.bearer
         if text is None:
-            text = next((f"uri:{uri}" for uri in shown.certificates if uri in self._certificates), None)
+            text = next((f"uri:{uri}" for uri in credentials.certificates if uri in self._certificates), None)
         if text is None:
             raise Unauthenticated("no_token")
         hashed = hash_token(self._pepper, text)  # The cache must not contain tokens.
-        caller = await self._callers.load(hashed, partial(self._look_up, shown.bearer, text, hashed))
+        caller = await self._callers.load(hashed, partial(self._look_up, credentials.bearer, text, hashed))
         if caller.expires_at is not None and caller.expires_at <= self._clock.now():
             raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
         return caller

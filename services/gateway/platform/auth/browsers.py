@@ -28,7 +28,7 @@ class BrowserRequest:
     is_secure: bool
     origin: str | None = None
     site: str | None = None
-    asks: bool = False
+    wants_cookie: bool = False
 
     @property
     def own_origin(self) -> str:
@@ -42,7 +42,7 @@ class BrowserRequest:
             return False
         if self.site is not None and self.site != "same-origin":
             return False
-        if self.asks:
+        if self.wants_cookie:
             return True
         # Pages cannot set headers on event sources, WebSockets, images and links.
         return self.verb in _SAFE and (self.origin is not None or self.site is not None)

@@ -23,13 +23,13 @@ def read_permissions(names: Sequence[str], place: str) -> Permissions:
     return frozenset(map(Permission, names))
 
 
-def check_caller_holds(call: Call, handed_out: Grants, what: str, place: str | None = None) -> None:
+def check_caller_holds(call: Call, granted: Grants, what: str, place: str | None = None) -> None:
     """Raise Rejected if the caller would grant or revoke permissions that the caller does not hold."""
-    if call.caller.grants.covers(handed_out):
+    if call.caller.grants.covers(granted):
         return
     lacking = sorted(
         permission
-        for permission, scopes in handed_out.held.items()
+        for permission, scopes in granted.held.items()
         if not all(call.caller.grants.holds(permission, one) for one in scopes)
     )
     raise Rejected(

@@ -128,7 +128,7 @@ def _opened(call: Call, key: str, kept: JsonValue) -> JsonValue:
 
 
 def _key(call: Call, key: str) -> bytes:
-    return hmac.digest(call.doors.keys.answer, key.encode(), hashlib.sha256)
+    return hmac.digest(call.dependencies.keys.answer, key.encode(), hashlib.sha256)
 
 
 def _context(call: Call, key: str) -> bytes:

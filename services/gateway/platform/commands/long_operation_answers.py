@@ -97,7 +97,7 @@ def orderer_of(call: Call) -> UUID:
 
 def waiting_for_bus(call: Call) -> str | None:
     """Return why the stored command of this request is not sent yet; None while the bus accepts messages."""
-    since = call.doors.site.bus.since()
+    since = call.dependencies.site.bus.since()
     if since is None:
         return None
     return (

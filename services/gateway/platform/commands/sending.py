@@ -94,21 +94,21 @@ async def wait_for(
     Raises:
         MusterError: the owner refused the command.
     """
-    clock = call.doors.clock
+    clock = call.dependencies.clock
     tenant = sent_for or call.tenant
-    end = clock.monotonic() + call.doors.timeouts.command_s
+    end = clock.monotonic() + call.dependencies.timeouts.command_s
     awaited = None if about is None else frozenset({about, operation_id})
-    with call.doors.feed.waiting(tenant, awaited) as waiter:
+    with call.dependencies.feed.waiting(tenant, awaited) as waiter:
         if is_new:
-            await waiter.wait(min(call.doors.timeouts.command_s, _POLL_S))
+            await waiter.wait(min(call.dependencies.timeouts.command_s, _POLL_S))
         while True:
             if answered is not None and waiter.answer is not None:
-                call.doors.feed.note(tenant)
+                call.dependencies.feed.note(tenant)
                 return answered(waiter.answer)
             try:
                 # Ask without an open session: a slow owner would otherwise hold a database connection.
                 found = await ask() if ask is not None else None
-                async with call.doors.database.read(tenant) as connection:
+                async with call.dependencies.database.read(tenant) as connection:
                     if look is not None:
                         found = await look(connection)
                     refusal = None if found is not None else await load_refusal(connection, operation_id)
@@ -116,7 +116,7 @@ async def wait_for(
                 # The owner does not answer. The command stays valid and may still take effect in time.
                 found = refusal = None
             if found is not None:
-                call.doors.feed.note(tenant)
+                call.dependencies.feed.note(tenant)
                 return found
             if refusal is not None:
                 raise refused(refusal, call)
@@ -161,7 +161,7 @@ async def _ordered(call: Call, request: Request, order: Order) -> IdempotencyCla
     """Send the command of this request, or return the claim of an earlier request with the same key."""
     async with call.transaction() as unit:
         position = await feed_end(unit.connection, call.tenant)
-        operation_id = new_id(call.doors.clock)
+        operation_id = new_id(call.dependencies.clock)
         earlier = await claim(call, unit, request, operation_id, position)
         if earlier is not None:
             return earlier

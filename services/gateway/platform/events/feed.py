@@ -51,7 +51,7 @@ class Waiter:
         for operation_id in (self._about or frozenset()) & answers.keys():
             self.answer = answers[operation_id]
 
-    def hear(self, about: Collection[UUID] | None) -> None:
+    def notify(self, about: Collection[UUID] | None) -> None:
         """Wake the waiter if the change concerns it. `about` None: the change may concern anything."""
         if self._about is None or about is None or not self._about.isdisjoint(about):
             self.wake()
@@ -174,4 +174,4 @@ class Feed:
     def _wake(self, tenant: TenantId, about: Collection[UUID] | None) -> None:
         self.note(tenant)
         for waiter in self._waiters.get(tenant, ()):
-            waiter.hear(about)
+            waiter.notify(about)

@@ -26,17 +26,17 @@ async def ask_with_retries(call: Call, question: Query[R]) -> R:
     """
     for _ in range(_ATTEMPTS - 1):
         try:
-            return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+            return await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
         except Transient:
             await asyncio.sleep(_AGAIN_S)
-    return await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    return await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
 
 
 class FinalDataTimeout:
     """Limits how long a stream waits for the last data of something that has ended, if the registry does not report that all of it is stored."""
 
     def __init__(self, call: Call) -> None:
-        self._clock = call.doors.clock
+        self._clock = call.dependencies.clock
         self._since_s: float | None = None
 
     def is_over(self, final: bool) -> bool:

@@ -42,12 +42,12 @@ def read_cursor(call: Call, request: Request, cursor: str | None, place: str = "
     """Return the position of a cursor; None without a cursor. Raises Rejected for a foreign or changed cursor."""
     if not cursor:
         return None
-    return decode_cursor(call.doors.keys.cursor, _scope(call, request), cursor, place)
+    return decode_cursor(call.dependencies.keys.cursor, _scope(call, request), cursor, place)
 
 
 def make_cursor(call: Call, request: Request, position: Position) -> str:
     """Return the cursor of a position in this list."""
-    return encode_cursor(call.doors.keys.cursor, _scope(call, request), position)
+    return encode_cursor(call.dependencies.keys.cursor, _scope(call, request), position)
 
 
 def _scope(call: Call, request: Request) -> str:

@@ -30,7 +30,7 @@ async def list_policies(call: Call, request: Empty) -> ConfigPolicies:
 
 async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
     """Set the policy on experiment configs in a workspace or the whole tenant."""
-    call.check_place(Permission.POLICY_MANAGE, Scope(request.workspace))
+    call.check_scope(Permission.POLICY_MANAGE, Scope(request.workspace))
     _check(request.invariant_config)
     rules = request.model_dump(include={"invariant_config", "max_slots", "priority_limit"})
     workspace = request.workspace or ""

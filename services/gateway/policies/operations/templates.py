@@ -27,7 +27,7 @@ from shared.ids import derived_id
 
 async def create_template(call: Call, request: CreateTemplateRequest) -> Template:
     """Create a template: a partial config with a name that is unique in the tenant."""
-    call.check_place(Permission.POLICY_MANAGE, Scope(request.workspace))
+    call.check_scope(Permission.POLICY_MANAGE, Scope(request.workspace))
     check_partial(request.config, "config")
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, derived_id(call.tenant, "template", request.name))

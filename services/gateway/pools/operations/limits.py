@@ -40,7 +40,7 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
     _check_maximum(request.guaranteed, request.maximum)
     await view_of(call, request.pool)
     tenant, name = await named_tenant(call, request.tenant)
-    call.concerns(tenant)
+    call.also_audit_in(tenant)
     async with call.site_transaction() as unit:
         limit = await _save(call, unit, tenant, name, _values(request, tenant, request.workspace))
     warnings = await warn_unused_workspace(call, tenant, request.workspace)
@@ -49,7 +49,7 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
 
 async def set_workspace_limit(call: Call, request: SetWorkspaceLimitRequest) -> Limit:
     """Set the slot limit of a workspace of the caller's tenant in a pool, within the tenant's own limit."""
-    call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
+    call.check_scope(Permission.POLICY_MANAGE, TENANT_SCOPE)
     _check_maximum(request.guaranteed, request.maximum)
     await view_of(call, request.pool)
     # Limits are published for the site, not for a tenant.
@@ -120,10 +120,10 @@ async def _save(call: Call, unit: Unit, tenant: TenantId, name: str, values: dic
 
 
 async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:
-    if not call.caller.keeps_site:
+    if not call.caller.is_site_operator:
         async with call.read() as connection:
             return await limits.load_limits(connection, pool), {call.tenant: call.caller.tenant_name}
-    async with call.doors.database.system() as connection:
+    async with call.dependencies.database.system() as connection:
         rows = await limits.load_limits(connection, pool)
         return rows, await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
 

@@ -22,7 +22,10 @@ LIFE = timedelta(minutes=15)
 
 async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
     """Create a single-use sign-in link that expires after 15 minutes. The session gets the permissions of the caller's token."""
-    code, link_id = render_token(secrets.token_bytes(RANDOM_BYTES), LINK_PREFIX), new_id(call.doors.clock)
+    code, link_id = (
+        render_token(secrets.token_bytes(RANDOM_BYTES), LINK_PREFIX),
+        new_id(call.dependencies.clock),
+    )
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, link_id)
         if earlier is not None:
@@ -41,7 +44,7 @@ async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
             "tenant": call.tenant,
             "id": link_id,
             "token": token.id,
-            "hash": hash_token(call.doors.keys.token, code),
+            "hash": hash_token(call.dependencies.keys.token, code),
             "created_at": unit.now,
             "expires_at": expires_at if token.expires_at is None else min(expires_at, token.expires_at),
         }
@@ -53,17 +56,17 @@ async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
 
 async def sign_in_with_link(call: Call, request: LinkSignInRequest) -> CreatedSession:
     """Sign in with a link and return the session's secret, only in this response. The link cannot be used again."""
-    if call.pen is not None:
-        call.pen.asked.clear()  # The code is a secret: keep it out of the audit log.
+    if call.audit_writer is not None:
+        call.audit_writer.asked.clear()  # The code is a secret: keep it out of the audit log.
     await check_attempts(call, None)
-    hashed = hash_token(call.doors.keys.token, request.code)
-    async with call.doors.database.system() as connection:
+    hashed = hash_token(call.dependencies.keys.token, request.code)
+    async with call.dependencies.database.system() as connection:
         link = await store.find_link(connection, hashed)
         token = await access.find_token_by_id(connection, link.token) if link is not None else None
     if link is None or token is None:
         raise SignInLinkRefused("no_such_link")
     mine = call.as_tenant(TenantId(link.tenant))
-    if link.expires_at <= call.doors.clock.now():
+    if link.expires_at <= call.dependencies.clock.now():
         raise SignInLinkRefused("link_expired", mine.tenant, token.account, token.account_name or token.name)
     async with mine.transaction() as unit:
         if not await store.use_link(unit.connection, link.id, unit.now):

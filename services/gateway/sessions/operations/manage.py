@@ -75,7 +75,7 @@ async def change_password(call: Call, request: ChangePasswordRequest) -> Done:
     if caller.user is None:
         raise Rejected("forbidden", "this token belongs to no user, so there is no password to change")
     check_password(request.new_password, caller.name, "new_password")
-    await call.doors.sign_in.attempts.attempt("account", str(caller.user))
+    await call.dependencies.sign_in.attempts.attempt("account", str(caller.user))
     async with call.read() as connection:
         before = await store.load_password(connection, caller.user)
     if not await passwords.matches(before, request.old_password):
@@ -110,7 +110,7 @@ async def set_password(call: Call, request: SetPasswordRequest) -> Done:
 
 async def link_identity(call: Call, request: LinkIdentityRequest) -> Identity:
     """Link a subject of one of the tenant's providers to a user. The subject can then sign in or call the API as that user."""
-    section = call.doors.sign_in.providers.of_tenant(request.provider, call.caller.tenant_name)
+    section = call.dependencies.sign_in.providers.of_tenant(request.provider, call.caller.tenant_name)
     async with call.transaction() as unit:
         user = await user_in(unit.connection, request.user)
         await _check_covered(call, unit, user)
@@ -162,7 +162,7 @@ async def unlink_identity(call: Call, request: IdentityRequest) -> Identity:
 async def _page(call: Call, request: ListRequest, whose: UUID) -> SessionPage:
     wanted = read_wanted(call, request)
     async with call.read() as connection:
-        now, asking = call.doors.clock.now(), call.caller.session
+        now, asking = call.dependencies.clock.now(), call.caller.session
         found = await store.load_sessions(connection, whose, asking, now, wanted)
     return SessionPage(
         items=[_render(call, row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
@@ -170,9 +170,9 @@ async def _page(call: Call, request: ListRequest, whose: UUID) -> SessionPage:
 
 
 def _passwords(call: Call) -> Passwords:
-    if call.doors.sign_in.passwords is None:
+    if call.dependencies.sign_in.passwords is None:
         raise Rejected("no_passwords", "this site does not accept passwords")
-    return call.doors.sign_in.passwords
+    return call.dependencies.sign_in.passwords
 
 
 async def _check_covered(call: Call, unit: Unit, user: Any) -> None:

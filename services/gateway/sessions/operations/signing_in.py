@@ -43,7 +43,7 @@ _log = structlog.get_logger()
 
 async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
     """Sign in with a user's name and password and return the session's secret, only in this response."""
-    passwords = call.doors.sign_in.passwords
+    passwords = call.dependencies.sign_in.passwords
     if passwords is None:
         raise Rejected(
             "no_passwords",
@@ -69,8 +69,8 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
 async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> CreatedSession:
     """Sign in with an access token and return the session's secret, only in this response. The session has the token's permissions and expires with it."""
     await check_attempts(call, None)
-    hashed = hash_token(call.doors.keys.token, request.token)
-    async with call.doors.database.system() as connection:
+    hashed = hash_token(call.dependencies.keys.token, request.token)
+    async with call.dependencies.database.system() as connection:
         token = await access.find_token(connection, hashed)
     if token is None:
         raise SignInRefused("no_such_token")
@@ -93,14 +93,14 @@ async def session_for_token(mine: Call, unit: Unit, token: Any, via: str) -> Cre
 
 async def list_sign_in_ways(call: Call, _: Empty) -> SignInWays:
     """List the public ways to sign in to this site."""
-    ways = call.doors.sign_in
+    ways = call.dependencies.sign_in
     public = [SignInProvider(name=name, label=label) for name, label in ways.providers.shown().items()]
     return SignInWays(passwords=ways.passwords is not None, providers=public)
 
 
 async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
     """Start a sign-in with a provider. Returns the provider's page for the browser, and the ticket that finishes the sign-in."""
-    section = call.doors.sign_in.providers.get(request.provider)
+    section = call.dependencies.sign_in.providers.get(request.provider)
     if section is None or section.client_id is None:
         raise Rejected("unknown_provider", "this site has no such sign-in provider for people", "provider")
     if not tickets.is_redirect(request.redirect, section.redirects, section.loopback):
@@ -111,11 +111,11 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
             "the site's sign-in file lists the allowed addresses",
         )
     await check_attempts(call, None)
-    described = await call.doors.sign_in.providers.describe(request.provider)
-    expires_at_s = int(call.doors.clock.now().timestamp()) + tickets.LIFE_S
+    described = await call.dependencies.sign_in.providers.describe(request.provider)
+    expires_at_s = int(call.dependencies.clock.now().timestamp()) + tickets.LIFE_S
     ticket = tickets.Ticket(request.provider, request.redirect, expires_at_s, secrets.token_urlsafe(32))
-    text = tickets.render_ticket(call.doors.keys.sign_in, ticket)
-    own = tickets.secrets_of(call.doors.keys.sign_in, text)
+    text = tickets.render_ticket(call.dependencies.keys.sign_in, ticket)
+    own = tickets.secrets_of(call.dependencies.keys.sign_in, text)
     url = tickets.authorization_url(
         described.authorization_endpoint, section.client_id, request.redirect, section.scope, own
     )
@@ -125,12 +125,12 @@ async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
 
 async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSession:
     """Finish a sign-in with a provider and return the session's secret, only in this response."""
-    providers, key = call.doors.sign_in.providers, call.doors.keys.sign_in
-    ticket = tickets.read_ticket(key, request.ticket, call.doors.clock.now().timestamp())
+    providers, key = call.dependencies.sign_in.providers, call.dependencies.keys.sign_in
+    ticket = tickets.read_ticket(key, request.ticket, call.dependencies.clock.now().timestamp())
     own = tickets.secrets_of(key, request.ticket)
     section = providers.get(ticket.provider)
-    if call.pen is not None:
-        call.pen.asked.clear()  # The code is a secret: keep it out of the audit log.
+    if call.audit_writer is not None:
+        call.audit_writer.asked.clear()  # The code is a secret: keep it out of the audit log.
     if section is None or not hmac.compare_digest(own.state.encode(), request.state.encode()):
         raise SignInRefused("other_sign_in")
     await check_attempts(call, None)
@@ -138,7 +138,7 @@ async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSes
     if mine.tenant == _NOWHERE:
         raise Rejected("unknown_tenant", f"this provider's tenant {section.tenant} does not exist yet")
     described = await providers.describe(ticket.provider)
-    if request.iss != section.issuer and (request.iss is not None or described.says_issuer):
+    if request.iss != section.issuer and (request.iss is not None or described.returns_issuer):
         # Mix-up attack (RFC 9207): the code is another provider's, and would be disclosed to this one.
         raise SignInRefused("other_provider", mine.tenant)
     try:
@@ -173,15 +173,15 @@ class _Subject:
 
 
 async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str, via: str) -> CreatedSession:
-    rules = call.doors.sign_in
+    rules = call.dependencies.sign_in
     expires_at = unit.now + timedelta(seconds=rules.life_s)
     secret = render_token(secrets.token_bytes(RANDOM_BYTES), SESSION_PREFIX)
     values: dict[str, Any] = {
         "tenant": call.tenant,
-        "id": new_id(call.doors.clock),
+        "id": new_id(call.dependencies.clock),
         "account": subject.account,
         "token": subject.token,
-        "hash": hash_token(call.doors.keys.token, secret),
+        "hash": hash_token(call.dependencies.keys.token, secret),
         "via": via,
         "address": call.address or "",
         "created_at": unit.now,
@@ -190,8 +190,8 @@ async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str,
         "expires_at": expires_at if subject.expires_at is None else min(expires_at, subject.expires_at),
     }
     await store.insert_session(unit.connection, values)
-    if call.pen is not None:
-        call.pen.facts = replace(call.pen.facts, actor=subject.name, user=subject.account)
+    if call.audit_writer is not None:
+        call.audit_writer.facts = replace(call.audit_writer.facts, actor=subject.name, user=subject.account)
     call.note(after=Session.model_validate(values), entity=f"user/{subject.name}/session/{values['id']}")
     visible = {"secret": secret, "user": subject.name, "tenant": tenant, "current": True}
     return CreatedSession.model_validate(values | visible)
@@ -199,7 +199,7 @@ async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str,
 
 async def check_attempts(call: Call, account: str | None) -> None:
     """Count an attempt by address and account. Raises Transient if there were too many, whether or not the account exists."""
-    attempts = call.doors.sign_in.attempts
+    attempts = call.dependencies.sign_in.attempts
     if call.address is not None:
         await attempts.attempt("address", caller_key(call.address))
     if account is not None:
@@ -213,6 +213,6 @@ def _logged(tenant: TenantId) -> TenantId:
 
 async def _tenant(call: Call, name: str) -> TenantId:
     """Return the tenant of this name, or `_NOWHERE`. Uses the system role, as the client has no tenant yet."""
-    async with call.doors.database.system() as connection:
+    async with call.dependencies.database.system() as connection:
         found = await access.find_tenant(connection, name)
     return found if found is not None and found != SITE else _NOWHERE

@@ -73,9 +73,9 @@ class Rpc:
     """Serves the operations over gRPC."""
 
     def __init__(
-        self, front: Dispatcher, proxies: Proxies = NO_PROXIES, mapper: Mapper | None = None
+        self, dispatcher: Dispatcher, proxies: Proxies = NO_PROXIES, mapper: Mapper | None = None
     ) -> None:
-        self._dispatcher = front
+        self._dispatcher = dispatcher
         self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
         self._serialized = Serialized()
@@ -187,7 +187,7 @@ class Rpc:
     ) -> AbstractAsyncContextManager[Caller]:
         is_read = message is not None and not isinstance(message, Unreadable)
         named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
-        return self._dispatcher.admit(row, inputs.presented, inputs.origin, named)
+        return self._dispatcher.admit(row, inputs.credentials, inputs.origin, named)
 
     def _inputs(self, context: Context, metadata: Metadata, **more: Any) -> Inputs:
         last, bearer = dict(metadata), None
@@ -219,8 +219,8 @@ class Rpc:
 class _CallScope:
     """Context of one call: its span and metrics. An error becomes the call's status."""
 
-    def __init__(self, front: Dispatcher, row: Operation[Any, Any], context: Context) -> None:
-        self._dispatcher = front
+    def __init__(self, dispatcher: Dispatcher, row: Operation[Any, Any], context: Context) -> None:
+        self._dispatcher = dispatcher
         self._row = row
         self._context = context
         self._span = telemetry.span(f"rpc {row.name}", parent={}, operation=row.name, method="gRPC")
@@ -236,7 +236,7 @@ class _CallScope:
         self._span.__exit__(kind, error, trace)
         if error is None or not isinstance(error, Exception) or isinstance(error, grpc.aio.AbortError):
             return
-        request_id = new_id(self._dispatcher.doors.clock)
+        request_id = new_id(self._dispatcher.dependencies.clock)
         if not isinstance(error, MusterError):
             _log.error("call failed", exc_info=error, request=str(request_id))
             error = Broken(f"the gateway failed: {type(error).__name__}")

@@ -73,8 +73,8 @@ class RestSettings:
 class Rest:
     """Serves the operations over HTTP."""
 
-    def __init__(self, front: Dispatcher, settings: RestSettings) -> None:
-        self._dispatcher = front
+    def __init__(self, dispatcher: Dispatcher, settings: RestSettings) -> None:
+        self._dispatcher = dispatcher
         self._settings = settings
 
     def application(self, operations: tuple[Operation[Any, Any], ...]) -> web.Application:
@@ -98,7 +98,7 @@ class Rest:
             "this is not an HTTP/1.1 request, or it has more than 128 headers or a header longer than 8 KiB"
         )
         response = problem_response(
-            Rejected("invalid_request", message), new_id(self._dispatcher.doors.clock), None
+            Rejected("invalid_request", message), new_id(self._dispatcher.dependencies.clock), None
         )
         response.headers["Server"] = SERVER
         return response
@@ -199,7 +199,7 @@ class Rest:
         return response
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        request_id = new_id(self._dispatcher.doors.clock)
+        request_id = new_id(self._dispatcher.dependencies.clock)
         try:
             if request.host.rsplit(":", 1)[0].lower() not in self._settings.allowed_hosts:
                 raise Rejected("host_not_allowed", "the gateway does not serve this host name", "Host")

@@ -23,7 +23,7 @@ def page_of(request: web.Request, is_secure: bool) -> BrowserRequest:
         is_secure=is_secure,
         origin=headers.get("Origin"),
         site=headers.get("Sec-Fetch-Site"),
-        asks=headers.get(HEADER) == COOKIE,
+        wants_cookie=headers.get(HEADER) == COOKIE,
     )
 
 
@@ -36,7 +36,7 @@ def secret_in_cookie(request: web.Request, page: BrowserRequest) -> str | None:
 
 def check_cookie_wanted(row: Row, page: BrowserRequest) -> None:
     """Raise Rejected if the request wants a session cookie that cannot be set."""
-    if row.response is not CreatedSession or not page.asks:
+    if row.response is not CreatedSession or not page.wants_cookie:
         return
     if not page.is_own:
         raise Rejected("forbidden", "pages of other sites cannot sign in users here", "Origin")
@@ -51,7 +51,7 @@ def check_cookie_wanted(row: Row, page: BrowserRequest) -> None:
 
 def without_cookie_secret(row: Row, page: BrowserRequest, found: Resource) -> Resource:
     """Return the response without the secret, if the cookie contains it."""
-    if isinstance(found, CreatedSession) and page.asks:
+    if isinstance(found, CreatedSession) and page.wants_cookie:
         return found.model_copy(update={"secret": ""})
     return found
 
@@ -61,7 +61,7 @@ def set_session_cookie(response: web.StreamResponse, row: Row, page: BrowserRequ
     name = page.cookie_name
     if name is None or not isinstance(found, Session):
         return
-    if isinstance(found, CreatedSession) and page.asks:
+    if isinstance(found, CreatedSession) and page.wants_cookie:
         life_s = int((found.expires_at - found.created_at).total_seconds())
         _set(response, page, name, found.secret, life_s)
     elif row.verb == "DELETE" and found.current and page.is_own:

@@ -22,7 +22,7 @@ _HEADERS = {
 
 async def stream_events(
     request: web.Request,
-    front: Dispatcher,
+    dispatcher: Dispatcher,
     row: Operation[Any, Any],
     caller: Caller,
     model: Request,
@@ -40,7 +40,7 @@ async def stream_events(
         await open_stream()
         await response.write(f"id: {position}\n\n".encode())
 
-    items = front.stream(row, caller, model, replace(inputs, announce=announce))
+    items = dispatcher.stream(row, caller, model, replace(inputs, announce=announce))
     try:
         async for item in items:
             await open_stream()

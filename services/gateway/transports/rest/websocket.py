@@ -44,7 +44,7 @@ def bearer_among(protocols: str) -> str | None:
 
 async def stream_frames(
     request: web.Request,
-    front: Dispatcher,
+    dispatcher: Dispatcher,
     row: Operation[Any, Any],
     caller: Caller,
     model: Request,
@@ -60,7 +60,7 @@ async def stream_frames(
         inputs.bearer, last_event_id=inputs.last_event_id, announce=announce, origin=inputs.origin
     )
     try:
-        await socket.carry(front.stream(row, caller, model, announcing))
+        await socket.carry(dispatcher.stream(row, caller, model, announcing))
         await socket.send(event="end", data={})
         await socket.close(WSCloseCode.OK)
     except ConnectionResetError:

@@ -32,7 +32,7 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
         )
     before = row.version
     command = KillTrial(
-        operation_id=new_id(call.doors.clock),
+        operation_id=new_id(call.dependencies.clock),
         experiment_id=ExperimentId(row.experiment),
         trial_number=row.number,
     )

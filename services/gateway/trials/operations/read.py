@@ -58,7 +58,7 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
         limit=request.limit,
     )
     try:
-        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+        page = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     except NotFound:  # The searcher has not started the experiment yet.
         return FrontPage(items=[], total=0, admissible=0)
     return FrontPage(
@@ -93,7 +93,7 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
         # The scheduler does not distinguish parked from ended trials: only the search can resume one.
         return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
     question = messages.Explain(trial_id=TrialId(trial.id))
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    found = await call.dependencies.bus.ask(question, call.tenant, call.dependencies.timeouts.query_s)
     return render_explanation(await _without_hidden(call, found))
 
 

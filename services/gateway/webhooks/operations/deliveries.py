@@ -38,7 +38,7 @@ async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> 
 
 async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
     """Send one test event to a webhook, without retries, and return the result."""
-    delivery_id = new_id(call.doors.clock)
+    delivery_id = new_id(call.dependencies.clock)
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         scene = EventContext(webhook.workspace, webhook.project) if webhook.workspace else None
@@ -55,15 +55,15 @@ async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
             "created_at": unit.now,
         }
         await store.insert_delivery(unit.connection, values)
-    call.doors.publisher.subscribers.wake()
-    until_s = call.doors.clock.monotonic() + call.doors.outbound.timeout_s + _MARGIN_S
-    with call.doors.feed.waiting(call.tenant) as waiter:
+    call.dependencies.publisher.subscribers.wake()
+    until_s = call.dependencies.clock.monotonic() + call.dependencies.outbound.timeout_s + _MARGIN_S
+    with call.dependencies.feed.waiting(call.tenant) as waiter:
         while True:
             async with call.read() as connection:
                 row = await store.load_delivery(connection, webhook.id, delivery_id)
             if row is None:
                 raise NotFound(f"webhook {request.webhook}")
-            if row.state != DeliveryState.WAITING or call.doors.clock.monotonic() > until_s:
+            if row.state != DeliveryState.WAITING or call.dependencies.clock.monotonic() > until_s:
                 return _render(row)
             await waiter.wait(_LOOK_S)
 
@@ -78,7 +78,7 @@ async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> Webhoo
                 f"delivery {request.delivery}", "`muster webhook deliveries WEBHOOK` lists the deliveries"
             )
         row = await store.load_delivery(unit.connection, webhook.id, delivery_id)
-    call.doors.publisher.subscribers.wake()
+    call.dependencies.publisher.subscribers.wake()
     return _render(row)
 
 
@@ -87,7 +87,7 @@ async def replay_dead(call: Call, request: WebhookRequest) -> WebhookReplay:
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         found = await store.replay(unit.connection, webhook.id, None, unit.now)
-    call.doors.publisher.subscribers.wake()
+    call.dependencies.publisher.subscribers.wake()
     return WebhookReplay(deliveries=found)
 
 

@@ -45,12 +45,12 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
     place = _place(request)
     _check_place(call, place)
     events, target = read_events(request.events), _target(call, request.url)
-    webhook_id, secret = new_id(call.doors.clock), render_secret(secrets.token_bytes(RANDOM_BYTES))
+    webhook_id, secret = new_id(call.dependencies.clock), render_secret(secrets.token_bytes(RANDOM_BYTES))
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, webhook_id)
         if earlier is not None:
             return CreatedWebhook.model_validate(earlier.response)
-        most = call.doors.outbound.most_of_tenant
+        most = call.dependencies.outbound.most_of_tenant
         if await store.count_webhooks(unit.connection) >= most:
             raise Rejected(
                 "too_many_webhooks",
@@ -182,7 +182,7 @@ def _place(request: CreateWebhookRequest) -> Scope:
 
 def _check_place(call: Call, place: Scope) -> None:
     for permission in _NEEDED:
-        call.check_place(permission, place)
+        call.check_scope(permission, place)
 
 
 def _changes(call: Call, request: EditWebhookRequest, row: Any) -> Mapping[str, Any]:
@@ -204,7 +204,7 @@ def _changes(call: Call, request: EditWebhookRequest, row: Any) -> Mapping[str, 
 
 def _target(call: Call, url: str) -> tuple[str, str]:
     """Return the URL and its origin. Raises Rejected."""
-    return url, str(check_url(url, call.doors.outbound.networks).origin())
+    return url, str(check_url(url, call.dependencies.outbound.networks).origin())
 
 
 def _address(call: Call, webhook_id: UUID, target: tuple[str, str]) -> Mapping[str, Any]:
@@ -213,7 +213,7 @@ def _address(call: Call, webhook_id: UUID, target: tuple[str, str]) -> Mapping[s
 
 def _sealed(call: Call, webhook_id: UUID, column: str, text: str) -> bytes:
     nonce = secrets.token_bytes(NONCE_BYTES)
-    return seal(call.doors.keys.webhook, nonce, webhook_id.bytes + column.encode(), text)
+    return seal(call.dependencies.keys.webhook, nonce, webhook_id.bytes + column.encode(), text)
 
 
 def _render_with(row: Any, secret: str) -> CreatedWebhook:

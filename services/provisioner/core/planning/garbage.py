@@ -36,7 +36,7 @@ class ProviderLeftovers:
 
     seen: Mapping[WorkerId, Sighting]
     bills: Mapping[WorkerId, Bill]
-    strangers: Mapping[WorkerId, Absence]
+    orphans: Mapping[WorkerId, Absence]
     lateness: timedelta
     ends_strangers: bool
 
@@ -66,7 +66,7 @@ def plan_sweep(left: ProviderLeftovers, now: datetime) -> SweepPlan:
 
 
 def _is_due(left: ProviderLeftovers, worker: WorkerId, now: datetime) -> bool:
-    since = left.strangers.get(worker)
+    since = left.orphans.get(worker)
     if not left.ends_strangers or since is None:
         return False
     # The machine's age also counts, so that a new leader does not start counting from zero.

@@ -75,11 +75,11 @@ class PoolPlan:
         refusals: Causes that follow from failed machines.
     """
 
-    moves: tuple[tuple[Instance, Instance], ...] = ()
+    transitions: tuple[tuple[Instance, Instance], ...] = ()
     sizing: Sizing = field(default_factory=Sizing)
     launches: tuple[IntentId, ...] = ()
     starts: tuple[Instance, ...] = ()
-    kicks: tuple[Instance, ...] = ()
+    kills: tuple[Instance, ...] = ()
     ends: tuple[Instance, ...] = ()
     extras: tuple[tuple[WorkerId, str], ...] = ()
     refusals: tuple[tuple[Instance, LaunchRefusal], ...] = ()
@@ -97,7 +97,7 @@ def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
     standing = replace(world.standing, live=after, holds=holds)
     due = [one for one in after if one.is_due(now)]
     return PoolPlan(
-        moves=tuple((before, one) for before, one in moves if one != before),
+        transitions=tuple((before, one) for before, one in moves if one != before),
         sizing=with_migrations(world.spec, standing, plan_size(world.spec, standing, now), now),
         launches=tuple(
             dict.fromkeys(
@@ -105,7 +105,7 @@ def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
             )
         ),
         starts=tuple(one for one in due if _should_start_again(one, world)),
-        kicks=tuple(one for one in due if _hangs(one, world, now)),
+        kills=tuple(one for one in due if _hangs(one, world, now)),
         ends=tuple(one for one in due if one.state is InstanceState.TERMINATING),
         extras=tuple((one.worker, extra) for one in after for extra in duplicates(one, world.sightings)),
         refusals=tuple(refusals),
@@ -115,7 +115,7 @@ def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
 def is_idle(world: PoolWorld, plan: PoolPlan, now: datetime) -> bool:
     """Whether nothing will happen soon without an event: no effect is due, no launch is paused, and every worker serves and has settled."""
     is_held = any(is_on(world.spec, hold, now) for hold in world.standing.holds)
-    idle = PoolPlan(sizing=Sizing(short=plan.sizing.short, rates=plan.sizing.rates))
+    idle = PoolPlan(sizing=Sizing(shortfall=plan.sizing.shortfall, rates=plan.sizing.rates))
     return plan == idle and not is_held and all(_is_settled(one, now) for one in world.standing.live)
 
 

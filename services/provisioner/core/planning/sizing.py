@@ -52,61 +52,59 @@ class Sizing:
     moved: tuple[Instance, ...] = ()
     rates: Mapping[WorkerId, float] | None = None
     lack: Shortage = field(default_factory=Shortage)
-    short: str | None = None
+    shortfall: str | None = None
 
 
-def plan_size(spec: PoolSpec, standing: PoolStatus, now: datetime) -> Sizing:
+def plan_size(spec: PoolSpec, status: PoolStatus, now: datetime) -> Sizing:
     """Decide which machines to add to a pool and which to drain.
 
     The minimum, the waiting demand and the reserve are launched within the bounds; machines above the minimum that
     were idle too long are drained. While demand may still grow, only machines that it already fills are launched.
     Undoing a drain comes before launching. The most expensive machines are drained first, then the newest.
     """
-    live = standing.live
+    live = status.live
     staying = [one for one in live if one.state not in LEAVING]
-    lacking = _missing(spec, standing, now)
+    lacking = _missing(spec, status, now)
     below = min(spec.minimum, spec.maximum) - len(staying)
-    lack = standing.lack.sampled(lacking.slots, now)
-    if lacking.slots > 0 and below <= 0 and lack.may_grow(spec.patience, now):
-        ahead = full_machines_of(lacking, _offers(spec, standing, now), spec.order)
-        return replace(_grow(spec, standing, (0, ahead), now), lack=lack)
+    lack = status.lack.sampled(lacking.slots, now)
+    if lacking.slots > 0 and below <= 0 and lack.may_grow(spec.batching_window, now):
+        ahead = full_machines_of(lacking, _offers(spec, status, now), spec.order)
+        return replace(_grow(spec, status, (0, ahead), now), lack=lack)
     if below > 0 or (lacking.slots > 0 and not _is_full(spec, staying)):
-        return _grow(spec, standing, (below, lacking), now)
+        return _grow(spec, status, (below, lacking), now)
     excess = len(staying) - spec.maximum
     withdrawn = [one for one in reversed(staying) if one.state in STARTING][: max(0, excess)]
-    too_many = _choose_leaving(spec, standing, [one for one in staying if one not in withdrawn])
-    idle = _idle_too_long(spec, standing, [one for one in staying if one not in too_many], now)
+    too_many = _choose_leaving(spec, status, [one for one in staying if one not in withdrawn])
+    idle = _idle_too_long(spec, status, [one for one in staying if one not in too_many], now)
     spare = len(staying) - len(withdrawn) - spec.minimum
     return Sizing(
         drains=(*too_many, *idle)[: max(0, spare)],
         withdrawn=tuple(withdrawn),
-        short=_too_large(spec, standing.demand),
+        shortfall=_too_large(spec, status.demand),
     )
 
 
-def with_migrations(spec: PoolSpec, standing: PoolStatus, sizing: Sizing, now: datetime) -> Sizing:
+def with_migrations(spec: PoolSpec, status: PoolStatus, sizing: Sizing, now: datetime) -> Sizing:
     """Add migrations to cheaper machines. Nothing is migrated while requests wait or below the minimum."""
-    if not spec.moves_runs or standing.loads is None:
+    if not spec.moves_runs or status.loads is None:
         return sizing
-    room, _ = _room(spec, standing)
-    offers = _offers(spec, standing, now)
-    moves = plan_migrations(
-        spec, MigrationInputs(standing.live, standing.loads, standing.wasted, offers, room)
-    )
-    demand = standing.demand
+    room, _ = _room(spec, status)
+    offers = _offers(spec, status, now)
+    moves = plan_migrations(spec, MigrationInputs(status.live, status.loads, status.wasted, offers, room))
+    demand = status.demand
     if demand.waiting or demand.soon or sizing.launches or sizing.undone or sizing.withdrawn:
         return replace(sizing, rates=moves.rates)
-    staying = sum(one.state not in LEAVING for one in standing.live)
+    staying = sum(one.state not in LEAVING for one in status.live)
     moved = moves.due[: max(0, staying - spec.minimum)]
     # Idle machines may be the target of the migration.
     drains = () if moved else sizing.drains
-    launches = _launches(standing.live, moves.launches)
+    launches = _launches(status.live, moves.launches)
     return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
 
 
-def _grow(spec: PoolSpec, standing: PoolStatus, needs: tuple[int, MissingSlots], now: datetime) -> Sizing:
+def _grow(spec: PoolSpec, status: PoolStatus, needs: tuple[int, MissingSlots], now: datetime) -> Sizing:
     """Undo drains, then launch the machines below the minimum and those that cover the missing slots."""
-    live, (below, lacking) = standing.live, needs
+    live, (below, lacking) = status.live, needs
     missing = lacking.slots
     staying = sum(one.state not in LEAVING for one in live)
     back: list[Instance] = []
@@ -118,13 +116,13 @@ def _grow(spec: PoolSpec, standing: PoolStatus, needs: tuple[int, MissingSlots],
         ):
             back.append(one)
             missing, below = missing - one.slots, below - 1
-    room, limit = _room(spec, standing)
-    offers = _offers(spec, standing, now)
-    machines = _choose(spec, standing, (lacking.after(one.slots for one in back), back), (offers, room))
+    room, limit = _room(spec, status)
+    offers = _offers(spec, status, now)
+    machines = _choose(spec, status, (lacking.after(one.slots for one in back), back), (offers, room))
     full, room = room, room.less(machines)
     for _ in range(below - len(machines)):
         one_more = cheapest(
-            [offer for offer in offers if room.fits(offer) and _may_be(spec, standing, offer, machines)],
+            [offer for offer in offers if room.fits(offer) and _may_be(spec, status, offer, machines)],
             spec.order,
         )
         if one_more is not None:
@@ -132,18 +130,18 @@ def _grow(spec: PoolSpec, standing: PoolStatus, needs: tuple[int, MissingSlots],
             room = room.less([one_more])
     launched = sum(offer.kind.slots for offer in machines)
     is_short = launched < missing or len(machines) < below
-    if spec.order == "cheapest" and has_no_capacity_hold(spec.offers, standing.holds, now):
+    if spec.order == "cheapest" and has_no_capacity_hold(spec.offers, status.holds, now):
         machines = [one for one in spread(machines, offers, full) if not has_pending_launch(one, live)]
     return Sizing(
         launches=_launches(live, machines),
         undone=tuple(back),
-        short=_why_short(offers, room, limit) if is_short else _too_large(spec, standing.demand),
+        shortfall=_why_short(offers, room, limit) if is_short else _too_large(spec, status.demand),
     )
 
 
-def _offers(spec: PoolSpec, standing: PoolStatus, now: datetime) -> list[Offer]:
+def _offers(spec: PoolSpec, status: PoolStatus, now: datetime) -> list[Offer]:
     """Return the offers that are not paused."""
-    return [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
+    return [offer for offer in spec.offers if not is_held(offer, status.holds, now)]
 
 
 def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
@@ -151,22 +149,22 @@ def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
     return len(staying) >= spec.maximum or (spec.maximum_slots is not None and slots >= spec.maximum_slots)
 
 
-def _asked(spec: PoolSpec, standing: PoolStatus) -> int:
+def _asked(spec: PoolSpec, status: PoolStatus) -> int:
     """Return the slots needed in addition to the existing ones, with the reserve."""
-    demand, idle = standing.demand, standing.demand.idle
+    demand, idle = status.demand, status.demand.idle
     if demand.heard_at is None:
-        idle = sum(one.slots for one in standing.live if one.state is InstanceState.READY and one.is_open)
+        idle = sum(one.slots for one in status.live if one.state is InstanceState.READY and one.is_open)
     if demand.kind not in (None, spec.kind):
         return max(0, spec.reserve_slots - idle)
     return demand.waiting + max(0, demand.soon + spec.reserve_slots - idle)
 
 
-def _missing(spec: PoolSpec, standing: PoolStatus, now: datetime) -> MissingSlots:
+def _missing(spec: PoolSpec, status: PoolStatus, now: datetime) -> MissingSlots:
     """Return the needed slots that no machine will bring yet."""
-    demand = standing.demand
+    demand = status.demand
     sizes = demand.pieces if demand.waiting and demand.kind in (None, spec.kind) else ()
-    asked = missing_slots(_asked(spec, standing), sizes, spec.slots_per_instance)
-    return asked.after(one.slots for one in standing.live if _is_coming(one, demand, now))
+    asked = missing_slots(_asked(spec, status), sizes, spec.slots_per_instance)
+    return asked.after(one.slots for one in status.live if _is_coming(one, demand, now))
 
 
 def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
@@ -179,12 +177,12 @@ def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
     return is_fresh and (not one.is_open or demand.heard_at is None or demand.heard_at < one.since)
 
 
-def _room(spec: PoolSpec, standing: PoolStatus) -> tuple[Capacity, MonthlyBudget | None]:
+def _room(spec: PoolSpec, status: PoolStatus) -> tuple[Capacity, MonthlyBudget | None]:
     """Return the capacity to add, and the tightest budget. Draining machines count until they have ended."""
-    live = standing.live
+    live = status.live
     paid = sum(one.price_per_hour for one in live)
     lead_h = LEAD.total_seconds() / 3600.0
-    tightest = min(standing.budgets, key=lambda budget: budget.limit - budget.spent, default=None)
+    tightest = min(status.budgets, key=lambda budget: budget.limit - budget.spent, default=None)
     price = inf if tightest is None else (tightest.limit - tightest.spent) / lead_h - paid
     slots = inf if spec.maximum_slots is None else spec.maximum_slots - sum(one.slots for one in live)
     return Capacity(max(0, spec.maximum - len(live)), max(0, slots), max(0.0, price)), tightest
@@ -192,7 +190,7 @@ def _room(spec: PoolSpec, standing: PoolStatus) -> tuple[Capacity, MonthlyBudget
 
 def _choose(
     spec: PoolSpec,
-    standing: PoolStatus,
+    status: PoolStatus,
     wanted: tuple[MissingSlots, Sequence[Instance]],
     have: tuple[Sequence[Offer], Capacity],
 ) -> list[Offer]:
@@ -200,7 +198,7 @@ def _choose(
     (lacking, back), (offers, room) = wanted, have
     if not lacking.slots:
         return []
-    staying = [*(one for one in standing.live if one.state not in LEAVING), *back]
+    staying = [*(one for one in status.live if one.state not in LEAVING), *back]
     firm = sum(one.slots for one in staying if one.purchase == "on_demand")
     total = sum(one.slots for one in staying) + lacking.slots
     must = lacking.first(max(0, spec.spot.least_on_demand(total) - firm))
@@ -211,25 +209,25 @@ def _choose(
     allowed = offers if _may_fall_back(spec) else [offer for offer in offers if offer.purchase == "spot"]
     for one in cover(rest, allowed, room.less(chosen), spec.order):
         # If too few on-demand machines are available, the spot share holds and the pool stays short.
-        if _may_be(spec, standing, one, chosen):
+        if _may_be(spec, status, one, chosen):
             chosen.append(one)
     return chosen
 
 
 def _slots_of(must: MissingSlots, chosen: Sequence[Offer]) -> list[int]:
     left = must.after(offer.kind.slots for offer in chosen)
-    return [*(offer.kind.slots for offer in chosen), *left.pieces, left.loose]
+    return [*(offer.kind.slots for offer in chosen), *left.pieces, left.anywhere]
 
 
 def _may_fall_back(spec: PoolSpec) -> bool:
     return spec.spot.falls_back or all(offer.purchase == "on_demand" for offer in spec.offers)
 
 
-def _may_be(spec: PoolSpec, standing: PoolStatus, offer: Offer, chosen: Sequence[Offer]) -> bool:
+def _may_be(spec: PoolSpec, status: PoolStatus, offer: Offer, chosen: Sequence[Offer]) -> bool:
     """Whether one more machine of the offer meets the spot limits."""
     if offer.purchase == "on_demand":
         return True
-    staying = [one for one in standing.live if one.state not in LEAVING]
+    staying = [one for one in status.live if one.state not in LEAVING]
     firm = sum(one.slots for one in staying if one.purchase == "on_demand")
     firm += sum(one.kind.slots for one in chosen if one.purchase == "on_demand")
     total = sum(one.slots for one in staying) + sum(one.kind.slots for one in (*chosen, offer))
@@ -257,35 +255,35 @@ def _too_large(spec: PoolSpec, demand: Demand) -> str | None:
 
 
 def _idle_too_long(
-    spec: PoolSpec, standing: PoolStatus, staying: Sequence[Instance], now: datetime
+    spec: PoolSpec, status: PoolStatus, staying: Sequence[Instance], now: datetime
 ) -> list[Instance]:
     """Return idle machines to drain: those that take no more work, then the most expensive per slot, keeping the reserve."""
-    demand = standing.demand
+    demand = status.demand
     is_wanted = demand.soon or (demand.waiting and demand.kind in (None, spec.kind))
     idle = [
         one
         for one in reversed(staying)
-        if one.state is InstanceState.READY and one.silent_since is None and one.worker in standing.idle_since
+        if one.state is InstanceState.READY and one.silent_since is None and one.worker in status.idle_since
     ]
     left = sum(one.slots for one in idle if one.is_open)
     leaving = []
     for one in sorted(idle, key=lambda one: (one.is_open, -one.price_per_hour / one.slots)):
         after = left - one.slots if one.is_open else left
         may_go = not one.is_open or (not is_wanted and after >= spec.reserve_slots)
-        if may_go and now - standing.idle_since[one.worker] >= spec.idle_timeout:
+        if may_go and now - status.idle_since[one.worker] >= spec.idle_timeout:
             leaving.append(one)
             left = after
     return leaving
 
 
-def _choose_leaving(spec: PoolSpec, standing: PoolStatus, staying: Sequence[Instance]) -> list[Instance]:
+def _choose_leaving(spec: PoolSpec, status: PoolStatus, staying: Sequence[Instance]) -> list[Instance]:
     """Return machines above the maximum, idle ones first."""
     ready = [one for one in reversed(staying) if one.state is InstanceState.READY]
     machines, slots = len(staying) - spec.maximum, 0
     if spec.maximum_slots is not None:
         slots = sum(one.slots for one in staying) - spec.maximum_slots
     leaving = []
-    for one in sorted(ready, key=lambda one: one.worker not in standing.idle_since):
+    for one in sorted(ready, key=lambda one: one.worker not in status.idle_since):
         if machines > 0 or slots > 0:
             leaving.append(one)
             machines, slots = machines - 1, slots - one.slots

@@ -50,7 +50,7 @@ class PoolSpec:
     reserve_slots: int = 0
     spot: SpotRule = SpotRule()
     moves_runs: bool = False
-    patience: timedelta = timedelta()
+    batching_window: timedelta = timedelta()
     budget_per_month: float | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
 

@@ -149,7 +149,7 @@ def _within(machines: Sequence[Offer], room: Capacity) -> list[Offer]:
 
 
 def _hour(offer: Offer) -> float:
-    return offer.costs_for(TYPICAL_USE)
+    return offer.effective_hourly_cost(TYPICAL_USE)
 
 
 def _slots(machines: Sequence[Offer]) -> int:

@@ -15,11 +15,11 @@ class MissingSlots:
     """Slots that no machine will bring yet: `pieces` must each be on one machine (largest first), `loose` ones may be anywhere."""
 
     pieces: tuple[int, ...] = ()
-    loose: int = 0
+    anywhere: int = 0
 
     @property
     def slots(self) -> int:
-        return sum(self.pieces) + self.loose
+        return sum(self.pieces) + self.anywhere
 
     def after(self, machines: Iterable[int]) -> "MissingSlots":
         """Return what is missing after machines with these slots have come."""
@@ -30,7 +30,7 @@ class MissingSlots:
                 free[min(fitting, key=free.__getitem__)] -= piece
             else:
                 left.append(piece)
-        return MissingSlots(tuple(left), max(0, self.loose - sum(free)))
+        return MissingSlots(tuple(left), max(0, self.anywhere - sum(free)))
 
     def first(self, slots: int) -> "MissingSlots":
         """Return a part of so many slots, or slightly more, because pieces are not split."""
@@ -38,7 +38,7 @@ class MissingSlots:
         for piece in self.pieces:
             if sum(taken) < slots:
                 taken.append(piece)
-        return MissingSlots(tuple(taken), min(self.loose, max(0, slots - sum(taken))))
+        return MissingSlots(tuple(taken), min(self.anywhere, max(0, slots - sum(taken))))
 
 
 def missing_slots(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> MissingSlots:
@@ -56,7 +56,7 @@ def full_machines_of(lacking: MissingSlots, offers: Sequence[Offer], order: Orde
     """Return the part that completely fills machines with the lowest price per slot; no later demand makes them wrong."""
     counts = Counter(lacking.pieces)
     pieces = [size for size, count in counts.items() for _ in range(_filling(size, count, offers, order))]
-    return MissingSlots(tuple(pieces), _filling(1, lacking.loose, offers, order))
+    return MissingSlots(tuple(pieces), _filling(1, lacking.anywhere, offers, order))
 
 
 def cover(lacking: MissingSlots, offers: Sequence[Offer], room: Capacity, order: Order) -> list[Offer]:
@@ -67,7 +67,7 @@ def cover(lacking: MissingSlots, offers: Sequence[Offer], room: Capacity, order:
         count = Counter(left.pieces)[size]
         chosen += _of_size(size, count, offers, room.less(chosen), order)
         left = lacking.after(offer.kind.slots for offer in chosen)
-    return chosen + choose_machines(Need(left.loose, 0, order), offers, room.less(chosen))
+    return chosen + choose_machines(Need(left.anywhere, 0, order), offers, room.less(chosen))
 
 
 def _filling(size: int, count: int, offers: Sequence[Offer], order: Order) -> int:

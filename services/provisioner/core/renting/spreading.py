@@ -54,4 +54,4 @@ def _is_like(chosen: Offer, one: Offer) -> bool:
 
 
 def _hour(offer: Offer) -> float:
-    return offer.costs_for(TYPICAL_USE)
+    return offer.effective_hourly_cost(TYPICAL_USE)

@@ -25,9 +25,9 @@ class OpenCheckpoint:
     workers: tuple[str, ...]
     holders: tuple[str, ...] = ()
 
-    def lost(self, gone: Collection[str]) -> list[str]:
+    def lost(self, lost_workers: Collection[str]) -> list[str]:
         """Return the workers that are lost for good and without which the checkpoint cannot be saved."""
-        lost = sorted({*self.workers, *self.holders} & set(gone))
+        lost = sorted({*self.workers, *self.holders} & set(lost_workers))
         return lost if self.workers or len(lost) == len(set(self.holders)) else []
 
 
@@ -65,7 +65,7 @@ def judge_open(
     wait: Wait,
     limit: timedelta,
     *,
-    gone: Collection[str],
+    lost_workers: Collection[str],
     silent: Collection[str],
     responds: bool,
 ) -> Decision:
@@ -81,7 +81,7 @@ def judge_open(
         return Decision({one.number: reason for one in checkpoints}, None)
     abandoned: dict[int, str] = {}
     for one in checkpoints:
-        lost = one.lost(gone)
+        lost = one.lost(lost_workers)
         if lost:
             abandoned[one.number] = f"worker {', '.join(lost)} is lost for good and had not uploaded it"
     left = [one for one in checkpoints if one.number not in abandoned]

@@ -7,9 +7,9 @@ generation, with the same token. Only the chief's list of workers tells the two 
 from collections.abc import Collection
 
 
-def has_shard(said: Collection[str] | None, worker: str) -> bool:
-    """Return whether a worker's files belong to a checkpoint. `said`: the workers that the chief listed; None: it has not yet."""
-    return said is None or worker in said
+def has_shard(shard_workers: Collection[str] | None, worker: str) -> bool:
+    """Return whether a worker's files belong to a checkpoint. `shard_workers`: the workers that the chief listed; None: it has not yet."""
+    return shard_workers is None or worker in shard_workers
 
 
 def awaited_by_chief(

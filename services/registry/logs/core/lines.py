@@ -137,9 +137,9 @@ class Block:
         """Return a numeric column: `time_ms`, `run`, `rank`, or `stream` and `level` as indices into `STREAMS` and `LEVELS`."""
         return np.asarray(self.columns.column(column))
 
-    def lines(self, places: Iterable[int]) -> list[KeptLine]:
+    def lines(self, indices: Iterable[int]) -> list[KeptLine]:
         """Return the lines at these indices."""
-        chosen = self.columns.take(pa.array(places, pa.int64())).to_pydict()
+        chosen = self.columns.take(pa.array(indices, pa.int64())).to_pydict()
         return [
             KeptLine(
                 self.first + int(index),
@@ -150,7 +150,7 @@ class Block:
                 time_ms,
                 text,
             )
-            for index, time_ms, run, rank, stream, level, text in zip(places, *chosen.values(), strict=True)
+            for index, time_ms, run, rank, stream, level, text in zip(indices, *chosen.values(), strict=True)
         ]
 
 

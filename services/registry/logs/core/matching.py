@@ -64,7 +64,7 @@ class Matcher:
         """Whether the filter restricts anything."""
         return bool(self.wanted.text or self.wanted.pattern or self._columns)
 
-    def places(self, texts: pa.StringArray, whole: Callable[[], Block]) -> np.ndarray:
+    def matching_indices(self, texts: pa.StringArray, whole: Callable[[], Block]) -> np.ndarray:
         """Return the indices of matching lines, in order. `whole` is called only if other columns are needed."""
         found: np.ndarray | None = None
         if self.wanted.text:

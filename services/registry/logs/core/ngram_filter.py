@@ -78,7 +78,12 @@ def asked_hashes(text: str) -> list[int]:
 
 
 def slices_with(
-    hashes: Sequence[int], places: Iterable[bytes], bits: int, slices: int, *, has_own_bytes: bool = False
+    hashes: Sequence[int],
+    filter_bytes: Iterable[bytes],
+    bits: int,
+    slices: int,
+    *,
+    has_own_bytes: bool = False,
 ) -> int:
     """Return the slices that may contain a text with these n-grams, as bits.
 
@@ -87,7 +92,7 @@ def slices_with(
         has_own_bytes: Positions with less than a byte start at a byte, not at their bit offset in the filter.
     """
     found = everywhere = (1 << slices) - 1
-    for each, place in zip(hashes, places, strict=True):
+    for each, place in zip(hashes, filter_bytes, strict=True):
         bit = 0 if has_own_bytes else (each >> (32 - bits)) * slices & 7
         found &= int.from_bytes(place, "big") >> bit & everywhere
     return found

@@ -109,15 +109,15 @@ class SearchPosition:
 
 
 async def load_due(
-    connection: AsyncConnection, letters: int, rest: int, over_since: datetime, limit: int
+    connection: AsyncConnection, min_bytes: int, rest: int, over_since: datetime, limit: int
 ) -> list[PackableTrial]:
-    """Return trials with at least `letters` bytes of text in chunks, and those that ended by then with at least `rest` bytes."""
+    """Return trials with at least `min_bytes` bytes of text in chunks, and those that ended by then with at least `rest` bytes."""
     heads = log_heads.c
     is_over = (trials.c.id == heads.trial) & trials.c.is_final & (trials.c.final_at < over_since)
     due = (
         select(heads.tenant, heads.trial, heads.packed)
         .select_from(log_heads.outerjoin(trials, is_over))
-        .where((heads.letters >= letters) | (heads.letters >= rest) & trials.c.id.is_not(None))
+        .where((heads.letters >= min_bytes) | (heads.letters >= rest) & trials.c.id.is_not(None))
         .order_by(heads.letters.desc())
         .limit(limit)
     )
@@ -141,7 +141,7 @@ async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, pack
     following = first + content.lines
     heads = log_heads.c
     left = case((heads.next == following, 0), else_=func.greatest(0, heads.letters - content.text_bytes))
-    passed = _advance(attempt.due).values(packed=following, letters=left)
+    passed = _advance(attempt.due).values(packed=following, min_bytes=left)
     kept = (
         update(log_objects)
         .where(log_objects.c.id == attempt.id, log_objects.c.state == "writing")
@@ -173,7 +173,7 @@ async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, pack
 async def skip_lines(connection: AsyncConnection, due: PackableTrial, following: int | None) -> None:
     """Continue after deleted lines; if none is left (None), at the trial's next line."""
     if following is None:
-        await connection.execute(_advance(due).values(packed=log_heads.c.next, letters=0))
+        await connection.execute(_advance(due).values(packed=log_heads.c.next, min_bytes=0))
     else:
         await connection.execute(_advance(due).values(packed=following))
 

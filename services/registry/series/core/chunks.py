@@ -55,9 +55,9 @@ class Columns:
             np.array(points.values, dtype=np.float64),
         )
 
-    def take(self, places: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Columns":
+    def take(self, indices: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Columns":
         """Return the points at these indices."""
-        return Columns(self.seqs[places], self.steps[places], self.times_ms[places], self.values[places])
+        return Columns(self.seqs[indices], self.steps[indices], self.times_ms[indices], self.values[indices])
 
     @property
     def span(self) -> tuple[int, int]:

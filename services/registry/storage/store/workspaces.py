@@ -103,9 +103,9 @@ async def hold(connection: AsyncConnection, tenant: UUID, workspace: str, checkp
     await connection.execute(mine.values(used_bytes=columns.used_bytes + more))
 
 
-async def release(connection: AsyncConnection, gone: Sequence[UUID]) -> None:
+async def release(connection: AsyncConnection, deleted: Sequence[UUID]) -> None:
     """Release contents that no checkpoint of their workspaces references any more, now that these checkpoints are deleted."""
-    stored, held, wanted = workspace_storage.c, workspace_objects.c, among(checkpoints.c.id, gone)
+    stored, held, wanted = workspace_storage.c, workspace_objects.c, among(checkpoints.c.id, deleted)
     whose = select(experiments.c.tenant, experiments.c.workspace).select_from(_OF_EXPERIMENTS).where(wanted)
     locked = select(literal(1)).where(tuple_(stored.tenant, stored.workspace).in_(whose))
     await connection.execute(locked.order_by(stored.tenant, stored.workspace).with_for_update())

@@ -84,7 +84,7 @@ def _any_machine(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 def _priority(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
     """Find the least important priority, above its own, that suffices."""
-    part = cluster.part_of(trial)
+    part = cluster.policy_of(trial)
     if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order == "fifo":
         return
     works, fails = FIRST_PRIORITY, part.priority
@@ -112,7 +112,7 @@ def _pools(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
         capacity = cluster.pools[name].capacity
         if needs.min_slots > capacity.free_for(ask_of(trial.wish.tenant, needs)):
             continue
-        change = DifferentPolicy(replace(cluster.part_of(trial), pool=name))
+        change = DifferentPolicy(replace(cluster.policy_of(trial), pool=name))
         if (yield from _tried(cluster, trial, change)) == "now":
             yield StartAlternative("pool", change, "now", pool=name)
 
@@ -128,7 +128,7 @@ def _limits(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
         case "max_slots":
             kind: Kind = "max_slots"
             number = ceil(leaf.held + slots)
-            change = DifferentPolicy(replace(cluster.part_of(trial), max_slots=number))
+            change = DifferentPolicy(replace(cluster.policy_of(trial), max_slots=number))
         case "workspace_quota" | "tenant_quota":
             kind = "workspace_maximum" if reason == "workspace_quota" else "tenant_maximum"
             node = leaf.workspace if reason == "workspace_quota" else leaf.tenant

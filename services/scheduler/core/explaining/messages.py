@@ -51,7 +51,7 @@ def would_start(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[
 
 def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
     number = trial.wish.experiment_number
-    needs, part, pool = trial.wish.needs, cluster.part_of(trial), cluster.pool_of(trial)
+    needs, part, pool = trial.wish.needs, cluster.policy_of(trial), cluster.pool_of(trial)
     match one.kind:
         case "slots":
             change = f"with {one.number} {_slots(one.number)} instead of {needs.min_slots}"

@@ -239,7 +239,7 @@ def _of_money(facts: Facts) -> str:
 
 
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
-    request, part = trial.wish, cluster.part_of(trial)
+    request, part = trial.wish, cluster.policy_of(trial)
     leaf = pool.shares.leaves.get(request.experiment)
     ask = ask_of(request.tenant, request.needs)
     total, largest = pool.capacity.total_for(ask)

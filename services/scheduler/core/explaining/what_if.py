@@ -96,12 +96,12 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
 def _with_part(cluster: Cluster, trial: Trial, part: ExperimentPolicy) -> Iterator[None]:
     experiment, pool = trial.wish.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
     before, shapes = cluster.parts.get(experiment), len(pool.queue.shapes)
-    default = cluster.part_of(trial)
-    cluster.put_part(experiment, part)
+    default = cluster.policy_of(trial)
+    cluster.put_experiment_policy(experiment, part)
     try:
         yield
     finally:
-        cluster.put_part(experiment, before or default)
+        cluster.put_experiment_policy(experiment, before or default)
         if before is None:
             del cluster.parts[experiment]
         pool.queue.forget_shapes(shapes)

@@ -32,7 +32,7 @@ class QueueHead:
         self.priority = line.leaf.priority
         spots = [(worker, pool.capacity.get(worker)) for worker in workers]
         self._withheld = tuple(
-            (worker, spot.free) for worker, spot in spots if spot and (spot.free or spot.rooms)
+            (worker, spot.free) for worker, spot in spots if spot and (spot.free or spot.shared_slots)
         )
         pool.capacity.withhold(self._withheld)
         if pool.later is not None:

@@ -30,7 +30,7 @@ class Feasibility:
     def __init__(self, pool: Pool, head: QueueHead, kept: ReservedSlots, now_ms: int) -> None:
         self._pool, self._head, self._kept = pool, head, kept
         # The search is limited: with many runs it costs more than the rest of a plan.
-        is_step = pool.policy.quantum is not None and pool.turned_step != now_ms // STEP_MS
+        is_step = pool.policy.quantum is not None and pool.time_slice_step != now_ms // STEP_MS
         self._may_search = is_step and pool.standing.is_over(now_ms)
         self._searches_left, self._failed_searches_left = SLICE_SEARCHES, FAILED_SLICE_SEARCHES
         self._decided = 0
@@ -48,31 +48,31 @@ class Feasibility:
         """Invalidate cached masks after a grant, a reservation or a preemption."""
         self._decided += 1
 
-    def is_vain(self, line: RequestGroup) -> bool:
+    def is_infeasible(self, line: RequestGroup) -> bool:
         """Whether this tenant has already tried to preempt for such a shape without success."""
         return bool(self._infeasible.get(line.leaf.path[0], 0) & line.bit)
 
     @property
-    def are_turns_over(self) -> bool:
+    def may_preempt_expired(self) -> bool:
         """Whether to search for runs with an expired time slice."""
         return self._may_search and self._searches_left > 0 and self._failed_searches_left > 0
 
     @property
-    def are_turns_left(self) -> bool:
+    def has_more_expired(self) -> bool:
         """Whether the next plan should continue the search."""
         return self._may_search and self._searches_left == 0 and self._failed_searches_left > 0
 
     def look(self, rights: PreemptionRights) -> None:
         """Count a search for runs to preempt."""
         self._decided += 1
-        self._searches_left -= rights.equals is not None
+        self._searches_left -= rights.peers is not None
 
     def give_up(self, line: RequestGroup, rights: PreemptionRights) -> None:
         """Note that a search found no run. If a guarantee gave the right, no run can be preempted for this
         tenant and shape; among peers it may differ between requests."""
-        if rights.equals is not None:
+        if rights.peers is not None:
             self._failed_searches_left -= 1
-        if rights.equals is not None or rights.priority is not None:
+        if rights.peers is not None or rights.priority is not None:
             return
         tenant = line.leaf.path[0]
         self._infeasible[tenant] = self._infeasible.get(tenant, 0) | line.bit
@@ -80,7 +80,7 @@ class Feasibility:
     def of(self, asking: ShareNode | RequestGroup) -> int:
         """Return the feasible shapes: before the queue has a head all of them, afterwards those that may fit or
         may preempt."""
-        if self._head.priority is None or self._head.is_lendable or self.are_turns_over:
+        if self._head.priority is None or self._head.is_lendable or self.may_preempt_expired:
             return ALL
         leaf = asking.leaf if isinstance(asking, RequestGroup) else asking
         if self._kept.concerns(leaf.tenant):
@@ -131,7 +131,7 @@ class Feasibility:
 
     def _room(self, ask: PlacementRequest) -> tuple[int, int]:
         """Return the slots free for a gang, and on one machine."""
-        free, largest = self._pool.capacity.room_for(ask)
+        free, largest = self._pool.capacity.free_and_largest_for(ask)
         return (free if self._pool.capacity.exclusive else largest), largest
 
     def _claims(self, tenant: ShareNode) -> int:

@@ -34,7 +34,7 @@ class SchedulingPlan:
     refusals: dict[TrialId, WaitReason] = field(default_factory=dict)
     reserved: dict[PoolName, BackfillReservation | None] = field(default_factory=dict)
     resizes: tuple[Resize, ...] = ()
-    turning: frozenset[PoolName] = frozenset()
+    more_expired: frozenset[PoolName] = frozenset()
 
 
 def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = False) -> SchedulingPlan:
@@ -55,7 +55,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
     turning: set[PoolName] = set()
     for name in sorted(pools):
         pool = cluster.pools.get(name)
-        if pool is None or pool.unheard:
+        if pool is None or pool.silent_workers:
             continue
         with pool.tentative():
             planned = PoolPlan(cluster, pool)
@@ -69,7 +69,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
         resizes += planned.resizes
         refusals |= planned.refusals
         reserved[name] = planned.head.reserved
-        if planned.are_turns_left:
+        if planned.has_more_expired:
             turning.add(name)
     return SchedulingPlan(
         tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes), frozenset(turning)

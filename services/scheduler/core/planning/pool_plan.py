@@ -76,7 +76,7 @@ class PoolPlan:
             reserve_targets(self.cluster, self.pool)
         self._keep_booked()
         while (line := self._order.next(self._feasibility.of)) is not None:
-            self.kept.show(line)
+            self.kept.show_own(line)
             self.head.lend(line)
             self._serve_first(line)
         self.kept.close()
@@ -126,9 +126,9 @@ class PoolPlan:
         )
 
     @property
-    def are_turns_left(self) -> bool:
+    def has_more_expired(self) -> bool:
         """Whether the next plan should continue to search for runs with an expired time slice."""
-        return self._feasibility.are_turns_left
+        return self._feasibility.has_more_expired
 
     def keep_granted(self) -> None:
         """Keep the planned capacity of machines with grants. Tentative charges are summed with those that
@@ -247,9 +247,9 @@ class PoolPlan:
 
     def _preempt(self, line: RequestGroup, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
-        if later is None or self._feasibility.is_vain(line):
+        if later is None or self._feasibility.is_infeasible(line):
             return False
-        now_ms = self.cluster.now_ms if self._feasibility.are_turns_over else None
+        now_ms = self.cluster.now_ms if self._feasibility.may_preempt_expired else None
         rights = rights_of(self.pool, line.leaf, line.needs.least, self.kept.booked, now_ms)
         if not rights.any:
             return False
@@ -294,5 +294,5 @@ class PoolPlan:
         return tuple(
             (worker, min(spot.free, wanted))
             for worker, wanted, spot in spots
-            if spot and (spot.free or spot.rooms)
+            if spot and (spot.free or spot.shared_slots)
         )

@@ -12,7 +12,7 @@ Limit = Literal[
 
 def remaining_slots_of(leaf: ShareNode) -> SlotCount:
     """Return how many more slots an experiment may get."""
-    return min(node.room for node in leaf.upwards())
+    return min(node.remaining_slots for node in leaf.upwards())
 
 
 def limit_of(leaf: ShareNode, slots: SlotCount) -> Limit | None:
@@ -20,7 +20,7 @@ def limit_of(leaf: ShareNode, slots: SlotCount) -> Limit | None:
     if leaf.is_full:
         return "max_trials"
     for node in leaf.upwards():
-        if slots > node.room:
+        if slots > node.remaining_slots:
             return _BUDGETS[len(node.path)] if node.is_spent else _NAMES[len(node.path)]
     return None
 

@@ -62,7 +62,7 @@ class ReservedSlots:
         for holder in sorted(self.booked, key=lambda holder: -len(holder)):
             self._view(holder, "foreign")
 
-    def show(self, line: RequestGroup) -> None:
+    def show_own(self, line: RequestGroup) -> None:
         """Make the reserved slots of this request group's holder visible, and only those."""
         for holder in self.booked:
             self._view(holder, _view_of(holder, line.leaf.path))
@@ -136,7 +136,7 @@ class ReservedSlots:
         node: ShareNode | None = self._pool.shares.root
         for step in holder:
             node = node.children.get(step) if node else None
-        return int(node.staying) if node else 0
+        return int(node.held_after_leaving) if node else 0
 
     def _machines(self) -> Iterator[WorkerId]:
         running = self._pool.standing

@@ -36,7 +36,7 @@ class Draft(Changes):
         found = []
         for name in self.cluster.runs_on.get(worker, ()):
             run = self.run(name)
-            if name not in self.runs or run.stands_on(worker):
+            if name not in self.runs or run.is_on(worker):
                 found.append(run)
         return found
 
@@ -78,7 +78,7 @@ class Draft(Changes):
 
     def begin(self, run: Run, now: datetime) -> None:
         """Record that the run holds its shares from now on."""
-        self.begun.append((run, now))
+        self.usage_starts.append((run, now))
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
         name = trial.wish.trial

@@ -71,7 +71,7 @@ def emit_worker(draft: Draft, worker: Worker) -> None:
 
 def finish(draft: Draft, worker: Worker) -> None:
     """Complete the drain of a worker once it is empty."""
-    if worker.drain is not Drain.DRAINING or not worker.is_empty or not worker.is_heard:
+    if worker.drain is not Drain.DRAINING or not worker.is_empty or not worker.has_heartbeat:
         return
     if draft.is_holding(worker) or not all(run.is_ended for run in draft.runs_on(worker.id)):
         return

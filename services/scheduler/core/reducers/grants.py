@@ -79,6 +79,6 @@ def _share(worker: Worker, slots: int, request: TrialRequest) -> GangShare:
     """Return the lowest free slots of a worker; for a fraction that opens no slot, the shared slot with the
     least left that fits."""
     part = request.needs.part
-    room = tightest(worker.rooms, request.tenant, part) if part and not slots else None
+    room = tightest(worker.shared_slots, request.tenant, part) if part and not slots else None
     slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
     return GangShare(worker.id, 1 if part else slots, slot_ids, worker.address, part)

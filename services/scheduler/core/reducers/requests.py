@@ -30,24 +30,24 @@ from shared.messages.specs import DesiredState
 from shared.tuples import changed
 
 
-def on_request(cluster: Cluster, wish: TrialRequest, place: int, now: datetime) -> Changes:
+def on_request(cluster: Cluster, request: TrialRequest, place: int, now: datetime) -> Changes:
     """Apply a newer request of a trial: open a request, change it, or close it if it has no run. Late and
     repeated ones change nothing."""
     draft = Draft(cluster)
-    trial = cluster.trials.get(wish.trial)
-    if not is_newer(trial, wish):
+    trial = cluster.trials.get(request.trial)
+    if not is_newer(trial, request):
         return draft
-    if wish.pool not in cluster.pools:
-        _refuse(draft, open_request(trial, wish, place, now))
+    if request.pool not in cluster.pools:
+        _refuse(draft, open_request(trial, request, place, now))
         return draft
     if trial is None or trial.is_closed:
-        trial = _await_uploads(cluster, open_request(trial, wish, place, now))
+        trial = _await_uploads(cluster, open_request(trial, request, place, now))
     else:
-        trial = with_request(trial, wish)
+        trial = with_request(trial, request)
     if trial.state is RequestState.RUNNING:
         draft.put_trial(trial, lazily=True)
         _pass_on(draft, trial)
-    elif wish.wanted is DesiredState.RUN:
+    elif request.wanted is DesiredState.RUN:
         draft.put_trial(trial)
     else:
         _close(draft, trial, now)

@@ -128,15 +128,17 @@ def _resized(before: SlotCount, after: int) -> str:
 def _counted(trial: Trial, run: Run, ending: RunEnding, is_resized: bool) -> Trial:
     has_progress = run.progress.step > trial.best_step or run.progress.checkpoints > 0
     has_yielded = ending.outcome == "preempted" and not is_resized
-    has_ignored_signal = ending.outcome == "preempted" and run.is_stale and (run.yields or is_resized)
+    has_ignored_signal = (
+        ending.outcome == "preempted" and run.is_stale and (run.yields_time_slice or is_resized)
+    )
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
     delay = back_off(fruitless) if ending.counts_as_fruitless and not has_progress else None
     return changed(
         trial,
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,
-        preemptions=trial.preemptions + (has_yielded and not run.yields),
-        turned_at=run.ended_at if has_yielded and run.yields else trial.turned_at,
+        preemptions=trial.preemptions + (has_yielded and not run.yields_time_slice),
+        turned_at=run.ended_at if has_yielded and run.yields_time_slice else trial.turned_at,
         ignores_signals=trial.ignores_signals or has_ignored_signal,
         best_step=max(trial.best_step, run.progress.step),
         awaited=None,

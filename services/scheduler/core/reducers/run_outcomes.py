@@ -84,7 +84,9 @@ def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
     wanted = trial.wish.wanted
     if signal is Signal.PREEMPT:
         return RunEnding(
-            "preempted", closes=_OUTCOMES.get(wanted), reason=TIME_SLICE_OVER if run.yields else None
+            "preempted",
+            closes=_OUTCOMES.get(wanted),
+            reason=TIME_SLICE_OVER if run.yields_time_slice else None,
         )
     if signal is Signal.PAUSE and run.pause_asked and wanted is DesiredState.RUN:
         # Resumed again before the ranks had ended: the trial is requeued.

@@ -111,7 +111,7 @@ def _updated(draft: Draft, worker: Worker, state: ObservedState, now: datetime) 
         address=state.address,
         labels=state.labels,
         is_isolated=state.is_isolated,
-        is_heard=True,
+        has_heartbeat=True,
         is_empty=state.is_empty,
         trouble=state.trouble,
         joined_at=worker.joined_at or now,
@@ -123,7 +123,7 @@ def _updated(draft: Draft, worker: Worker, state: ObservedState, now: datetime) 
 
 
 def _is_unchanged(worker: Worker, state: ObservedState) -> bool:
-    is_known = worker.is_heard and worker.liveness is Liveness.READY
+    is_known = worker.has_heartbeat and worker.liveness is Liveness.READY
     return is_known and worker.trouble == state.trouble and _public(worker) == _public(state)
 
 
@@ -133,8 +133,8 @@ def _public(whose: Worker | ObservedState) -> tuple[object, ...]:
 
 
 def _moved(draft: Draft, worker: Worker, trigger: LivenessTrigger) -> Worker:
-    is_heard = worker.is_heard and trigger is not LivenessTrigger.SILENT
-    worker = replace(worker, liveness=LIVENESS.next(worker.liveness, trigger), is_heard=is_heard)
+    is_heard = worker.has_heartbeat and trigger is not LivenessTrigger.SILENT
+    worker = replace(worker, liveness=LIVENESS.next(worker.liveness, trigger), has_heartbeat=is_heard)
     draft.put_worker(worker)
     draft.worker_rows[worker.id] = None
     return worker

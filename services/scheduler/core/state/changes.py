@@ -82,7 +82,7 @@ class Changes:
         self.releases: list[tuple[WorkerId, Run | AllocationId]] = []
         self.runs: dict[RunId, Run] = {}
         self.followed: dict[RunId, Run] = {}
-        self.begun: list[tuple[Run, datetime]] = []
+        self.usage_starts: list[tuple[Run, datetime]] = []
         self.trials: dict[TrialId, Trial] = {}
         self.lazy: set[RunId | TrialId] = set()
         self.held: list[tuple[PoolName, ExperimentId, int]] = []

@@ -101,7 +101,7 @@ class Cluster:
         for name, run in changes.runs.items():
             self.put_run(run, lazily=bool(lazy) and name in lazy)
         # 4. Usage, and learned durations.
-        for run, since in changes.begun:
+        for run, since in changes.usage_starts:
             self.ledger.begin(run, since, self.pools[run.pool].policy.price_per_slot_hour)
         for pool, experiment, held_ms in changes.held:
             self.lengths.add(pool, experiment, held_ms)
@@ -122,7 +122,7 @@ class Cluster:
         taken, self.unsaved = self.unsaved, Unsaved()
         return taken
 
-    def rise(self, worker: WorkerId) -> Worker:
+    def raise_version(self, worker: WorkerId) -> Worker:
         """Raise the worker's version and return the record to publish."""
         risen = replace(self.workers[worker], version=self.workers[worker].version + 1)
         self.workers[worker] = risen
@@ -134,7 +134,7 @@ class Cluster:
         pool = self.pools.get(policy.name)
         if pool is None:
             pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.turns)
-        pool.rule(policy, self.now_ms)
+        pool.apply_policy(policy, self.now_ms)
         for worker in list(self.workers.values()):
             if worker.pool == policy.name:
                 self.put_worker(worker)
@@ -145,7 +145,7 @@ class Cluster:
         self.pools[name].shares.put_quota(path, quota)
         self.unsaved.pools[name] = None
 
-    def part_of(self, trial: Trial) -> ExperimentPolicy:
+    def policy_of(self, trial: Trial) -> ExperimentPolicy:
         """Return the experiment's policy, or the pool's default."""
         part = self.parts.get(trial.wish.experiment)
         return part or ExperimentPolicy(self.pools[trial.wish.pool].policy.default_priority)
@@ -180,7 +180,7 @@ class Cluster:
             self._charge(run)  # the new desired state may stop the run
         (self.unsaved.lazy_trials if lazily else self.unsaved.trials)[name] = None
 
-    def put_part(self, experiment: ExperimentId, part: ExperimentPolicy) -> None:
+    def put_experiment_policy(self, experiment: ExperimentId, part: ExperimentPolicy) -> None:
         """Set the policy of an experiment. If its pool changes, its requests move to the new queue."""
         before = self.parts.get(experiment)
         is_moved = (before.pool if before else None) != part.pool
@@ -271,7 +271,7 @@ class Cluster:
     def _rule(self, rule: Rule) -> None:
         match rule:
             case SetExperimentPolicy(experiment, part):
-                self.put_part(experiment, part)
+                self.put_experiment_policy(experiment, part)
             case NewQuota(pool, path, quota):
                 self.put_quota(pool, path, quota)
             case SetReservation(pool, name, None):
@@ -281,7 +281,7 @@ class Cluster:
                 self.pools[pool].reservations[name] = reservation
                 self.unsaved.pools[pool] = None
             case SetSpending(spending):
-                moved = [name for name, pool in self.pools.items() if pool.spend(spending)]
+                moved = [name for name, pool in self.pools.items() if pool.apply_spending(spending)]
                 self.unsaved.pools |= dict.fromkeys(moved)
 
     def _report(self, name: TrialId, report: Report) -> None:
@@ -298,7 +298,7 @@ class Cluster:
             self.closed.pop(worker.id, None)
         pool = self.pools.get(worker.pool)
         if pool is not None:
-            pool.await_word(worker)
+            pool.await_heartbeat(worker)
             self.unsaved.pools[worker.pool] = None
 
     def _count_waiting(self, trial: Trial, sign: int) -> None:

@@ -37,7 +37,7 @@ class SilenceDetector:
         """Track a worker that an earlier term declared lost; it may still return."""
         self._missing.setdefault(worker, self._floor)
 
-    def on_heard(self, worker: WorkerId, now: float) -> None:
+    def on_heartbeat(self, worker: WorkerId, now: float) -> None:
         """Record a heartbeat. Like an echo, it proves that the bus delivers."""
         self._given_up.pop(worker, None)
         self._missing.pop(worker, None)
@@ -67,7 +67,7 @@ class SilenceDetector:
             self._given_up[worker] = self._missing[worker] = self._last_heartbeat.pop(worker)
         return silent
 
-    def take_gone(self, now: float) -> list[WorkerId]:
+    def take_lost_for_good(self, now: float) -> list[WorkerId]:
         """Return the lost workers without a heartbeat for `LOST_FOR_GOOD_AFTER_S`, each once, by id; none while the echo
         is missing."""
         if now - self._last_echo > self._echo_gap_s:
@@ -79,7 +79,7 @@ class SilenceDetector:
             del self._missing[worker]
         return expired
 
-    def heard_s_ago(self, worker: WorkerId, now: float) -> float | None:
+    def seconds_since_heartbeat(self, worker: WorkerId, now: float) -> float | None:
         """Return how long ago a worker, including a lost one, sent a heartbeat to this leader."""
         at = self._last_heartbeat.get(worker, self._given_up.get(worker))
         return None if at is None else now - at

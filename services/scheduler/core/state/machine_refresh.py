@@ -30,12 +30,12 @@ def refresh(cluster: Cluster) -> None:
 def refresh_machine(cluster: Cluster, pool: Pool, worker: Worker, touched: Touched | None) -> None:
     """Refresh the pool's indexes for one machine on which these runs have changed; None: any may have."""
     spot = spot_of(worker, pool.policy)
-    pool.capacity.see(worker.id, worker.labels, spot)
+    pool.capacity.update(worker.id, worker.labels, spot)
     if pool.later is None:
         return
     kept, looked_at = _sorted_out(cluster, pool, worker, touched)
     soon, fresh = _look(cluster, pool, worker, spot, looked_at)
-    pool.later.see(worker.id, worker.labels, soon)
+    pool.later.update(worker.id, worker.labels, soon)
     standers = sorted((*kept, *fresh), key=_BY_TOKEN) if soon else ()
     pool.standing.set(worker.id, worker.labels, soon.owner if soon else None, tuple(standers))
 

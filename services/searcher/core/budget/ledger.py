@@ -159,7 +159,7 @@ class Ledger:
         for trial in [trial for trial, held in self._held.items() if held.pool == pool]:
             self._put(trial, self._of(trial).priced(price, now_ms))
 
-    def misprized(self, prices: Prices) -> list[PoolName]:
+    def repriced_pools(self, prices: Prices) -> list[PoolName]:
         """Return the pools whose price differs from the one at which runs hold slots there."""
         held = self._held.values()
         return sorted({each.pool for each in held if prices.get(each.pool, each.price) != each.price})

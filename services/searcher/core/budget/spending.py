@@ -82,7 +82,7 @@ class SearchSpending:
 
     # --- events
 
-    def tell_time(self, now_ms: int) -> None:
+    def advance_time(self, now_ms: int) -> None:
         """Advance the clock to `now_ms`; it never goes back."""
         self.now_ms = max(self.now_ms, now_ms)
 
@@ -97,9 +97,9 @@ class SearchSpending:
         if asked_ms is not None and holding.until_ms is not None:
             self._slowest_ms = max(self._slowest_ms, holding.until_ms - asked_ms)
 
-    def misprized(self, prices: Prices) -> list[PoolName]:
+    def repriced_pools(self, prices: Prices) -> list[PoolName]:
         """Return the pools whose price differs from the one at which its runs hold slots there."""
-        return self._ledger.misprized(prices)
+        return self._ledger.repriced_pools(prices)
 
     def on_price(self, pool: PoolName, price: float) -> None:
         """Count the slots held in a pool at this price from now on."""
@@ -111,7 +111,7 @@ class SearchSpending:
         self._open[trial] = TrialProgress(decide_at, self._reached.get(source or 0, 0.0))
         self._firsts[branch] = decide_at
 
-    def on_ruled(self, trial: int, time: float, decide_at: float | None, is_leaving: bool) -> None:
+    def on_decision(self, trial: int, time: float, decide_at: float | None, is_leaving: bool) -> None:
         """Record a decision. A trial that is to stop or pause (`is_leaving`) releases its slots once it has saved."""
         course = self._open.get(trial)
         if course is None:
@@ -129,7 +129,7 @@ class SearchSpending:
         course = self._paused[trial] = self._open.pop(trial)
         self._rungs[course.reached] = self._rungs.get(course.reached, 0) + 1
 
-    def on_going_on(self, trial: int, decide_at: float | None) -> None:
+    def on_resumed(self, trial: int, decide_at: float | None) -> None:
         """Record that a paused trial continues."""
         course = self._open[trial] = self._paused.pop(trial)
         self._rungs[course.reached] -= 1
@@ -145,7 +145,7 @@ class SearchSpending:
 
     # --- what the budget covers
 
-    def bears_start(self, branch: int, source: int | None = None) -> bool:
+    def can_afford_start(self, branch: int, source: int | None = None) -> bool:
         """Whether the budget covers another trial of this branch. `source` is the trial whose newest checkpoint it starts from."""
         reached = self._reached.get(source or 0, 0.0)
         ahead = self._forecast.ahead(TrialProgress(None if reached else self._firsts.get(branch), reached))
@@ -154,7 +154,7 @@ class SearchSpending:
         is_in_time = self._is_before_deadline(ahead.wall_ms) if reached else not self.is_too_late
         return is_in_time and ahead.slot_ms + self._committed() <= self._left()
 
-    def bears_going_on(self, trial: int, decide_at: float | None) -> bool:
+    def can_afford_resume(self, trial: int, decide_at: float | None) -> bool:
         """Whether the budget covers a paused trial up to its next decision."""
         course = self._paused[trial]
         used = self._ledger.of(trial, self.now_ms)

@@ -79,24 +79,24 @@ def result_of(trial: Trial) -> ScoredValidation | None:
 
 
 def end_of_search(
-    config: ExperimentConfig, experiment: Experiment, last: Trial | None, gave_up: str | None = None
+    config: ExperimentConfig, experiment: Experiment, last: Trial | None, give_up_reason: str | None = None
 ) -> SearchEnd:
     """Return how a search ends that has no live trial left and whose end nobody requested.
 
     One good trial makes it completed; otherwise a failed trial makes it an error; otherwise it was cancelled. A
     search in which no trial reported its metrics within the limits is an error too, because there is nothing to
-    choose from. `gave_up` is the reason why it created fewer trials than planned.
+    choose from. `give_up_reason` is the reason why it created fewer trials than planned.
     """
     counts = experiment.counts
     if counts.completed + counts.stopped:
         if experiment.best is not None:
-            return SearchEnd(ExperimentTrigger.COMPLETE, gave_up)
+            return SearchEnd(ExperimentTrigger.COMPLETE, give_up_reason)
         reason = _nothing_to_choose(config)
         is_search = not isinstance(config.searcher, Single)
         return SearchEnd(ExperimentTrigger.FAIL if is_search else ExperimentTrigger.COMPLETE, reason)
     why = f": trial {last.number}: {last.reason}" if last and last.reason else ""
-    if gave_up is not None:
-        return SearchEnd(ExperimentTrigger.FAIL, f"{gave_up}{why}")
+    if give_up_reason is not None:
+        return SearchEnd(ExperimentTrigger.FAIL, f"{give_up_reason}{why}")
     if counts.error:
         return SearchEnd(ExperimentTrigger.FAIL, f"every trial failed{why}")
     if counts.invalid:

@@ -39,11 +39,11 @@ def write_actions(moves: SearchActions) -> Facts:
     return {"created": created, **({"going_on": going_on} if going_on else {}), **closed}
 
 
-def write_operation_result(told: OperationResult) -> Facts:
+def write_operation_result(result: OperationResult) -> Facts:
     """Return the effects of operations as facts, without empty fields."""
-    kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in told.kept]
-    found: Facts = {"kept": kept, "stopped": list(told.stopped), "dropped": list(told.dropped)}
-    return {**write_actions(told.moves), **{key: value for key, value in found.items() if value}}
+    kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in result.kept]
+    found: Facts = {"kept": kept, "stopped": list(result.stopped), "dropped": list(result.dropped)}
+    return {**write_actions(result.actions), **{key: value for key, value in found.items() if value}}
 
 
 def write_operation(operation: Operation) -> Facts:
@@ -115,10 +115,10 @@ def read_holding(facts: Any) -> SlotUsage:
     return SlotUsage(**{name: facts[name] for name in _HOLDING if name in facts})
 
 
-def write_decision(ruling: RungDecision) -> Facts:
+def write_decision(decision: RungDecision) -> Facts:
     """Return a decision about a result as facts."""
-    ruled: Facts = {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
-    return {**ruled, "pause": True} if ruling.pause else ruled
+    ruled: Facts = {"stop": decision.stop, "at_top": decision.at_top, "decide_at": decision.decide_at}
+    return {**ruled, "pause": True} if decision.pause else ruled
 
 
 def read_whole(facts: Facts, key: str) -> int:

@@ -40,13 +40,13 @@ class SearchJournal:
         self._search = search
 
     def warmed(self, part: PriorObservations) -> None:
-        self._append("warmed", part.written())
+        self._append("warmed", part.to_facts())
 
     def started(self, limits: BudgetLimits | None, price: float, moves: SearchActions) -> None:
         budget: Facts = {"limits": asdict(limits), "price": price} if limits else {}
         self._append("started", {"rules": RULES_VERSION, **budget, **write_actions(moves)})
 
-    def judged(self, result: Result, reading: Reading, ruling: RungDecision) -> None:
+    def judged(self, result: Result, reading: Reading, decision: RungDecision) -> None:
         event: Facts = {
             "trial": result.trial,
             **self._named(result.trial),
@@ -57,7 +57,7 @@ class SearchJournal:
         }
         if self._search.is_driven and reading.others:
             event["others"] = {name: value for name, value in reading.others.items() if math.isfinite(value)}
-        self._append("judged", {**event, **write_decision(ruling)})
+        self._append("judged", {**event, **write_decision(decision)})
 
     def parked(self, trial: int, moves: SearchActions) -> None:
         self._append("parked", {"trial": trial, **write_actions(moves)})

@@ -59,17 +59,17 @@ def recompute(search: Search, entry: Entry) -> Facts:
     facts = entry.facts
     search.remember(read_suggestions(facts))
     if search.spending.is_counting:
-        search.spending.tell_time(read_whole(facts, "at_ms"))
+        search.spending.advance_time(read_whole(facts, "at_ms"))
     match entry.kind:
         case "warmed":
-            search.warm(PriorObservations.read(facts))
+            search.add_prior_observations(PriorObservations.read(facts))
         case "started":
             limits, price = read_opening(facts)
             rules = read_whole(facts, "rules") if "rules" in facts else 0
             return write_actions(search.start(limits, price, rules))
         case "judged":
             value = facts["value"]
-            decision = search.rule(
+            decision = search.judge(
                 read_whole(facts, "trial"),
                 math.nan if value is None else read_number(facts, "value"),
                 read_number(facts, "time"),

@@ -105,11 +105,11 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
         return [StartTrial()] * more
 
     @property
-    def has_free_place(self) -> bool:
+    def has_free_slot(self) -> bool:
         """Whether a trial that ended without a replacement left concurrency free: always, since no trial pauses here."""
         return True
 
-    def lend_place(self) -> None:
+    def release_slot(self) -> None:
         """Reduce the bracket's concurrency by one."""
         self._initial -= 1
 
@@ -232,10 +232,10 @@ class Tournament(ResizableMethod):
     def _passed_on(self, branch: Branch, steps: list[SearchStep]) -> list[SearchStep]:
         """Return a bracket's steps, or if it leaves concurrency free, a trial of another bracket."""
         bracket = self._brackets[branch]
-        if not steps and not self._are_apart and bracket.has_free_place:
+        if not steps and not self._are_apart and bracket.has_free_slot:
             more = self.plan_more(1)
             if more:
-                bracket.lend_place()
+                bracket.release_slot()
             return [*more]
         return _of(branch, steps)
 

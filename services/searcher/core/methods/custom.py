@@ -99,7 +99,7 @@ class Custom(FixedSizeMethod):
         self._is_shut = False
 
     @property
-    def is_shut(self) -> bool:
+    def is_shut_down(self) -> bool:
         """Whether the driver program has shut the search down."""
         return self._is_shut
 

@@ -38,7 +38,7 @@ def make_method(
     """Return a new search method as the config names it."""
     searcher = config.searcher
     if isinstance(searcher, Single):
-        return Independent(total=1, places=1, is_fixed=True)
+        return Independent(total=1, concurrency=1, is_fixed=True)
     concurrent = searcher.max_concurrent_trials
     if isinstance(searcher, AsyncHalving):
         targets = rung_targets(searcher.max_time, searcher.divisor, searcher.num_rungs)

@@ -15,16 +15,16 @@ from services.searcher.core.methods.port import (
 
 
 class Independent(ResizableMethod, NonPausingMethod):
-    """`total` trials, at most `places` at once (0: all); each that ends is followed by the next.
+    """`total` trials, at most `concurrency` at once (0: all); each that ends is followed by the next.
 
     `is_fixed`: there are no other points, so an invalid trial counts as tried.
     """
 
-    def __init__(self, total: int, places: int, is_fixed: bool = False) -> None:
+    def __init__(self, total: int, concurrency: int, is_fixed: bool = False) -> None:
         self._total = total
         self._is_fixed = is_fixed
-        self._concurrency = places
-        self._requested = min(total, places or total)
+        self._concurrency = concurrency
+        self._requested = min(total, concurrency or total)
         self._ended = 0
 
     def plan_start(self) -> list[SearchStep]:

@@ -77,7 +77,7 @@ class _Rung:
 
 
 class PromotionBracket(ResizableMethod):
-    """One bracket. `targets` are the times of its rungs, ascending; `places` of `max_trials` trials run at once.
+    """One bracket. `targets` are the times of its rungs, ascending; `concurrency` of `max_trials` trials run at once.
 
     `are_ties_alike`, for searches started that way: of equal values all continue if one may.
     """
@@ -86,7 +86,7 @@ class PromotionBracket(ResizableMethod):
         self,
         targets: Sequence[int],
         max_trials: int,
-        places: int,
+        concurrency: int,
         divisor: float,
         are_ties_alike: bool = False,
     ) -> None:
@@ -95,8 +95,8 @@ class PromotionBracket(ResizableMethod):
         self._rungs = [_Rung(are_ties_alike) for _ in targets]
         self._runners: dict[int, _Runner] = {}
         self._max_trials = max_trials
-        self._concurrency = places
-        self._requested = self._busy = min(places, max_trials)
+        self._concurrency = concurrency
+        self._requested = self._busy = min(concurrency, max_trials)
         self._ended = 0
         self._is_hurried = False
 
@@ -165,10 +165,10 @@ class PromotionBracket(ResizableMethod):
         return [StartTrial()] * more
 
     @property
-    def has_free_place(self) -> bool:
+    def has_free_slot(self) -> bool:
         return self._busy < self._concurrency
 
-    def lend_place(self) -> None:
+    def release_slot(self) -> None:
         """Reduce the bracket's concurrency by one."""
         self._concurrency -= 1
 

@@ -110,7 +110,7 @@ class Changes:
         self._wanted: dict[int, None] = {}
         self._changed: dict[int, None] = {}
         if search.spending.is_counting:
-            search.spending.tell_time(millis(now))
+            search.spending.advance_time(millis(now))
 
     # --- what must be loaded
 
@@ -127,7 +127,7 @@ class Changes:
     @property
     def needs_rest(self) -> bool:
         """Whether the whole search ends, so that `end_rest` needs the experiment's other live trials."""
-        return (self.ending is not None or self.leaves_behind) and self.experiment.counts.live > 0
+        return (self.ending is not None or self.abandons_paused) and self.experiment.counts.live > 0
 
     # --- the experiment
 
@@ -137,9 +137,9 @@ class Changes:
         return self.experiment.state in ONGOING
 
     @property
-    def leaves_behind(self) -> bool:
+    def abandons_paused(self) -> bool:
         """Whether the only trials left are paused by the search and will never resume."""
-        return self.search.is_exhausted and self.search.is_holding and self.is_going
+        return self.search.is_exhausted and self.search.has_paused_trials and self.is_going
 
     def move(self, trigger: ExperimentTrigger) -> None:
         """Apply a transition to the experiment and publish it."""

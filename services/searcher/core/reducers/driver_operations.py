@@ -21,7 +21,7 @@ def apply_operations(changes: Changes, operations: Sequence[Operation]) -> None:
     require(changes, ONGOING, "driven by a program")
     result = changes.search.tell(operations)
     changes.journal.told(operations, result)
-    fill(changes, result.moves)
+    fill(changes, result.actions)
     for step in result.kept:
         keep(changes, step)
     for number in result.stopped:

@@ -95,7 +95,7 @@ def end_rest(changes: Changes, trials: Iterable[Trial]) -> None:
     """End further live trials of a search that ends. Trials that have already been asked are left alone."""
     wanted = changes.ending
     for trial in changes.known(trials):
-        if trial.is_held and changes.leaves_behind and not trial.is_final:
+        if trial.is_held and changes.abandons_paused and not trial.is_final:
             _leave_behind(changes, trial)
         if wanted is not None:
             end(changes, trial, wanted)
@@ -118,7 +118,7 @@ def finish_if_over(changes: Changes, last: Trial | None = None) -> None:
     if trigger is None:
         if not search.is_exhausted:
             return
-        found = end_of_search(changes.config, experiment, last, search.gave_up)
+        found = end_of_search(changes.config, experiment, last, search.give_up_reason)
         trigger, reason = found.trigger, found.reason or reason or _end_of_budget(search)
     if trigger is ExperimentTrigger.COMPLETE and experiment.best is None and experiment.outcome:
         trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported a result"

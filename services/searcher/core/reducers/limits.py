@@ -27,7 +27,7 @@ def keep_budget(changes: Changes, prices: Prices) -> None:
     is_stopping, spending = changes.experiment.state is ExperimentState.STOPPING, changes.search.spending
     if not is_stopping and not changes.is_going:
         return
-    for pool in spending.misprized(prices):
+    for pool in spending.repriced_pools(prices):
         spending.on_price(pool, prices[pool])
         changes.journal.priced(pool, prices[pool])
     limit = spending.reached(is_stopping)

@@ -30,7 +30,7 @@ def on_submission(changes: Changes, submitted: Submitted) -> None:
     """Create the first trials of a new experiment."""
     search, journal = changes.search, changes.journal
     for part in submitted.warmth.parts():
-        search.warm(part)
+        search.add_prior_observations(part)
         journal.warmed(part)
     changes.is_announced = True
     limits = limits_of(changes.config, submitted.at or changes.now)

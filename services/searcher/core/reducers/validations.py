@@ -29,7 +29,7 @@ def on_validation(changes: Changes, result: Result) -> None:
         elif trial.wanted is DesiredState.KILL:
             changes.answer(trial, result, "stop")
         else:
-            decision = changes.search.rule(trial.number, reading.value, reading.time)
+            decision = changes.search.judge(trial.number, reading.value, reading.time)
             changes.journal.judged(result, reading, decision)
             _carry_out(changes, trial, result, decision)
     settle(changes, changes.trials[result.trial])

@@ -23,7 +23,7 @@ class _Unlearning:
     def take(self, trial: int, suggestion: Suggestion) -> None:
         """Ignored."""
 
-    def reach(self, trial: int, standing: RungResult) -> None:
+    def reach(self, trial: int, result: RungResult) -> None:
         """Ignored."""
 
     def observe(self, trial: int, observation: Observation) -> None:

@@ -77,7 +77,7 @@ class OptunaSampler:
             self._add_source(point, observation)
 
     def propose(self, trial: int) -> Suggestion:
-        study = self._rungs.best_known() or self._whole
+        study = self._rungs.highest_modelled() or self._whole
         study.use(self._sampler(trial))
         before = study.notes()
         rejected: list[JsonValue] = []
@@ -100,10 +100,10 @@ class OptunaSampler:
         self._begin(trial, suggestion.point, memo.get("trial"))
         self._whole.note(memo.get("study", {}))
 
-    def reach(self, trial: int, standing: RungResult) -> None:
+    def reach(self, trial: int, result: RungResult) -> None:
         if self._choice.name in _BY_RUNG:
-            value = standing.value if self._is_usable(standing.value) else None
-            self._rungs.reach(trial, standing.time, value, standing.goes_on)
+            value = result.value if self._is_usable(result.value) else None
+            self._rungs.reach(trial, result.time, value, result.continues)
 
     def observe(self, trial: int, observation: Observation) -> None:
         self._observe(trial, observation)
@@ -172,7 +172,7 @@ class OptunaSampler:
 
         CMA-ES uses only numeric parameters, and every source must have all of them.
         """
-        numbers = self._space.numbers(point)
+        numbers = self._space.numeric_trial_kwargs(point)
         if numbers is not None:
             self._sources.append(optuna.trial.create_trial(value=observation.value, **numbers))
 

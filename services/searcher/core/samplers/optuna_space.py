@@ -56,7 +56,7 @@ class OptunaSpace:
             "distributions": {name: _distribution(parameter) for name, parameter, _ in varied},
         }
 
-    def numbers(self, point: Point) -> dict[str, Any] | None:
+    def numeric_trial_kwargs(self, point: Point) -> dict[str, Any] | None:
         """Return the same arguments for numeric parameters only; None if one of them is conditional."""
         numbers = [
             (name, path, parameter)

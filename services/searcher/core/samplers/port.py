@@ -45,7 +45,7 @@ class RungResult:
 
     time: float
     value: float
-    goes_on: bool
+    continues: bool
 
 
 class Sampler(Protocol):
@@ -73,7 +73,7 @@ class Sampler(Protocol):
         """Add a trial with a suggestion made earlier."""
         ...
 
-    def reach(self, trial: int, standing: RungResult) -> None:
+    def reach(self, trial: int, result: RungResult) -> None:
         """Add the result of a trial at a rung, once for each rung, before `observe`."""
         ...
 

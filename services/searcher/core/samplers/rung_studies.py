@@ -34,7 +34,7 @@ class RungStudies:
         if observation.value is not None:
             self._known.append((point, observation.value, observation.time))
 
-    def best_known(self) -> Study | None:
+    def highest_modelled(self) -> Study | None:
         """Return the study to propose from; None while no rung has enough trials."""
         enough = (time for time, count in self._reached.items() if count >= self._enough)
         highest = max(enough, default=None)
@@ -48,7 +48,7 @@ class RungStudies:
             if study is not asked:
                 study.add(trial, point)
 
-    def reach(self, trial: int, time: float, value: float | None, goes_on: bool) -> None:
+    def reach(self, trial: int, time: float, value: float | None, continues: bool) -> None:
         """Add the result of a trial at a rung, smaller where better; None if it has no usable value.
 
         A trial that does not continue is pending at no further rung. If it continues later, it counts at the rungs
@@ -61,12 +61,12 @@ class RungStudies:
                 study.complete(trial, [value])
             else:
                 study.add(trial, self._points[trial], TrialState.COMPLETE, value)
-        if goes_on:
+        if continues:
             self._on_way[trial] = time
         else:
             self._on_way.pop(trial, None)
         for other, each in self._studies.items():
-            if each.awaits(trial) and (other <= time or not goes_on):
+            if each.awaits(trial) and (other <= time or not continues):
                 each.drop(trial)
 
     def leave(self, trial: int) -> None:

@@ -51,7 +51,7 @@ class OperationResult:
         dropped: Keys of trials that end before they started.
     """
 
-    moves: SearchActions
+    actions: SearchActions
     kept: tuple[ResumeTrial, ...] = ()
     stopped: tuple[int, ...] = ()
     dropped: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ class InvalidTrials:
     """
 
     count: int = 0
-    gave_up: str | None = None
+    give_up_reason: str | None = None
     _rows: dict[int, int] = field(default_factory=dict)
 
     def add(self, trial: int, planned: int) -> int:
@@ -24,6 +24,8 @@ class InvalidTrials:
         before, after = self._rows.get(trial - 1, 0), self._rows.get(trial + 1, 0)
         row = before + 1 + after
         self._rows[trial] = self._rows[trial - before] = self._rows[trial + after] = row
-        if self.gave_up is None and row >= planned + MAX_INVALID_IN_A_ROW:
-            self.gave_up = f"the search gave up after {row} trials in a row reported invalid hyperparameters"
+        if self.give_up_reason is None and row >= planned + MAX_INVALID_IN_A_ROW:
+            self.give_up_reason = (
+                f"the search gave up after {row} trials in a row reported invalid hyperparameters"
+            )
         return row

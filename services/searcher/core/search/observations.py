@@ -32,7 +32,7 @@ def observation_of(objectives: Objectives, result: Scored | None, reached: Reach
     return Observation(value, others=tuple(more), excesses=excesses)
 
 
-def rung_results_of(ruling: RungDecision, value: float) -> Iterator[RungResult]:
+def rung_results_of(decision: RungDecision, value: float) -> Iterator[RungResult]:
     """Yield the trial's result at each rung that counted it; `value` is smaller where better."""
-    for rung in ruling.rungs:
-        yield RungResult(rung, value, goes_on=rung < ruling.rungs[-1] or ruling.decide_at is not None)
+    for rung in decision.rungs:
+        yield RungResult(rung, value, continues=rung < decision.rungs[-1] or decision.decide_at is not None)

@@ -61,7 +61,7 @@ class PriorObservations:
                 () if start else self.points, self.known[start : start + TRIALS_PER_ENTRY]
             )
 
-    def written(self) -> dict[str, JsonValue]:
+    def to_facts(self) -> dict[str, JsonValue]:
         """Return it as facts of a journal entry."""
         return {"points": [*self.points], "known": [asdict(each) for each in self.known]}
 

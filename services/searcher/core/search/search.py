@@ -65,7 +65,7 @@ class Search:
     @property
     def is_exhausted(self) -> bool:
         """Whether no trial is open and none will be created."""
-        is_closed = self._driven is None or self._driven.is_shut or self.closed is not None
+        is_closed = self._driven is None or self._driven.is_shut_down or self.closed is not None
         return is_closed and not self._open and not self._waiting
 
     @property
@@ -98,19 +98,19 @@ class Search:
         return self._sampler.learns
 
     @property
-    def is_holding(self) -> bool:
+    def has_paused_trials(self) -> bool:
         """Whether trials paused by the search have not resumed; once the search is exhausted, they never do."""
         return bool(self._held)
 
     @property
-    def gave_up(self) -> str | None:
+    def give_up_reason(self) -> str | None:
         """Why it creates no more trials although more are planned; None while it does."""
-        return self._invalid.gave_up
+        return self._invalid.give_up_reason
 
-    def warm(self, warmth: PriorObservations) -> None:
+    def add_prior_observations(self, prior: PriorObservations) -> None:
         """Add prior observations, before `start`."""
-        self._points.try_first(warmth.points)
-        for known in warmth.known:
+        self._points.try_first(prior.points)
+        for known in prior.known:
             ranked, time = self._objectives.ranked(known.value), known.time
             reached = None if time is None else Reached(ranked, time, at_top=False)
             self._sampler.learn(known.point, observation_of(self._objectives, known, reached))
@@ -143,7 +143,7 @@ class Search:
         self._add(self._method.plan_start())
         return self._filled()
 
-    def rule(self, trial: int, value: float, time: float) -> RungDecision:
+    def judge(self, trial: int, value: float, time: float) -> RungDecision:
         """Judge a result. `value` is raw: its sign follows from the config, and a value that is not finite ranks worst."""
         ranked = self._objectives.ranked(value)
         decision = self._method.on_result(trial, ranked, time)
@@ -152,7 +152,7 @@ class Search:
             for rung_result in rung_results_of(decision, ranked) if self._reports_rungs else ():
                 self._sampler.reach(trial, rung_result)
         if decision.counted:
-            self.spending.on_ruled(trial, time, decision.decide_at, decision.stop or decision.pause)
+            self.spending.on_decision(trial, time, decision.decide_at, decision.stop or decision.pause)
         return decision
 
     def observe(self, trial: int, result: Scored | None) -> None:
@@ -280,7 +280,7 @@ class Search:
     def _add(self, steps: Iterable[SearchStep]) -> None:
         """Queue steps; after the search has given up, no trial starts."""
         self._waiting.extend(self._method, steps)
-        if self.gave_up is not None:
+        if self.give_up_reason is not None:
             self._waiting.forget_starts()
 
     def _filled(self) -> SearchActions:
@@ -296,7 +296,7 @@ class Search:
             elif step.trial in self._held:
                 self._held.remove(step.trial)
                 self._open.add(step.trial)
-                self.spending.on_going_on(step.trial, step.decide_at)
+                self.spending.on_resumed(step.trial, step.decide_at)
                 going_on.append(step)
         return SearchActions(tuple(created), tuple(going_on), None if was_closed else self.closed)
 

@@ -81,9 +81,11 @@ class StepQueue:
         spending, refused = self._spending, set[int]()
         for index, step in enumerate(self._steps):
             if isinstance(step, ResumeTrial):
-                is_affordable = spending.bears_going_on(step.trial, step.decide_at)
+                is_affordable = spending.can_afford_resume(step.trial, step.decide_at)
             else:
-                is_affordable = step.branch not in refused and spending.bears_start(step.branch, step.source)
+                is_affordable = step.branch not in refused and spending.can_afford_start(
+                    step.branch, step.source
+                )
                 refused.add(step.branch)
             if is_affordable:
                 del self._steps[index]

@@ -30,7 +30,7 @@ class ProviderMetadata:
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
-    says_issuer: bool
+    returns_issuer: bool
     """Whether its authorization responses always contain `iss` (RFC 9207)."""
     basic: bool
     """Whether the client secret is sent in the header instead of the form."""
@@ -189,6 +189,6 @@ def _described(issuer: str, document: Mapping[str, Any]) -> ProviderMetadata:
     methods = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
     return ProviderMetadata(
         **addresses,
-        says_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+        returns_issuer=document.get("authorization_response_iss_parameter_supported") is True,
         basic="client_secret_post" not in methods,
     )

@@ -27,7 +27,7 @@ class Ticket:
 
     provider: str
     redirect: str
-    ends_at_s: int
+    expires_at_s: int
     random: str
 
 
@@ -52,7 +52,7 @@ def is_redirect(address: str, exact: Collection[str], loopback: bool) -> bool:
 
 def render_ticket(key: bytes, ticket: Ticket) -> str:
     """Encode and sign a ticket."""
-    parts = [ticket.provider, ticket.redirect, ticket.ends_at_s, ticket.random]
+    parts = [ticket.provider, ticket.redirect, ticket.expires_at_s, ticket.random]
     body = json.dumps(parts, separators=(",", ":")).encode()
     return _text(_mac(key, b"ticket", body) + body)
 
@@ -73,7 +73,7 @@ def read_ticket(key: bytes, text: str, now_s: float) -> Ticket:
             "invalid_request", "this is not a valid sign-in ticket", "ticket", "start the sign-in again"
         )
     ticket = Ticket(*json.loads(body))
-    if ticket.ends_at_s <= now_s:
+    if ticket.expires_at_s <= now_s:
         raise Rejected(
             "sign_in_late",
             f"the sign-in took longer than {LIFE_S // 60} minutes",

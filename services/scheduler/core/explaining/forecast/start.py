@@ -229,7 +229,7 @@ def _ahead(futures: _Futures, trial: Trial) -> list[_Ahead]:
 def _room(leaf: ShareNode, slots: float) -> int:
     """Return how many more such runs an experiment may start."""
     by_runs = NEVER if leaf.max_runs is None else leaf.max_runs - leaf.runs
-    return max(0, min(by_runs, int(leaf.room / slots) if slots else NEVER))
+    return max(0, min(by_runs, int(leaf.remaining_slots / slots) if slots else NEVER))
 
 
 def _before(pool: Pool, trial: Trial, node: ShareNode) -> list[_Ahead]:

@@ -63,7 +63,7 @@ def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Wait
     waits for preempted slots, or a new step begins."""
     if served or not pool.is_lending:
         return bool(served)
-    is_new_step = pool.elastic.lent_step != cluster.now_ms // STEP_MS
+    is_new_step = pool.elastic.assigned_step != cluster.now_ms // STEP_MS
     return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals
 
 
@@ -155,11 +155,11 @@ def _growth(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[Trial
     """Return by how many slots each trial may grow. The rest of a maximum is divided among the trials below it,
     so that all can grow at once."""
     below: Counter[Path] = Counter()
-    leaves = {trial.id: pool.leaf(trial.wish, cluster.part_of(trial)) for trial in trials}
+    leaves = {trial.id: pool.leaf(trial.wish, cluster.policy_of(trial)) for trial in trials}
     for leaf in leaves.values():
         below.update(node.path for node in leaf.upwards())
     return {
-        trial: max(0, min(node.room // below[node.path] for node in leaf.upwards()))
+        trial: max(0, min(node.remaining_slots // below[node.path] for node in leaf.upwards()))
         for trial, leaf in leaves.items()
     }
 

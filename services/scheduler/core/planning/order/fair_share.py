@@ -52,7 +52,7 @@ class FairShareOrder:
                 if found is None:
                     break
                 node, mask = found
-                room = min(room, node.room)
+                room = min(room, node.remaining_slots)
             else:
                 line = self._line(node, mask & self._sizes(room))
                 if line is not None:
@@ -98,7 +98,7 @@ class FairShareOrder:
         while heap:
             child = heap[0][2]
             wanted = feasible(child) if node.parent is None else mask
-            if child.mask & wanted & self._sizes(min(room, child.room)) and not child.is_full:
+            if child.mask & wanted & self._sizes(min(room, child.remaining_slots)) and not child.is_full:
                 return child, wanted
             heappop(heap)
         return None

@@ -75,7 +75,7 @@ class StaticOrder:
             return key_of(self._policy, line, key)
         experiment: ExperimentId = line.leaf.path[3]  # type: ignore[assignment]
         place, submitted_ms, trial = key
-        since_ms = max(submitted_ms, self._yields.last_ms(experiment))
+        since_ms = max(submitted_ms, self._yields.last_yield_ms(experiment))
         is_late, rank, _ = key_of(self._policy, line, (place, since_ms, trial))
         return (is_late, rank, line.leaf.held, since_ms, place)
 

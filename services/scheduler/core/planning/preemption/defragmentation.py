@@ -125,7 +125,7 @@ class MigrationSearch:
 
     def _is_movable(self, one: RunningAllocation) -> bool:
         """Whether the run has whole slots on one machine, is not elastic, and may be preempted."""
-        if one.run in self.asked or one.ready_ms > self.cluster.now_ms:
+        if one.run in self.asked or one.preemptible_ms > self.cluster.now_ms:
             return False
         if one.part or not 0 < one.here == one.slots:
             return False

@@ -7,7 +7,7 @@ never preempt back:
   otherwise the released slots would return to the run that released them.
 - In the order `priority`, a request also preempts runs with a higher priority number, within the same bound.
 
-With a quantum, peers preempt each other too, once a time slice is over (`equals`), within the same bounds. No
+With a quantum, peers preempt each other too, once a time slice is over (`peers`), within the same bounds. No
 holder falls below its current reservation either: the slots would be withheld for it, and the preempting
 request would not get them. Holders are compared where they diverge: tenants, or workspaces of one tenant.
 `fifo` preempts only with a quantum.
@@ -39,7 +39,7 @@ class PreemptionRights:
     priority: int | None
     is_covered_as_tenant: bool
     is_covered_as_workspace: bool
-    equals: Peers | None = None
+    peers: Peers | None = None
     booked: Mapping[Path, int] = field(default_factory=dict)
 
     @property
@@ -49,7 +49,7 @@ class PreemptionRights:
 
     @property
     def any(self) -> bool:
-        return self.are_at_any_time or self.equals is not None
+        return self.are_at_any_time or self.peers is not None
 
     def reach(self, victim: ShareNode, slots: SlotCount) -> bool:
         """Whether runs of `victim` with `slots` slots in total may be preempted."""
@@ -65,16 +65,16 @@ class PreemptionRights:
     def reach_equal(self, victim: ShareNode, slots: SlotCount, slots_of_one: SlotCount) -> bool:
         """Whether runs of `victim` whose time slice is over may be preempted. `slots_of_one`: the slots that
         count against the holder they are compared as."""
-        if self.equals is None or not self._spares(victim, slots):
+        if self.peers is None or not self._spares(victim, slots):
             return False
-        return self.equals.includes(victim, slots_of_one)
+        return self.peers.includes(victim, slots_of_one)
 
     def may_yield(self, tenant: ShareNode) -> bool:
         """Whether `reach_equal` could allow any run of this tenant, however few slots it has."""
-        if self.equals is None or tenant is self.leaf.tenant:
-            return self.equals is not None
-        is_beyond = tenant.quota.guaranteed == 0 or tenant.staying > tenant.quota.guaranteed
-        return is_beyond and self.equals.may_include(tenant)
+        if self.peers is None or tenant is self.leaf.tenant:
+            return self.peers is not None
+        is_beyond = tenant.quota.guaranteed == 0 or tenant.held_after_leaving > tenant.quota.guaranteed
+        return is_beyond and self.peers.may_include(tenant)
 
     def _spares(self, victim: ShareNode, slots: SlotCount) -> bool:
         """Whether no other holder falls below its guarantee or reservation."""
@@ -86,7 +86,7 @@ class PreemptionRights:
 
     def _can_lose(self, node: ShareNode, slots: SlotCount) -> bool:
         floor = max(node.quota.guaranteed, self.booked.get(node.path, 0))
-        return floor == 0 or node.staying - slots >= floor
+        return floor == 0 or node.held_after_leaving - slots >= floor
 
     def cause(self, victim: ShareNode) -> PreemptionCause:
         """Return the right by which runs of `victim` may be preempted at any time, given that they may."""
@@ -101,9 +101,13 @@ def is_covered(policy: PoolPolicy, leaf: ShareNode, slots: SlotCount) -> bool:
 
 
 def rights_of(
-    pool: Pool, leaf: ShareNode, slots: SlotCount, booked: Mapping[Path, int], turns_ms: int | None = None
+    pool: Pool,
+    leaf: ShareNode,
+    slots: SlotCount,
+    booked: Mapping[Path, int],
+    slices_over_ms: int | None = None,
 ) -> PreemptionRights:
-    """Return the rights of a request of this experiment for this many slots. `turns_ms`: the current time, if
+    """Return the rights of a request of this experiment for this many slots. `slices_over_ms`: the current time, if
     expired time slices count."""
     policy = pool.policy
     is_ranked = policy.preemption and policy.order == "priority"
@@ -113,7 +117,7 @@ def rights_of(
         priority=leaf.priority if is_ranked else None,
         is_covered_as_tenant=covers and _covers(leaf.tenant, slots),
         is_covered_as_workspace=covers and _covers(leaf.workspace, slots),
-        equals=None if turns_ms is None else _equals_of(pool, leaf, turns_ms),
+        peers=None if slices_over_ms is None else _equals_of(pool, leaf, slices_over_ms),
         booked=booked,
     )
 
@@ -123,9 +127,11 @@ def claim_of(policy: PoolPolicy, tenant: ShareNode) -> SlotCount:
     if not _gives_back(policy):
         return 0
     claims = [
-        child.quota.guaranteed - child.staying for child in tenant.children.values() if child.quota.guaranteed
+        child.quota.guaranteed - child.held_after_leaving
+        for child in tenant.children.values()
+        if child.quota.guaranteed
     ]
-    return max(0, tenant.quota.guaranteed - tenant.staying, *claims)
+    return max(0, tenant.quota.guaranteed - tenant.held_after_leaving, *claims)
 
 
 def _equals_of(pool: Pool, leaf: ShareNode, now_ms: int) -> Peers:
@@ -138,4 +144,4 @@ def _gives_back(policy: PoolPolicy) -> bool:
 
 
 def _covers(node: ShareNode, slots: SlotCount) -> bool:
-    return node.staying + slots <= node.quota.guaranteed
+    return node.held_after_leaving + slots <= node.quota.guaranteed

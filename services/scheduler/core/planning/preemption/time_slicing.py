@@ -41,11 +41,11 @@ class Peers:
         if self.is_ranked and victim.priority != self.leaf.priority:
             return victim.priority > self.leaf.priority
         if self.served is None:
-            return victim is not self.leaf and self.leaf.held <= victim.staying - slots
+            return victim is not self.leaf and self.leaf.held <= victim.held_after_leaving - slots
         mine, theirs = diverging_nodes(self.leaf, victim)
         if mine is theirs:
             return False
-        after = self.served.rank(theirs, theirs.staying - slots)
+        after = self.served.rank(theirs, theirs.held_after_leaving - slots)
         return self.served.rank(mine, mine.held) < after
 
     def may_include(self, tenant: ShareNode) -> bool:
@@ -53,7 +53,7 @@ class Peers:
         if self.served is None:
             return True
         mine = self.leaf.tenant
-        return self.served.rank(mine, mine.held) < self.served.rank(tenant, tenant.staying)
+        return self.served.rank(mine, mine.held) < self.served.rank(tenant, tenant.held_after_leaving)
 
     def are_one(self, one: ShareNode, other: ShareNode) -> bool:
         """Whether the losses of both are added up."""

@@ -59,7 +59,7 @@ class VictimSearch:
     def _could_do(self) -> bool:
         """Whether the request would fit if all borrowed slots were released. Preemption by priority is not
         considered."""
-        if self.rights.priority is not None or self.rights.equals is not None or self.later.sharing:
+        if self.rights.priority is not None or self.rights.peers is not None or self.later.sharing:
             # A run that releases a fraction of a slot may free an entire slot.
             return True
         missing = self.slots - self.later.free_for(self.ask)
@@ -70,12 +70,12 @@ class VictimSearch:
             if not self.rights.is_covered_as_tenant
             else self.pool.shares.root.children
         )
-        borrowed = sum(max(0, node.staying - node.quota.guaranteed) for node in holders.values())
+        borrowed = sum(max(0, node.held_after_leaving - node.quota.guaranteed) for node in holders.values())
         return borrowed >= missing
 
     def cause(self, one: RunningAllocation) -> PreemptionCause:
         """Return why this run is preempted; its time slice counts only if there is no other reason."""
-        if one.ready_ms > self.cluster.now_ms or not self.rights.reach(one.leaf, one.slots):
+        if one.preemptible_ms > self.cluster.now_ms or not self.rights.reach(one.leaf, one.slots):
             return "turn"
         return self.rights.cause(one.leaf)
 
@@ -105,7 +105,7 @@ class VictimSearch:
         if is_foreign:
             return askable if len(askable) == spot.holds else None
         chosen: list[PreemptionUnit] = []
-        for unit in units_of(askable, spot.rooms, self.ask):
+        for unit in units_of(askable, spot.shared_slots, self.ask):
             if missing <= 0:
                 break
             if self._may_lose_all(unit.standers, _members(chosen)):
@@ -184,11 +184,11 @@ class VictimSearch:
         return self.pool.standing.machines(limits, self.spent, now_ms, priority, self._required)
 
     def _with_expired_slice(self) -> Iterator[WorkerId]:
-        if self.rights.equals is None:
+        if self.rights.peers is None:
             return iter(())
         running, now_ms = self.pool.standing, self.cluster.now_ms
-        floor, yielding = self.rights.equals.floor, self._yielding()
-        found = running.in_turn(now_ms, floor, self._required, yielding)
+        floor, yielding = self.rights.peers.floor, self._yielding()
+        found = running.with_expired_slice(now_ms, floor, self._required, yielding)
         return (worker for worker in found if worker not in self.kept)
 
     def _yielding(self) -> set[TenantId | None]:
@@ -212,7 +212,7 @@ class VictimSearch:
             node = self.pool.shares.tenant(owner) if owner else None
             if node is None or node is self.rights.leaf.tenant:
                 continue
-            borrowed = node.staying - node.quota.guaranteed
+            borrowed = node.held_after_leaving - node.quota.guaranteed
             if node.quota.guaranteed == 0 or borrowed > 0:
                 limits[owner] = borrowed
         return limits
@@ -229,7 +229,7 @@ class VictimSearch:
 
     def _reaches(self, one: RunningAllocation, together: list[RunningAllocation]) -> bool:
         slots = sum(other.slots for other in together if _is_kin(other, one))
-        equals = self.rights.equals
+        equals = self.rights.peers
         if equals is None:
             return self._may_go(one, slots, slots)
         slots_of_one = sum(other.slots for other in together if equals.are_one(other.leaf, one.leaf))
@@ -239,7 +239,7 @@ class VictimSearch:
         """Whether the run may be preempted if its tenant loses `slots` slots, and the holder it is compared as
         `slots_of_one` (see `reach_equal`)."""
         now_ms = self.cluster.now_ms
-        if one.ready_ms <= now_ms and self.rights.reach(one.leaf, slots):
+        if one.preemptible_ms <= now_ms and self.rights.reach(one.leaf, slots):
             return True
         return one.turn_ms <= now_ms and self.rights.reach_equal(one.leaf, slots, slots_of_one)
 

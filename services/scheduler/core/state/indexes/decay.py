@@ -116,7 +116,7 @@ class UsageHistory:
                 average * self.decay.present(now_ms)
             )
 
-    def at_rest(self, now_ms: int) -> "UsageHistory":
+    def without_current_usage(self, now_ms: int) -> "UsageHistory":
         """Return the same past without current usage, for a cluster that is rebuilt and charges what it holds."""
         integral = self.decay.until(now_ms)
         return UsageHistory(
@@ -127,7 +127,7 @@ class UsageHistory:
         """Return the same averages with a new half-life and origin, and without current usage. Averages that
         have decayed to 0 are dropped."""
         then = UsageHistory(Decay(half_life, now_ms // STEP_MS * STEP_MS))
-        for path, past in self.at_rest(now_ms).pasts.items():
+        for path, past in self.without_current_usage(now_ms).pasts.items():
             average = past.offset * then.decay.present(now_ms) // self.decay.present(now_ms)
             if average:
                 then.pasts[path] = DecayedUsage(0, average)

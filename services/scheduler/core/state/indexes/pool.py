@@ -84,10 +84,10 @@ class Pool:
     waiting_auxiliary: int = 0
     awaiting_slots: SlotCount = 0
     reserved: BackfillReservation | None = None
-    unheard: set[WorkerId] = field(default_factory=set)
+    silent_workers: set[WorkerId] = field(default_factory=set)
     reservations: dict[UUID, Reservation] = field(default_factory=dict)
     spending: Mapping[Path, BudgetSpending] = field(default_factory=dict)
-    turned_step: int = -1
+    time_slice_step: int = -1
     elastic: ElasticRecords = field(default_factory=ElasticRecords)
 
     @property
@@ -117,13 +117,13 @@ class Pool:
         is_timed = self.policy.min_run > timedelta(0) or bool(self.policy.quantum) or self.policy.defragment
         return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
 
-    def rule(self, policy: PoolPolicy, now_ms: int) -> None:
+    def apply_policy(self, policy: PoolPolicy, now_ms: int) -> None:
         """Apply another policy. Waiting requests and runs stay. Past usage is kept while the order is fair share."""
         self.policy = policy
         self.capacity = capacity_of(policy)
-        self.later = capacity_of(policy) if policy.takes_back else None
+        self.later = capacity_of(policy) if policy.preempts else None
         self.standing = RunningAllocations()
-        self.spend(self.spending)
+        self.apply_spending(self.spending)
         history = self.shares.history
         if policy.order != "fair_share":
             self.shares.keep(None)
@@ -132,7 +132,7 @@ class Pool:
         elif history.decay.half_life != policy.half_life:
             self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
 
-    def spend(self, spending: Mapping[Path, BudgetSpending]) -> bool:
+    def apply_spending(self, spending: Mapping[Path, BudgetSpending]) -> bool:
         """Set the spending of budgets. Return True if this changes what a holder may start."""
         self.spending = spending
         price = self.policy.price_per_slot_hour
@@ -153,12 +153,12 @@ class Pool:
         for charge in self.charges.values():
             history.charge(charge.leaf.upwards(), charge.slots, now_ms)
 
-    def await_word(self, worker: Worker) -> None:
+    def await_heartbeat(self, worker: Worker) -> None:
         """Track whether planning must wait for this worker's first heartbeat."""
-        if worker.liveness is Liveness.READY and not worker.is_heard:
-            self.unheard.add(worker.id)
+        if worker.liveness is Liveness.READY and not worker.has_heartbeat:
+            self.silent_workers.add(worker.id)
         else:
-            self.unheard.discard(worker.id)
+            self.silent_workers.discard(worker.id)
 
     @contextmanager
     def tentative(self) -> Iterator[None]:

@@ -49,7 +49,7 @@ class RunningAllocation(NamedTuple):
     slots: SlotCount
     here: SlotCount
     saved_ms: int
-    ready_ms: int
+    preemptible_ms: int
     token: int
     turn_ms: int = NEVER
     part: Thousandths = 0
@@ -83,7 +83,7 @@ def running_allocation_of(
         slots=slots,
         here=count_of(len(hold.slot_ids), hold.part),
         saved_ms=saved_ms - restart_ms,
-        ready_ms=ready_ms,
+        preemptible_ms=ready_ms,
         token=run.token,
         turn_ms=slice_ends_ms,
         part=hold.part,
@@ -167,9 +167,9 @@ class RunningAllocations:
 
     def is_over(self, now_ms: int) -> bool:
         """Whether the time slice of any run has ended."""
-        return next(self.in_turn(now_ms, None), None) is not None
+        return next(self.with_expired_slice(now_ms, None), None) is not None
 
-    def in_turn(
+    def with_expired_slice(
         self,
         now_ms: int,
         floor: int | None,
@@ -288,6 +288,6 @@ def _key(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> Key:
         here += one.here
         saved += one.here * one.saved_ms
         lost += one.slots
-        ready_ms = max(ready_ms, one.ready_ms)
+        ready_ms = max(ready_ms, one.preemptible_ms)
         least_important = max(least_important, one.leaf.priority)
     return (-least_important, -int(saved // (here or 1)), worker, lost, ready_ms)

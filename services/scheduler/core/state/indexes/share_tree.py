@@ -62,7 +62,7 @@ class ShareNode:
         self.priority = 0
         self.max_runs: int | None = None
         self.is_spent = False
-        self.affordable: SlotCount = NEVER
+        self.affordable_slots: SlotCount = NEVER
         self.past: DecayedUsage | None = None
         self.held: SlotCount = 0
         self.leaving: SlotCount = 0
@@ -73,7 +73,7 @@ class ShareNode:
         self._first: int | None = None
 
     @property
-    def room(self) -> SlotCount:
+    def remaining_slots(self) -> SlotCount:
         """Slots that its maximum and its budget still allow."""
         if self.is_spent:
             return 0  # runs without slots cost nothing and still start
@@ -83,12 +83,16 @@ class ShareNode:
     @property
     def growth(self) -> SlotCount:
         """Slots for which machines may be added. Existing machines are used until the budget is spent."""
-        return self.room if self.affordable is NEVER else min(self.room, self.affordable - self.held)
+        return (
+            self.remaining_slots
+            if self.affordable_slots is NEVER
+            else min(self.remaining_slots, self.affordable_slots - self.held)
+        )
 
     @property
     def unaffordable(self) -> SlotCount:
         """Slots that it waits for and for which its budget allows no machines."""
-        return max(0, self.asked - max(0, self.affordable - self.held))
+        return max(0, self.asked - max(0, self.affordable_slots - self.held))
 
     @property
     def is_full(self) -> bool:
@@ -96,7 +100,7 @@ class ShareNode:
         return self.max_runs is not None and self.runs >= self.max_runs
 
     @property
-    def staying(self) -> SlotCount:
+    def held_after_leaving(self) -> SlotCount:
         """Slots that it still holds after the leaving runs have ended."""
         return self.held - self.leaving
 

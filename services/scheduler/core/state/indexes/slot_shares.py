@@ -159,7 +159,9 @@ class SlotShares:
         """Update what the holder's budget allows."""
         one = self.spending.get(node.path)
         node.is_spent = one is not None and one.is_over
-        node.affordable = NEVER if one is None else node.held + one.bears(self._price_per_slot_hour)
+        node.affordable_slots = (
+            NEVER if one is None else node.held + one.affordable_slots(self._price_per_slot_hour)
+        )
 
     def _spread(self, leaf: ShareNode, held: SlotCount, runs: int, asked: SlotCount) -> None:
         node: ShareNode | None = leaf

@@ -64,7 +64,7 @@ class UsageLedger:
         """End entries of slots that the worker no longer holds. A worker without a heartbeat in this term may
         still hold all of them."""
         is_given_up = worker.liveness in (Liveness.LOST, Liveness.GONE)
-        if not is_given_up and not worker.is_heard:
+        if not is_given_up and not worker.has_heartbeat:
             return
         for holding in list(self._open.get(worker.id, {}).values()):
             if is_given_up or holding.allocation not in worker.held:

@@ -30,6 +30,6 @@ class YieldTimes:
         else:
             del self._of[experiment], self._last[experiment]
 
-    def last_ms(self, experiment: ExperimentId) -> int:
+    def last_yield_ms(self, experiment: ExperimentId) -> int:
         """Return when the experiment last yielded; 0: never."""
         return self._last.get(experiment, 0)

@@ -72,7 +72,7 @@ class PoolPolicy:
     provider_fault: str | None = None
 
     @property
-    def takes_back(self) -> bool:
+    def preempts(self) -> bool:
         """Whether runs may be asked for their slots."""
         return self.preemption or self.elastic or self.defragment or self.quantum is not None
 

@@ -178,7 +178,7 @@ class Run(NamedTuple):
         return self.asked is not None
 
     @property
-    def yields(self) -> bool:
+    def yields_time_slice(self) -> bool:
         """Whether it was asked for its slots because its time slice was over."""
         return self.asked is not None and self.asked.because == "turn"
 
@@ -201,7 +201,7 @@ class Run(NamedTuple):
     def with_progress(self, **changes: Any) -> "Run":
         return changed(self, progress=changed(self.progress, **changes))
 
-    def stands_on(self, worker: WorkerId) -> bool:
+    def is_on(self, worker: WorkerId) -> bool:
         """Whether it has a share on a worker. A run that has ended and released the worker has none."""
         return worker in self.workers and not (self.is_ended and worker in self.gang.released)
 

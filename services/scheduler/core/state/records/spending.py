@@ -52,7 +52,7 @@ class BudgetSpending:
         # A large budget at a low price would overflow a timedelta.
         return timedelta(hours=min(left / self.per_hour, _LONG_H))
 
-    def bears(self, price_per_slot_hour: float) -> int:
+    def affordable_slots(self, price_per_slot_hour: float) -> int:
         """Return how many whole slots, beyond those held now, could be held for `LASTS` within the budget."""
         left_per_hour = (self.per_month - self.spent) / (LASTS / timedelta(hours=1)) - self.per_hour
         return max(0, int(left_per_hour / price_per_slot_hour + 1e-9))

@@ -140,7 +140,7 @@ class Worker:
     disabled: frozenset[int] = frozenset()
     liveness: Liveness = LIVENESS.initial
     drain: Drain = DRAIN.initial
-    is_heard: bool = False
+    has_heartbeat: bool = False
     is_isolated: bool = False
     is_leaving: bool = False
     is_empty: bool = True
@@ -166,7 +166,7 @@ class Worker:
     @property
     def is_open(self) -> bool:
         """Whether runs may be granted here."""
-        is_well = self.is_heard and self.liveness is Liveness.READY and not self.trouble
+        is_well = self.has_heartbeat and self.liveness is Liveness.READY and not self.trouble
         return is_well and not self.is_emptying
 
     @property
@@ -198,7 +198,7 @@ class Worker:
         return hold._replace(slot_ids=tuple(slot for slot in hold.slot_ids if slot not in self.disabled))
 
     @property
-    def rooms(self) -> Rooms:
+    def shared_slots(self) -> Rooms:
         """What is left of shared slots. The runs that share a slot belong to one tenant."""
         taken = self.taken()
         if not taken.has_parts:

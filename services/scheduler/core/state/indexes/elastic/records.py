@@ -77,7 +77,7 @@ class ElasticRecords:
 
     of: dict[TrialId, ElasticRecord] = field(default_factory=dict)
     resizing: dict[TrialId, int] = field(default_factory=dict)
-    lent_step: int = -1
+    assigned_step: int = -1
 
     def hold(self, trial: TrialId, slots: int, now_ms: int) -> None:
         """Record that a trial holds this number of slots from now on."""

@@ -93,7 +93,7 @@ class CapacityIndex:
         """Yield all open workers, in no particular order."""
         return iter(self._spots.items())
 
-    def see(self, worker: WorkerId, labels: Labels, spot: WorkerCapacity | None) -> None:
+    def update(self, worker: WorkerId, labels: Labels, spot: WorkerCapacity | None) -> None:
         """Replace a worker's labels and free slots; None: the worker is not open."""
         if (before := self._labels.get(worker, ())) != labels:
             self.set(worker, None)
@@ -153,7 +153,7 @@ class CapacityIndex:
         owner = ask.tenant if self.exclusive else None
         for worker, slots in placement:
             spot = self._spots[worker]
-            auxiliary, rooms, taken_slots = spot.auxiliary, spot.rooms, slots
+            auxiliary, rooms, taken_slots = spot.auxiliary, spot.shared_slots, slots
             if ask.part:
                 # In the later capacity the runs that share this slot may have left; then a new slot is opened.
                 taken_slots = slots or int(tightest(rooms, ask.tenant, ask.part) is None)
@@ -237,10 +237,10 @@ class CapacityIndex:
         """Return the free slots of all machines that the constraints of the request allow, for any tenant."""
         return self._answer(ask, lambda ground: ground.whole.free)
 
-    def room_for(self, ask: PlacementRequest) -> tuple[int, int]:
+    def free_and_largest_for(self, ask: PlacementRequest) -> tuple[int, int]:
         """Return the slots that are free for this request now, and the most on one worker."""
         owners = self._owners(ask)
-        return self._answer(ask, lambda ground: ground.whole.room_for(ask.kind, owners))
+        return self._answer(ask, lambda ground: ground.whole.free_and_largest_for(ask.kind, owners))
 
     def _place_on(
         self, grounds: tuple[PlacementIndex, ...], ask: PlacementRequest, slots: int
@@ -251,7 +251,9 @@ class CapacityIndex:
         if slots > self.free:
             return None
         for ground in grounds:
-            worker = ground.one(ask.kind, owners, slots) if slots else ground.beside(ask.kind, owners)
+            worker = (
+                ground.one(ask.kind, owners, slots) if slots else ground.slotless_worker(ask.kind, owners)
+            )
             if worker is not None:
                 return ((worker, slots),)
         if ask.single_node or not self.exclusive or slots == 0:

@@ -96,7 +96,7 @@ class FreeSlotBuckets:
         """Return the free slots on machines of these owners."""
         return sum([self._buckets[key].free for key in self.classes(kind, owners)])
 
-    def room_for(self, kind: SlotKind | None, owners: Owners) -> tuple[int, int]:
+    def free_and_largest_for(self, kind: SlotKind | None, owners: Owners) -> tuple[int, int]:
         """Return the free slots on machines of these owners, and the most on one of them."""
         free = largest = 0
         for key in self.classes(kind, owners):

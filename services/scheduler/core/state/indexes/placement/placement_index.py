@@ -75,7 +75,7 @@ class PlacementIndex:
             if not buckets:
                 del shelves[domain]
 
-    def beside(self, kind: SlotKind | None, owners: Owners) -> WorkerId | None:
+    def slotless_worker(self, kind: SlotKind | None, owners: Owners) -> WorkerId | None:
         """Return the machine for a run without slots: the one that accepts the most of them."""
         return self._auxiliary.emptiest(self.whole.classes(kind, owners))
 
@@ -125,10 +125,10 @@ class PlacementIndex:
     def _share(self, worker: WorkerId, before: WorkerCapacity | None, spot: WorkerCapacity | None) -> None:
         """Update the indexes of shared slots and of runs without slots, if they are affected; in most plans few
         workers are."""
-        if before is not None and before.rooms and not before.withheld:
-            self.sharing.leave(worker, before.kind, before.rooms)
-        if spot is not None and spot.rooms and not spot.withheld:
-            self.sharing.enter(worker, spot.kind, spot.rooms)
+        if before is not None and before.shared_slots and not before.withheld:
+            self.sharing.leave(worker, before.kind, before.shared_slots)
+        if spot is not None and spot.shared_slots and not spot.withheld:
+            self.sharing.enter(worker, spot.kind, spot.shared_slots)
         if (
             before
             and spot
@@ -162,4 +162,8 @@ def _is_alike(one: WorkerCapacity, other: WorkerCapacity) -> bool:
 
 def _is_free_only(one: WorkerCapacity, other: WorkerCapacity) -> bool:
     """Whether the two differ at most in their free slots, and no slot is shared."""
-    return not (one.rooms or other.rooms) and one.auxiliary == other.auxiliary and _is_alike(one, other)
+    return (
+        not (one.shared_slots or other.shared_slots)
+        and one.auxiliary == other.auxiliary
+        and _is_alike(one, other)
+    )

@@ -26,7 +26,7 @@ class WorkerCapacity(NamedTuple):
     auxiliary: int
     owner: TenantId | None = None
     holds: int = 0
-    rooms: Rooms = ()
+    shared_slots: Rooms = ()
     withheld: int = 0
     disabled: frozenset[int] = frozenset()
 
@@ -43,7 +43,7 @@ def spot_of(worker: Worker, policy: PoolPolicy) -> WorkerCapacity | None:
         auxiliary=policy.auxiliary_per_worker - taken.auxiliary,
         owner=taken.owner if policy.exclusive else None,
         holds=len(worker.held),
-        rooms=worker.rooms if taken.has_parts else (),
+        shared_slots=worker.shared_slots if taken.has_parts else (),
         disabled=worker.disabled,
     )
 
@@ -51,7 +51,7 @@ def spot_of(worker: Worker, policy: PoolPolicy) -> WorkerCapacity | None:
 def after_release(spot: WorkerCapacity, slot_ids: tuple[int, ...], part: Thousandths) -> WorkerCapacity:
     """Return the capacity after a run with these slots, or with a fraction of one, has left. A worker without
     runs has no owner."""
-    slots, rooms = len(slot_ids) - len(spot.disabled.intersection(slot_ids)), spot.rooms
+    slots, rooms = len(slot_ids) - len(spot.disabled.intersection(slot_ids)), spot.shared_slots
     if part:
         rooms, is_free = after_leaving(rooms, slot_ids[0], part)
         slots = int(is_free)
@@ -61,5 +61,5 @@ def after_release(spot: WorkerCapacity, slot_ids: tuple[int, ...], part: Thousan
         auxiliary=spot.auxiliary + (not slot_ids),
         owner=spot.owner if left else None,
         holds=left,
-        rooms=rooms,
+        shared_slots=rooms,
     )
