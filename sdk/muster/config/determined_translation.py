@@ -1,4 +1,4 @@
-"""`translate`: a config of Determined 0.38 as Muster writes it, and a warning for each key that does something else here (decision 0142)."""
+"""`translate`: a config of Determined 0.38 as Muster writes it, and a warning for each key that does something else here (decision 0264)."""
 
 import re
 from collections.abc import Mapping

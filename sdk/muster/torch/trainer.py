@@ -47,7 +47,7 @@ class Trainer:
 
     On a number of slots that changes (`slots_per_trial: {min: 1, max: 12}`, by Horovod) it is resized between two steps: the ranks that stay
     keep process and state, those that join get rank 0's, and a lost one costs the steps since rank 0's last copy in memory. Its batch stays what the
-    loader says (decision 0074); one that grows with the slots is `muster.elastic.Training`'s, with `max_batch_size`.
+    loader says (decision 0099); one that grows with the slots is `muster.elastic.Training`'s, with `max_batch_size`.
 
     Attributes:
         device: Where the model is and batches go: this rank's GPU, else the CPU.

@@ -1,4 +1,4 @@
-"""The session of a browser, in a cookie that no script can read (decision 0155)."""
+"""The session of a browser, in a cookie that no script can read (decision 0197)."""
 
 from typing import Any
 

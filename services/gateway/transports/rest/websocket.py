@@ -1,7 +1,7 @@
 """The same streams over a WebSocket: one text frame of JSON for each item, `{"id": …, "event": …, "data": …}`.
 
 A browser cannot set headers there: it names its token as a protocol, beside ours: `new WebSocket(url, ["muster.v1", "bearer.mst_…"])`. A page of
-the gateway's own needs none where the browser has a session's cookie; a page of somebody else can open nothing in a caller's name (decision 0155).
+the gateway's own needs none where the browser has a session's cookie; a page of somebody else can open nothing in a caller's name (decision 0197).
 """
 
 import asyncio

@@ -93,7 +93,7 @@ async def save_objects(
 async def adopt_unknown(connection: AsyncConnection) -> dict[UUID, int]:
     """Make known what saved checkpoints hold where it was sent, and no row tells of; return the bytes that each tenant has more.
 
-    A replica that knows of no uploads to where they stay (before decision 0117) commits them so, while others of a newer version sign for them.
+    A replica that knows of no uploads to where they stay (before decision 0271) commits them so, while others of a newer version sign for them.
     """
     files = checkpoint_files.c
     unknown = (
