@@ -1,7 +1,7 @@
 """Checkpoints in the registry: 1 GiB in 8 files from a worker's disk to `saved`, and ten thousand of them deleted by the rule.
 
 Nothing trains beside it (that is `checkpoint`): the worker's own code hashes the files, sends them to the signed URLs and asks for the
-commit, for which the registry asks the store, which verified each file as it came (decision 0117). `throughput_ratio` has all of that in its time, `sent_ratio` only what the worker does until all is sent. The raw store's time is that of the same bytes sent by a plain
+commit, for which the registry asks the store, which verified each file as it came (decision 0271). `throughput_ratio` has all of that in its time, `sent_ratio` only what the worker does until all is sent. The raw store's time is that of the same bytes sent by a plain
 S3 client, four files at once. Deletion counts from the request to collect until the store holds none of the files and every
 `checkpoint.deleted` stands in the outbox; the day that unused files stay is left out by `unused_for_s`.
 

@@ -6,7 +6,7 @@ tables (a table's mean configuration has 1), seeds, and numbers of evaluations. 
 
 `python -m tests.bench.search_samplers [--seeds N] [--evaluations N] [--sampler NAME …] [--table NAME …] [--kept FILE] [--piece-s S] [--played]`: all of it
 takes days of processor time, nearly all of them `gp`, of which 50 evaluations are a few hours (decision 0236). What `--kept` holds is not played again, so it may be stopped and go on, and be played in
-pieces; without it, `gp` goes on from what stands in the repository (decision 0228). `--played` tells of what there is, and plays no more of `gp`.
+pieces; without it, `gp` goes on from what stands in the repository (decision 0236). `--played` tells of what there is, and plays no more of `gp`.
 """
 
 import argparse

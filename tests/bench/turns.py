@@ -1,7 +1,7 @@
 """One training on the platform and one under bare `horovodrun`, both alive, that take turns of a second and a half: the other one stands still.
 
 Two runs one after the other differ by more than the platform could take: the same training with two ranks has made 13,000 and
-28,000 samples a second within a minute, with no platform beside it (decision 0124). What drifts slower than a turn meets both alike here.
+28,000 samples a second within a minute, with no platform beside it (decision 0214). What drifts slower than a turn meets both alike here.
 """
 
 import json

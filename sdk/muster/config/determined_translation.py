@@ -1,4 +1,4 @@
-"""`translate`: rewrite a Determined 0.38 config for Muster, with a warning for each key that behaves differently (decision 0142)."""
+"""`translate`: rewrite a Determined 0.38 config for Muster, with a warning for each key that behaves differently (decision 0264)."""
 
 import re
 from collections.abc import Mapping

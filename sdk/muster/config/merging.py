@@ -1,4 +1,4 @@
-"""`merge_configs`: merge a config into a template by the rules of Determined 0.38 (decision 0142)."""
+"""`merge_configs`: merge a config into a template by the rules of Determined 0.38 (decision 0264)."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias

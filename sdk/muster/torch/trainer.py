@@ -48,7 +48,7 @@ class Trainer:
 
     An elastic trial (`slots_per_trial: {min: 1, max: 12}`, with Horovod) is resized between steps: remaining ranks keep
     process and state, new ranks get rank 0's state, and after the loss of a rank training resumes from rank 0's last copy in
-    memory. The batch size stays as the loader defines it (decision 0074); for a batch that grows with the slots, use
+    memory. The batch size stays as the loader defines it (decision 0099); for a batch that grows with the slots, use
     `muster.elastic.Training` with `max_batch_size`.
 
     Attributes:

@@ -1,6 +1,6 @@
 /**
  * By what this page's requests count: the session's cookie, which no script can read. Also who came with a token has one: the page holds no
- * secret, and a reload forgets nothing (decisions 0155, 0197).
+ * secret, and a reload forgets nothing (decision 0197).
  */
 type Listener = () => void;
 

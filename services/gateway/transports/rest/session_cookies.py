@@ -1,4 +1,4 @@
-"""Browser sessions in cookies that scripts cannot read (decision 0155)."""
+"""Browser sessions in cookies that scripts cannot read (decision 0197)."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Streams over WebSockets: one text frame with JSON per item, `{"id": …, "event": …, "data": …}`.
 
 Browsers cannot set headers on WebSockets, so they send the token as a second protocol: `new WebSocket(url, ["muster.v1", "bearer.mst_…"])`. Pages of
-this gateway can use the session cookie instead; pages of other sites cannot use it (decision 0155).
+this gateway can use the session cookie instead; pages of other sites cannot use it (decision 0197).
 """
 
 import asyncio

@@ -93,7 +93,7 @@ async def save_objects(
 async def adopt_unknown(connection: AsyncConnection) -> dict[UUID, int]:
     """Record final-key objects of saved checkpoints that have no row; return the additional bytes by tenant.
 
-    A replica older than decision 0117 commits without such rows, while newer replicas sign uploads to final keys.
+    Replicas of older releases commit without such rows, while newer replicas sign uploads to final keys.
     """
     files = checkpoint_files.c
     unknown = (
