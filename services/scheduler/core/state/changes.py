@@ -69,7 +69,7 @@ class Changes:
 
     __slots__ = (
         *("rules", "workers", "quiet_workers", "worker_rows", "holds", "releases"),
-        *("runs", "followed", "begun", "trials", "lazy"),
+        *("runs", "followed", "usage_starts", "trials", "lazy"),
         *("held", "paused", "reports", "facts", "desired"),
     )
 

@@ -48,7 +48,7 @@ class ShareNode:
             "max_runs",
             "past",
         ),
-        *("held", "leaving", "runs", "is_spent", "affordable"),
+        *("held", "leaving", "runs", "is_spent", "affordable_slots"),
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
 
