@@ -82,8 +82,8 @@ def _begin(tenant: UUID, workspace: str, claim: Mapping[str, Any] | None) -> Sel
     )
     return select(
         select(numbered.c.experiments).scalar_subquery().label("number"),
-        is_doomed.label("is_doomed"),
-        most.scalar_subquery().label("most"),
+        is_doomed.label("is_workspace_deleting"),
+        most.scalar_subquery().label("max_experiments"),
     )
 
 
