@@ -56,11 +56,11 @@ def join(
     import sys
 
     from shared.clock import SystemClock
-    from worker.connection.joining import Given, default_directory, join_here, resolve
+    from worker.connection.joining import JoinOptions, default_directory, join_here, resolve
     from worker.connection.starting import run_here, start_detached, systemd_unit
 
     place = (directory or default_directory()).absolute()
-    joining = resolve(Given(url, name, pool, address, labels, slots, kind, user), place)
+    joining = resolve(JoinOptions(url, name, pool, address, labels, slots, kind, user), place)
     secret = sys.stdin.readline().strip() if token == "-" else token
     asyncio.run(join_here(joining, secret or None, place, SystemClock()))
     typer.echo(

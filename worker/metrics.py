@@ -31,7 +31,7 @@ _backlogs: set[Backlog] = set()
 
 
 @contextmanager
-def backlog_shown(backlog: Backlog) -> Iterator[None]:
+def backlog_exported(backlog: Backlog) -> Iterator[None]:
     """Count the backlog of a run in the metrics while the block runs."""
     _backlogs.add(backlog)
     try:

@@ -11,7 +11,7 @@ from shared.ids import RunId
 
 
 @dataclass(frozen=True, slots=True)
-class RunPlaces:
+class RunPaths:
     """The directory of one run. `code` is the ranks' working directory."""
 
     root: Path
@@ -92,7 +92,7 @@ class RunPlaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class WorkerPaths:
     """The worker's own directory; nobody else may read it."""
 
     root: Path
@@ -142,9 +142,9 @@ class Places:
     def checkpoint_cache(self) -> Path:
         return self.cache / "checkpoints"
 
-    def run(self, run_id: RunId) -> RunPlaces:
+    def run(self, run_id: RunId) -> RunPaths:
         """The directory of a run."""
-        return RunPlaces(self.runs / str(run_id))
+        return RunPaths(self.runs / str(run_id))
 
     def make(self, is_shared: bool) -> None:
         """Make what must exist, for this user only; with `is_shared` another user may pass through to a run whose name it knows."""

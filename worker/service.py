@@ -17,10 +17,10 @@ from shared.messages.experiments import TrialVerdict
 from shared.messages.specs import SlotKind
 from shared.runtime.process import ServiceProcess
 from worker.connection.heartbeat import Heartbeat
-from worker.connection.identity import join, load_badge
-from worker.connection.line import Line
+from worker.connection.identity import join, load_identity
+from worker.connection.line import PlatformConnection
 from worker.environments.environments import Environments, installing_environment
-from worker.executors.parents import Parents, ParentStart
+from worker.executors.parents import WarmParents, WarmParentConfig
 from worker.executors.port import Executor
 from worker.executors.process import parent_environment
 from worker.executors.sight import LocalProcesses
@@ -30,7 +30,7 @@ from worker.machine.gpus import open_gpus
 from worker.machine.host import Machine
 from worker.machine.notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
-from worker.places import Places
+from worker.places import WorkerPaths
 from worker.ranks.server import RankServer
 from worker.runs.context import Tools
 from worker.runs.runs import Runs
@@ -52,14 +52,14 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     account = find_account(own.user)
     places = _own_places(own, account, process)
     environment = inherited_environment()
-    badge = load_badge(places.identity)
+    badge = load_identity(places.identity)
     try:
         slots = find_slots(own, environment)
     except Rejected as error:
         with suppress(MusterError):
             await join(badge, own, clock, trouble=error.message)
         raise
-    line = Line(settings, badge, clock)
+    line = PlatformConnection(settings, badge, clock)
     process.on_close(line.close)
 
     session = await process.enter(new_session())
@@ -87,8 +87,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.notice()))
     heartbeat.leaving = notices.leaving
     heartbeat.on_abandoned = process.end
-    start = ParentStart(places, own.warm_modules, parent_environment(environment))
-    executor = Parents(start, runs.on_process, runs.on_parent_ready)
+    start = WarmParentConfig(places, own.warm_modules, parent_environment(environment))
+    executor = WarmParents(start, runs.on_process, runs.on_parent_ready)
     runs.attach(executor)
     runs.adopt()
     process.on_close(runs.close)
@@ -104,7 +104,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     process.mark_ready()
 
 
-def _check_health(process: ServiceProcess, executor: Parents, line: Line) -> None:
+def _check_health(process: ServiceProcess, executor: WarmParents, line: PlatformConnection) -> None:
     """A worker has no stream and no database: its parts are all that `/ready` depends on."""
 
     async def starts_ranks() -> str | None:
@@ -117,16 +117,16 @@ def _check_health(process: ServiceProcess, executor: Parents, line: Line) -> Non
     process.check("line", connected)
 
 
-def _own_places(own: WorkerSection, account: Account | None, process: ServiceProcess) -> Places:
+def _own_places(own: WorkerSection, account: Account | None, process: ServiceProcess) -> WorkerPaths:
     """This daemon's directory, made and held until it ends: of two daemons on one directory the second fails here."""
-    places = Places(own.directory.absolute())
+    places = WorkerPaths(own.directory.absolute())
     places.make(is_shared=account is not None)
     lock = places.lock()
     process.on_close(_soon(lambda: os.close(lock)))
     return places
 
 
-def _hear_ranks(places: Places, runs: Runs, account: Account | None, process: ServiceProcess) -> None:
+def _hear_ranks(places: WorkerPaths, runs: Runs, account: Account | None, process: ServiceProcess) -> None:
     """Let ranks connect, those of another user too where trials run as one."""
     ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
     ranks.open()
@@ -135,7 +135,7 @@ def _hear_ranks(places: Places, runs: Runs, account: Account | None, process: Se
 
 def _machine(
     own: WorkerSection,
-    places: Places,
+    places: WorkerPaths,
     slots: Sequence[Slot],
     environment: Mapping[str, str],
     account: Account | None,

@@ -17,7 +17,7 @@ from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.servers import Home
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import load_state
-from deploy.postgres.setup import load_owner, set_passwords, set_up_database, shown, take_over
+from deploy.postgres.setup import load_owner, set_passwords, set_up_database, short_id, take_over
 from deploy.postgres.urls import SERVICES, PlatformDatabase, role_names
 from muster.errors import Broken, Rejected, Transient
 
@@ -100,7 +100,7 @@ def take_over_database(*, is_sure: bool, as_json: bool) -> None:
     _restart(options, SERVICES, "the database is this platform's")
     said = f"the database {wanted.name} belongs to the platform in {options.home} from now on"
     if before is not None:
-        said += f"; the platform {shown(before)}… no longer gets in: stop what still runs of it"
+        said += f"; the platform {short_id(before)}… no longer gets in: stop what still runs of it"
     _report(home, wanted, said, as_json=as_json)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from deploy.deadletters.letters import Letter, Replayed, chosen, drop, load_letter, load_letters, replay
+from deploy.deadletters.letters import DeadLetter, Replayed, select, drop, load_dead_letter, load_dead_letters, replay
 from deploy.embedded.operator import with_jetstream
 from muster.errors import Rejected
 from shared.clock import SystemClock
@@ -24,7 +24,7 @@ _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
     """Print the letters, the oldest first."""
-    letters = with_jetstream(lambda stream: load_letters(stream, consumer, limit))
+    letters = with_jetstream(lambda stream: load_dead_letters(stream, consumer, limit))
     if as_json:
         print(json.dumps([letter.summary() for letter in letters]))
         return
@@ -43,7 +43,7 @@ def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
 
 def show_one(position: int, *, as_json: bool) -> None:
     """Print a letter with its headers and body."""
-    letter = with_jetstream(lambda stream: load_letter(stream, position))
+    letter = with_jetstream(lambda stream: load_dead_letter(stream, position))
     if as_json:
         print(json.dumps(letter.whole()))
         return
@@ -79,7 +79,7 @@ def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_
 
 async def _choose(
     stream: JetStreamContext, positions: Sequence[int], every: bool, consumer: str | None
-) -> list[Letter]:
+) -> list[DeadLetter]:
     """The letters that were named; refuses to guess."""
     if every == bool(positions):
         raise Rejected(
@@ -88,11 +88,11 @@ async def _choose(
             hint="give positions as `muster deadletters list` shows them, or --all",
         )
     if every:
-        return await load_letters(stream, consumer, _EVERY)
-    return chosen([await load_letter(stream, position) for position in positions], positions)
+        return await load_dead_letters(stream, consumer, _EVERY)
+    return select([await load_dead_letter(stream, position) for position in positions], positions)
 
 
-def _said(done: Replayed, letter: Letter) -> str:
+def _said(done: Replayed, letter: DeadLetter) -> str:
     where = f"{done.position}: {letter.type} {done.message} to {done.subject}"
     if done.repeated:
         return f"already replayed {where}; it lies in {done.stream} as {done.sequence}"
@@ -100,7 +100,7 @@ def _said(done: Replayed, letter: Letter) -> str:
     return f"replayed {where}, as {done.sequence} of {done.stream}{left}; if {letter.consumer} fails again it comes back to `list`"
 
 
-def _table(letters: Sequence[Letter], now: datetime) -> Table:
+def _table(letters: Sequence[DeadLetter], now: datetime) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("position", "age"):
         table.add_column(name, justify="right", no_wrap=True)

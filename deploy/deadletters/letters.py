@@ -19,7 +19,7 @@ _MOST_PAYLOAD_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetter:
     """One dead letter.
 
     Attributes:
@@ -84,10 +84,10 @@ class Replayed:
     removed: bool
 
 
-async def load_letters(jetstream: JetStreamContext, consumer: str | None, most: int) -> list[Letter]:
+async def load_dead_letters(jetstream: JetStreamContext, consumer: str | None, most: int) -> list[DeadLetter]:
     """The oldest letters first, at most `most`; of one consumer, or of all. Raises Transient while JetStream is away."""
     subject = f"dlq.v1.{consumer}" if consumer else DEAD_LETTERS.subjects[0]
-    letters: list[Letter] = []
+    letters: list[DeadLetter] = []
     position = 1
     while len(letters) < most:
         found = await _next(jetstream, position, subject)
@@ -98,7 +98,7 @@ async def load_letters(jetstream: JetStreamContext, consumer: str | None, most: 
     return letters
 
 
-async def load_letter(jetstream: JetStreamContext, position: int) -> Letter:
+async def load_dead_letter(jetstream: JetStreamContext, position: int) -> DeadLetter:
     """Raises NotFound; Transient while JetStream is away."""
     try:
         return _letter(await jetstream.get_msg(DEAD_LETTERS.name, seq=position))
@@ -108,7 +108,7 @@ async def load_letter(jetstream: JetStreamContext, position: int) -> Letter:
         raise _away(error) from error
 
 
-async def replay(jetstream: JetStreamContext, letter: Letter) -> Replayed:
+async def replay(jetstream: JetStreamContext, letter: DeadLetter) -> Replayed:
     """Publishes the message again on its own subject under its own Muster id, and removes the letter.
 
     Whoever has handled the message ignores it; the consumer that buried it has not, and tries again. A crash in between leaves the
@@ -143,7 +143,7 @@ async def replay(jetstream: JetStreamContext, letter: Letter) -> Replayed:
 
 async def drop(jetstream: JetStreamContext, position: int) -> None:
     """Removes a letter for good. Raises NotFound; Conflict where the stream was made without permission to delete."""
-    await load_letter(jetstream, position)
+    await load_dead_letter(jetstream, position)
     if not await _removed(jetstream, position):
         raise Conflict(
             "not_deletable",
@@ -152,7 +152,7 @@ async def drop(jetstream: JetStreamContext, position: int) -> None:
         )
 
 
-def chosen(letters: Sequence[Letter], positions: Sequence[int]) -> list[Letter]:
+def select(letters: Sequence[DeadLetter], positions: Sequence[int]) -> list[DeadLetter]:
     """The letters at these positions. Raises NotFound, before anything is done, for the first that is missing."""
     by_position = {letter.position: letter for letter in letters}
     missing = [position for position in positions if position not in by_position]
@@ -181,12 +181,12 @@ async def _removed(jetstream: JetStreamContext, position: int) -> bool:
         raise _away(error) from error
 
 
-def _letter(found: RawStreamMsg) -> Letter:
+def _letter(found: RawStreamMsg) -> DeadLetter:
     if found.seq is None:
         raise Broken("JetStream gave a message without its sequence")
     headers = dict(found.headers or {})
     consumer = headers.get(dead_letters.CONSUMER) or (found.subject or "").rpartition(".")[2]
-    return Letter(
+    return DeadLetter(
         position=found.seq,
         message=headers.get(dead_letters.MESSAGE, ""),
         type=headers.get(envelope.TYPE, ""),

@@ -19,7 +19,7 @@ from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, Re
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
 from deploy.embedded.services import SERVICES, Service
-from deploy.embedded.supervision.keeper import Keeper
+from deploy.embedded.supervision.keeper import SupervisedProcess
 from deploy.embedded.supervision.leftovers import WORKERS_FOLDER
 from deploy.keys.directory import Keys
 
@@ -54,10 +54,10 @@ class Platform:
         self.gateway = Gateway(f"http://{LOOPBACK}:{rest}", f"{LOOPBACK}:{grpc}", self._admin_token())
         self.services = self._services(rest, grpc, sides)
 
-    def keepers(self) -> tuple[Keeper, ...]:
+    def keepers(self) -> tuple[SupervisedProcess, ...]:
         """Everything that is to run, servers first."""
-        servers = [Keeper(server, "server") for server in self.servers]
-        services = [Keeper(service, "service") for service in self.services]
+        servers = [SupervisedProcess(server, "server") for server in self.servers]
+        services = [SupervisedProcess(service, "service") for service in self.services]
         return (*servers, *services)
 
     def before(self) -> dict[str, Step]:

@@ -17,15 +17,15 @@ from deploy.embedded.host.processes import ProcessId, wait_until
 from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.preflight import check_disk, check_ports
 from deploy.embedded.state import State, load_state
-from deploy.embedded.status.report import look
+from deploy.embedded.status.report import collect_report
 from deploy.embedded.status.tables import print_report
 from deploy.embedded.supervision.leftovers import end_leftovers
 from deploy.embedded.supervisor import supervise
 from muster.errors import Broken, Conflict, MusterError
 
-READY_PATIENCE_S = 600.0
+READY_TIMEOUT_S = 600.0
 """Longer than the supervisor itself tries to start a part three times: its message names the part."""
-STOP_PATIENCE_S = 60.0
+STOP_TIMEOUT_S = 60.0
 NOT_RUNNING = 3
 _POLL_S = 0.1
 
@@ -73,7 +73,7 @@ def stop(*, as_json: bool) -> None:
     ended = 0
     if state is not None and state.supervisor.is_alive():
         state.supervisor.send(signal.SIGTERM)
-        if not wait_until(lambda: not state.supervisor.is_alive(), STOP_PATIENCE_S, pause_s=_POLL_S):
+        if not wait_until(lambda: not state.supervisor.is_alive(), STOP_TIMEOUT_S, pause_s=_POLL_S):
             state.supervisor.send(signal.SIGKILL)
         ended = len(state.parts)
     ended += end_leftovers(home)
@@ -87,7 +87,7 @@ def stop(*, as_json: bool) -> None:
 
 def show(*, as_json: bool) -> None:
     """Print the report; exit code 3 when nothing runs."""
-    report = look(home_to_find())
+    report = collect_report(home_to_find())
     if as_json:
         print(json.dumps(report.to_json()))
     else:
@@ -143,7 +143,7 @@ def _spawn(home: Path) -> subprocess.Popen[bytes]:
 def _watch(home: Path, supervisor: subprocess.Popen[bytes], *, as_json: bool) -> State:
     """Show how the parts come up, until all are ready."""
     identity = ProcessId.of(supervisor.pid)
-    deadline = time.monotonic() + READY_PATIENCE_S
+    deadline = time.monotonic() + READY_TIMEOUT_S
     console = Console(stderr=True)
     quiet = as_json or not console.is_terminal
     columns = (
@@ -172,7 +172,7 @@ def _watch(home: Path, supervisor: subprocess.Popen[bytes], *, as_json: bool) ->
                 raise _failure(home, state if ours else None)
             time.sleep(_POLL_S)
     supervisor.terminate()
-    raise Broken(f"the platform was not ready after {READY_PATIENCE_S:g} s; see the logs in {home / 'logs'}")
+    raise Broken(f"the platform was not ready after {READY_TIMEOUT_S:g} s; see the logs in {home / 'logs'}")
 
 
 def _failure(home: Path, state: State | None) -> MusterError:

@@ -25,7 +25,7 @@ from deploy.embedded.platform import Platform
 from deploy.embedded.preflight import check_disk, check_ports
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import Part, Phase, State
-from deploy.embedded.supervision.keeper import Keeper
+from deploy.embedded.supervision.keeper import SupervisedProcess
 from deploy.embedded.supervision.leftovers import end_leftovers, end_workers
 from deploy.embedded.supervision.logfiles import rotate_logs
 from muster.errors import Broken, Conflict, MusterError, Rejected
@@ -197,10 +197,10 @@ def supervise(options: Options) -> None:
         raise Broken(_sentence(error, options.home)) from error
 
 
-def _stop_together(keepers: list[Keeper]) -> None:
+def _stop_together(keepers: list[SupervisedProcess]) -> None:
     if keepers:
         with ThreadPoolExecutor(len(keepers)) as executor:
-            list(executor.map(Keeper.stop, keepers))
+            list(executor.map(SupervisedProcess.stop, keepers))
 
 
 def _is_done(step: "Future[None] | None") -> bool:

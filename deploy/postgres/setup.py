@@ -91,7 +91,7 @@ async def take_over(wanted: PlatformDatabase) -> None:
         if await _owner(inside) == wanted.platform:
             raise Conflict(
                 "already_owned",
-                f"the database {wanted.name} belongs to this platform already (id {shown(wanted.platform)}); nothing was changed",
+                f"the database {wanted.name} belongs to this platform already (id {short_id(wanted.platform)}); nothing was changed",
                 hint="if its logins have other passwords than the platform's folder, run `muster database rotate`",
             )
         await _make_roles(server, inside, wanted, wanted.passwords)
@@ -170,7 +170,7 @@ def _check_owner(owner: str, wanted: PlatformDatabase) -> None:
         return
     raise Conflict(
         "database_taken",
-        f"the database {wanted.name} belongs to another platform (id {shown(owner)}, this one's is {shown(wanted.platform)});"
+        f"the database {wanted.name} belongs to another platform (id {short_id(owner)}, this one's is {short_id(wanted.platform)});"
         " nothing was changed",
         hint="two platforms cannot share a database: name another one in MUSTER_POSTGRES__DATABASE, or set MUSTER_HOME to the folder of the"
         " platform that has it (a copy counts as the same platform); if that folder is lost, run `muster database take-over`",
@@ -235,6 +235,6 @@ async def _inside(wanted: PlatformDatabase) -> AsyncIterator[Any]:
         await inside.close()
 
 
-def shown(platform: str) -> str:
+def short_id(platform: str) -> str:
     """As much of an id as people compare."""
     return platform[:_SHOWN_CHARS]

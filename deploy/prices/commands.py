@@ -18,6 +18,6 @@ def prices(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")] = False,
 ) -> None:
     """Bring the prices of the catalogue's kinds, on demand and spot: of AWS and Google Cloud in every zone that has them, of clusters from the site's own file."""
-    from deploy.prices.refresh import Wish, refresh
+    from deploy.prices.refresh import RefreshOptions, refresh
 
-    refresh(Wish(catalogue, providers, provider, dry_run), as_json=as_json)
+    refresh(RefreshOptions(catalogue, providers, provider, dry_run), as_json=as_json)

@@ -34,7 +34,7 @@ Entries = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RefreshOptions:
     """What was asked for. `provider` None: every one that tells prices."""
 
     catalogue: Path
@@ -44,14 +44,14 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class PriceEndpoints:
     """Where AWS's price list and Google's catalogue are, if not at their usual addresses."""
 
     price_list: str | None = None
     billing: str | None = None
 
 
-def refresh(wish: Wish, *, as_json: bool, at: At = At()) -> None:
+def refresh(wish: RefreshOptions, *, as_json: bool, at: PriceEndpoints = PriceEndpoints()) -> None:
     """Replace the prices, saying of each kind and zone what it costs, and since when that is known."""
     text = _read(wish.catalogue)
     read_catalogue(text)  # refuses what the provisioner would refuse, before anybody is asked
@@ -76,7 +76,7 @@ def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
     return {**entries, "kinds": kinds}
 
 
-def _asked(wish: Wish) -> dict[str, ProviderEntry]:
+def _asked(wish: RefreshOptions) -> dict[str, ProviderEntry]:
     """The providers that tell prices: clouds, and clusters with a file of the site's own."""
     entries = read_providers(_read(wish.providers)).providers
     telling = {name: one for name, one in entries.items() if _tells(one)}
@@ -91,7 +91,7 @@ def _tells(entry: ProviderEntry) -> bool:
     return isinstance(entry, AwsEntry | GcpEntry) or entry.prices is not None
 
 
-async def _ask(providers: Mapping[str, ProviderEntry], entries: Entries, at: At) -> dict[str, list[Price]]:
+async def _ask(providers: Mapping[str, ProviderEntry], entries: Entries, at: PriceEndpoints) -> dict[str, list[Price]]:
     found = {}
     for name, entry in providers.items():
         kinds = [kind["name"] for kind in entries.get("kinds", ()) if kind["provider"] == name]
@@ -100,7 +100,7 @@ async def _ask(providers: Mapping[str, ProviderEntry], entries: Entries, at: At)
     return found
 
 
-async def _prices(entry: ProviderEntry, kinds: list[str], at: At) -> list[Price]:
+async def _prices(entry: ProviderEntry, kinds: list[str], at: PriceEndpoints) -> list[Price]:
     clock = SystemClock()
     match entry:
         case AwsEntry():

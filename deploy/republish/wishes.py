@@ -13,7 +13,7 @@ from shared.ids import SITE, new_id
 from shared.messages.republish import BY_OWNER
 
 
-def wish_all(service: str | None, *, as_json: bool) -> None:
+def request_all(service: str | None, *, as_json: bool) -> None:
     """Send the wish to one service or to all, saying of each that it was taken."""
     if service is not None and service not in BY_OWNER:
         raise Rejected(
@@ -22,14 +22,14 @@ def wish_all(service: str | None, *, as_json: bool) -> None:
 
     async def work(stream: JetStreamContext) -> None:
         for owner in [service] if service else BY_OWNER:
-            await wish(stream, owner)
+            await send_request(stream, owner)
             said = f"{owner} was asked to publish all its entities again; it does so now, or once it runs"
             print(json.dumps({"service": owner, "asked": True}) if as_json else said, flush=True)
 
     with_jetstream(work)
 
 
-async def wish(stream: JetStreamContext, service: str) -> None:
+async def send_request(stream: JetStreamContext, service: str) -> None:
     """Stores the command in its stream. Raises Transient while JetStream is away: nothing was asked then."""
     id_ = new_id(SystemClock())
     command = BY_OWNER[service](operation_id=id_)

@@ -25,7 +25,7 @@ from shared.bus import Bus
 from shared.ids import RunId, WorkerId
 from shared.messages.reports import Mark
 from tests.bench.harness import percentile
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 from worker.journal.journal import Journal
 from worker.journal.sending import report_sender
 from worker.journal.sources import Source
@@ -106,7 +106,7 @@ class Trial:
         return mark
 
 
-class _Connected(Line):
+class _Connected(PlatformConnection):
     """A worker's line that is connected from the beginning."""
 
     def __init__(self, bus: Bus, worker: WorkerId) -> None:

@@ -12,15 +12,15 @@ from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import ObservedAllocation, ObservedSet, ReclaimNotice, Slot
 from shared.runtime.outages import Outages
-from worker.connection.line import Line
-from worker.core.fleet import Standing, is_abandoned, is_orphaned
+from worker.connection.line import PlatformConnection
+from worker.core.fleet import Workload, is_abandoned, is_orphaned
 from worker.settings import WorkerSection
 
 EVERY_S = 1.0
 ANSWER_S = 1.0
 AGAIN_S = 0.1
 """After a heartbeat that nobody answered: a lease of 4 s must outlive the loss of one message, and of a second."""
-BEATING = "telling the scheduler what runs"
+SENDING_HEARTBEATS = "telling the scheduler what runs"
 _log = structlog.get_logger()
 
 
@@ -34,7 +34,7 @@ class LocalRuns(Protocol):
     def is_drained(self) -> bool: ...
 
     @property
-    def standing(self) -> Standing: ...
+    def standing(self) -> Workload: ...
 
     @property
     def trouble(self) -> str | None: ...
@@ -50,7 +50,7 @@ class Heartbeat:
     """Sends, and remembers when the scheduler was last heard."""
 
     def __init__(
-        self, line: Line, settings: WorkerSection, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
+        self, line: PlatformConnection, settings: WorkerSection, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
     ) -> None:
         """`leaving`, set later, says whether the machine's provider takes it back; `on_abandoned` ends the process."""
         self._line = line
@@ -126,8 +126,8 @@ class Heartbeat:
         try:
             await self._line.request(self.observe(runs), timeout_s=ANSWER_S)
         except MusterError as error:
-            self._outages.failed(BEATING, error)
+            self._outages.failed(SENDING_HEARTBEATS, error)
             return False
-        self._outages.worked(BEATING)
+        self._outages.worked(SENDING_HEARTBEATS)
         self.heard()
         return True

@@ -22,12 +22,12 @@ from worker.machine.metadata import AwsMetadata, GcpMetadata
 from worker.settings import WorkerSection
 
 JOIN_TIMEOUT_S = 15
-UNKEPT_FOR = timedelta(seconds=30)
+RETRY_UNSAVED_AFTER = timedelta(seconds=30)
 _log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Badge:
+class StoredIdentity:
     """The worker's key and its present credentials, kept in a directory for this user only."""
 
     directory: Path
@@ -61,7 +61,7 @@ class Badge:
         if self.credentials is None:
             return timedelta(0)
         if not self.is_kept:
-            return UNKEPT_FOR
+            return RETRY_UNSAVED_AFTER
         issued = nats_jwt.decode(self.credentials.jwt).get("iat")
         begun = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
         half = begun + (self.credentials.expires_at - begun) / 2
@@ -75,22 +75,22 @@ class Badge:
         return base64.b64encode(signature)
 
 
-def load_badge(directory: Path) -> Badge:
+def load_identity(directory: Path) -> StoredIdentity:
     """Read the kept identity, or make a key."""
     seed_path = directory / "seed"
     if not seed_path.exists():
         _write_private(seed_path, nats_jwt.new_seed(nats_jwt.KeyKind.USER, os.urandom(32)))
     kept = directory / "credentials.json"
     credentials = Credentials.model_validate_json(kept.read_text()) if kept.exists() else None
-    return Badge(directory, seed_path.read_text().strip(), credentials)
+    return StoredIdentity(directory, seed_path.read_text().strip(), credentials)
 
 
-def is_good(badge: Badge, now: datetime) -> bool:
+def is_good(badge: StoredIdentity, now: datetime) -> bool:
     """Whether the bus lets it in with what is kept."""
     return badge.credentials is not None and badge.credentials.expires_at > now
 
 
-async def join(badge: Badge, settings: WorkerSection, clock: Clock, trouble: str | None = None) -> None:
+async def join(badge: StoredIdentity, settings: WorkerSection, clock: Clock, trouble: str | None = None) -> None:
     """Trade the join token, or what the machine's cloud has signed of it, for credentials, unless kept ones are still good.
 
     A token is traded beside good ones too: what signed those may count no more, which nobody here can see. Where that fails they are used.
@@ -112,7 +112,7 @@ async def join(badge: Badge, settings: WorkerSection, clock: Clock, trouble: str
         _log.info("the join token was not traded; the credentials of before are used", why=str(error))
 
 
-async def _trade(badge: Badge, settings: WorkerSection, token: str, trouble: str | None) -> None:
+async def _trade(badge: StoredIdentity, settings: WorkerSection, token: str, trouble: str | None) -> None:
     if not settings.gateway_url or not (token or settings.cloud):
         raise Rejected(
             "join_needed",
@@ -151,7 +151,7 @@ async def _trade(badge: Badge, settings: WorkerSection, token: str, trouble: str
     _log.info("the worker joined", worker=settings.id, pool=settings.pool)
 
 
-async def renew(badge: Badge, bus: Bus, worker: WorkerId) -> None:
+async def renew(badge: StoredIdentity, bus: Bus, worker: WorkerId) -> None:
     """Ask the scheduler for fresh credentials. Raises as `Bus.request`."""
     badge.keep(await bus.request(Renew(worker=worker, user_key=badge.user_key), worker))
     _log.info("the worker's credentials were renewed")

@@ -16,14 +16,14 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from muster.errors import Rejected, Transient
 from shared.clock import Clock
-from worker.connection.identity import Badge, is_good, join, load_badge
-from worker.places import Places
+from worker.connection.identity import StoredIdentity, is_good, join, load_identity
+from worker.places import WorkerPaths
 from worker.settings import WorkerSection, inherited_environment
 
-KEPT = "join.json"
+JOIN_FILE = "join.json"
 
 
-class Joining(BaseModel):
+class JoinSettings(BaseModel):
     """What a machine joins with, kept for the next start. `address`: where the others of its pool reach it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,7 +54,7 @@ class Joining(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class JoinOptions:
     """What was said on the command line; None: as before, or as the machine suggests."""
 
     url: str | None = None
@@ -75,14 +75,14 @@ def default_directory() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "muster" / "worker"
 
 
-def resolve(given: Given, directory: Path) -> Joining:
+def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
     """What is joined with: as said, else as kept from before, else as the machine suggests.
 
     Raises:
         Rejected: Nobody has ever said where the platform is, or what was said cannot be.
     """
     kept = _load(directory)
-    said = {name: value for name in Given.__slots__ if (value := getattr(given, name)) is not None}
+    said = {name: value for name in JoinOptions.__slots__ if (value := getattr(given, name)) is not None}
     url = str(said.get("url", kept.get("url", ""))).rstrip("/")
     if not urlsplit(url).hostname:
         raise Rejected(
@@ -95,7 +95,7 @@ def resolve(given: Given, directory: Path) -> Joining:
     if not found["address"]:
         found["address"] = _address_towards(url)
     try:
-        joining = Joining.model_validate(found)
+        joining = JoinSettings.model_validate(found)
         WorkerSection(**_own(joining, directory))
     except ValidationError as error:
         first = error.errors()[0]
@@ -104,16 +104,16 @@ def resolve(given: Given, directory: Path) -> Joining:
     return joining
 
 
-async def join_here(joining: Joining, token: str | None, directory: Path, clock: Clock) -> Badge:
+async def join_here(joining: JoinSettings, token: str | None, directory: Path, clock: Clock) -> StoredIdentity:
     """Makes the machine a worker unless it is one still, and keeps what it is. Each token is good for one machine, once.
 
     Raises:
         Rejected: The platform refuses, or no token was given and none that was traded before is good.
         Transient: The platform does not answer.
     """
-    places = Places(directory)
+    places = WorkerPaths(directory)
     places.make(is_shared=joining.user is not None)
-    badge = load_badge(places.identity)
+    badge = load_identity(places.identity)
     if token is None and not is_good(badge, clock.now()):
         had = badge.credentials
         raise Rejected(
@@ -134,30 +134,30 @@ async def join_here(joining: Joining, token: str | None, directory: Path, clock:
     return badge
 
 
-def _own(joining: Joining, directory: Path) -> dict[str, object]:
+def _own(joining: JoinSettings, directory: Path) -> dict[str, object]:
     given = joining.model_dump(exclude={"url"}, exclude_none=True)
     return {**given, "directory": directory, "gateway_url": joining.url}
 
 
 def _load(directory: Path) -> Mapping[str, object]:
-    path = directory / KEPT
+    path = directory / JOIN_FILE
     if not path.exists():
         return {}
     try:
-        return Joining.model_validate_json(path.read_text()).model_dump(exclude_none=True)
+        return JoinSettings.model_validate_json(path.read_text()).model_dump(exclude_none=True)
     except (ValidationError, OSError) as error:
         raise Rejected(
             "join_unreadable", f"{path} cannot be read: {error}", hint="remove it and join anew"
         ) from error
 
 
-def _keep(joining: Joining, directory: Path) -> None:
-    path = directory / KEPT
+def _keep(joining: JoinSettings, directory: Path) -> None:
+    path = directory / JOIN_FILE
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as target:
         target.write(joining.model_dump_json(exclude_none=True))
 
 
-def _is_same(joining: Joining, directory: Path) -> bool:
+def _is_same(joining: JoinSettings, directory: Path) -> bool:
     """Whether the machine joined the same platform before, in the same pool and under the same name."""
     kept = _load(directory)
     return all(kept.get(name) == getattr(joining, name) for name in ("url", "id", "pool"))
@@ -180,7 +180,7 @@ def _address_towards(url: str) -> str:
         raise Transient(f"the platform at {url} is not reachable: {error}", 1.0, "unreachable") from error
 
 
-def _check_bus(joining: Joining, badge: Badge) -> None:
+def _check_bus(joining: JoinSettings, badge: StoredIdentity) -> None:
     """Raises Rejected where the bus is said to be at an address that only its own machine reaches, and this is another."""
     told = badge.credentials.nats_url if badge.credentials else ""
     if _is_loopback(urlsplit(told).hostname or "") and not _is_loopback(urlsplit(joining.url).hostname or ""):

@@ -14,22 +14,22 @@ from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.base import WorkerRequest
 from shared.runtime.outages import Outages
-from worker.connection.identity import Badge, join, renew
+from worker.connection.identity import StoredIdentity, join, renew
 from worker.settings import Settings
 
 R = TypeVar("R", bound=BaseModel)
 
 MAX_WAIT_S = 2.0
 RENEW_RETRY_S = 30.0
-LET_IN = "the worker was let in"
+CONNECTED = "the worker was let in"
 _REACHING = "reaching the platform"
 _log = structlog.get_logger()
 
 
-class Line:
+class PlatformConnection:
     """Joins, connects, renews; until then every request is Transient."""
 
-    def __init__(self, settings: Settings, badge: Badge, clock: Clock) -> None:
+    def __init__(self, settings: Settings, badge: StoredIdentity, clock: Clock) -> None:
         self._settings = settings
         self._badge = badge
         self._clock = clock
@@ -86,5 +86,5 @@ class Line:
                 await asyncio.sleep(min(error.retry_after_s, MAX_WAIT_S))
                 continue
             outages.worked(_REACHING)
-            _log.info(LET_IN)
+            _log.info(CONNECTED)
             return bus

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from muster.errors import Rejected
 from shared.bus import AUTHENTICATION
-from worker.connection.joining import Joining
-from worker.connection.line import LET_IN
+from worker.connection.joining import JoinSettings
+from worker.connection.line import CONNECTED
 from worker.settings import inherited_environment
 
 LOG = "worker.log"
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 10.0
 _READY = b"the process became ready"
-_LET_IN, _REFUSED = LET_IN.encode(), AUTHENTICATION.encode()
+_LET_IN, _REFUSED = CONNECTED.encode(), AUTHENTICATION.encode()
 """What the daemon's log says."""
 _LOOK_S = 0.1
 _SECRETS = ("MUSTER_TOKEN", "MUSTER_JOIN_TOKEN", "MUSTER_WORKER__JOIN_TOKEN")
@@ -43,12 +43,12 @@ WantedBy={target}
 """
 
 
-def run_here(joining: Joining, directory: Path) -> None:
+def run_here(joining: JoinSettings, directory: Path) -> None:
     """Becomes the daemon; SIGTERM or Ctrl-C ends it, its ranks are asked to save first. Does not return."""
     os.execve(sys.executable, _words(), _environment(joining, directory))  # noqa: S606 - our own interpreter
 
 
-def start_detached(joining: Joining, directory: Path) -> str:
+def start_detached(joining: JoinSettings, directory: Path) -> str:
     """Starts the daemon in a session of its own, waits until it is there, and returns what became of it in a sentence.
 
     Where the platform does not answer, it goes on asking: what was left running here is looked after all the same.
@@ -111,7 +111,7 @@ class _Said:
         return None
 
 
-def systemd_unit(joining: Joining, directory: Path) -> str:
+def systemd_unit(joining: JoinSettings, directory: Path) -> str:
     """A unit that starts the worker with the machine; of a user's own where it is not root's."""
     muster = shutil.which("muster", path=str(Path(sys.executable).parent)) or "muster"
     is_root = os.geteuid() == 0
@@ -128,6 +128,6 @@ def _words() -> list[str]:
     return [sys.executable, "-P", "-m", "worker"]
 
 
-def _environment(joining: Joining, directory: Path) -> dict[str, str]:
+def _environment(joining: JoinSettings, directory: Path) -> dict[str, str]:
     kept = {name: value for name, value in inherited_environment().items() if name not in _SECRETS}
     return kept | joining.environment(directory)

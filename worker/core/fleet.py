@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from muster.config.optimizations import Distributed
 from shared.ids import AllocationId, WorkerId
-from worker.core.gang.members import take_seat
+from worker.core.gang.members import assign_ranks
 from worker.core.gang.seats import Formation, Gang
 from worker.core.run.desired import Desired
 from worker.core.run.records import LocalRun, Request
@@ -13,7 +13,7 @@ from worker.core.run.reducers import on_desired, on_dropped
 from worker.core.run.resize import is_new_formation, on_formation
 
 ORPHAN_AFTER_S = 1800.0
-OWING_TIMES = 8
+UNSENT_DATA_FACTOR = 8
 """So many times longer a machine waits for the platform while it owes it reports or checkpoints: nobody else has them."""
 
 
@@ -65,7 +65,7 @@ def apply_desired(
 
 def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> LocalRun:
     """A run that this worker hears of for the first time. One whose gang trains already is to join it."""
-    seat = take_seat(desired.members, worker, distributed)
+    seat = assign_ranks(desired.members, worker, distributed)
     generation = desired.generation
     return LocalRun(
         allocation_id=desired.allocation_id,
@@ -87,18 +87,18 @@ def is_orphaned(heard_at: float, now: float, orphan_after_s: float = ORPHAN_AFTE
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Workload:
     """What holds a machine: runs that have not ended, and what the platform has not got yet of those that have."""
 
     has_runs: bool
     owes: bool
 
 
-def is_abandoned(silent_s: float, limit_s: float | None, standing: Standing) -> bool:
+def is_abandoned(silent_s: float, limit_s: float | None, standing: Workload) -> bool:
     """Whether a rented machine should end itself: nobody speaks to it, and nothing runs on it. `limit_s` None: it is not rented."""
     if limit_s is None or standing.has_runs:
         return False
-    return silent_s >= limit_s * (OWING_TIMES if standing.owes else 1)
+    return silent_s >= limit_s * (UNSENT_DATA_FACTOR if standing.owes else 1)
 
 
 def _change(known: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:

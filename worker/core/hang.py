@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from muster.wire.heartbeat import Heartbeat, RankPhase
 
-LOOKS = 12
+CHECKS = 12
 """So often is looked while a patience lasts, in its second half."""
-STILL_LOOKS = 3
+CHECKS_WITHOUT_PROGRESS = 3
 """In so many looks in a row nothing has moved, before it is called hung."""
 MOVING_ALONE = 0.2
 MOVING_IN_GANG = 1.2
@@ -30,7 +30,7 @@ _PARENT = "/muster/runtime/"
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class HangTimeouts:
     """How long ranks may be silent: beyond the expected step or after their script, and from `muster.trial()` to the first steps (seconds;
     None = for ever)."""
 
@@ -48,7 +48,7 @@ class Silence:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class RankSample:
     """What is seen of a rank that says nothing: its stack (None: it gave none), and the processor time of its session."""
 
     stack: str | None
@@ -56,7 +56,7 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class HangEvidence:
     """What looking at silent ranks has shown so far.
 
     Attributes:
@@ -67,11 +67,11 @@ class Doubt:
 
     moved_at: float = float("-inf")
     looked_at: float | None = None
-    sights: Mapping[int, Sight] = field(default_factory=dict)
+    sights: Mapping[int, RankSample] = field(default_factory=dict)
     still: int = 0
 
 
-def silence_of(pulses: Iterable[Heartbeat], patience: Patience) -> Silence | None:
+def measure_silence(pulses: Iterable[Heartbeat], patience: HangTimeouts) -> Silence | None:
     """How long the ranks of this machine are silent; None where nothing is expected of them: none has been heard yet, or one is at
     work that has no steps, for which the others wait. Once one of them steps, all wait for steps: a gang's do so together. Their end is
     waited for once all are at it."""
@@ -88,14 +88,14 @@ def silence_of(pulses: Iterable[Heartbeat], patience: Patience) -> Silence | Non
     return Silence(max(map(_due_at, heard)), patience_s, phase)
 
 
-def wants_look(silence: Silence, doubt: Doubt, now: float) -> bool:
+def is_check_due(silence: Silence, doubt: HangEvidence, now: float) -> bool:
     """Whether it is time to look at the ranks."""
     if now < _quiet_since(silence, doubt) + silence.patience_s / 2:
         return False
-    return doubt.looked_at is None or now >= doubt.looked_at + silence.patience_s / LOOKS
+    return doubt.looked_at is None or now >= doubt.looked_at + silence.patience_s / CHECKS
 
 
-def on_look(doubt: Doubt, sights: Mapping[int, Sight], now: float, moving_processor: float) -> Doubt:
+def on_check(doubt: HangEvidence, sights: Mapping[int, RankSample], now: float, moving_processor: float) -> HangEvidence:
     """The ranks were looked at; the first look shows only where they are. Who used more than `moving_processor` of a core has moved."""
     if doubt.looked_at is None:
         return replace(doubt, looked_at=now, sights=sights)
@@ -105,14 +105,14 @@ def on_look(doubt: Doubt, sights: Mapping[int, Sight], now: float, moving_proces
         for rank, sight in sights.items()
         if rank in doubt.sights
     )
-    return Doubt(now if has_moved else doubt.moved_at, now, sights, 0 if has_moved else doubt.still + 1)
+    return HangEvidence(now if has_moved else doubt.moved_at, now, sights, 0 if has_moved else doubt.still + 1)
 
 
-def is_hung(silence: Silence, doubt: Doubt, now: float) -> bool:
+def is_hung(silence: Silence, doubt: HangEvidence, now: float) -> bool:
     """Whether the patience is over, and nothing has moved; or, of scripts that are over, whether they were for too long."""
     if silence.phase is RankPhase.ENDED and now >= silence.since + LONGEST_END_S:
         return True
-    return doubt.still >= STILL_LOOKS and now >= _quiet_since(silence, doubt) + silence.patience_s
+    return doubt.still >= CHECKS_WITHOUT_PROGRESS and now >= _quiet_since(silence, doubt) + silence.patience_s
 
 
 def describe_hang(silence: Silence, now: float) -> str:
@@ -152,11 +152,11 @@ def _due_at(pulse: Heartbeat) -> float:
     return (pulse.at_ns + (0 if pulse.phase is RankPhase.ENDED else pulse.longest_ns)) / _NS
 
 
-def _quiet_since(silence: Silence, doubt: Doubt) -> float:
+def _quiet_since(silence: Silence, doubt: HangEvidence) -> float:
     return max(silence.since, doubt.moved_at)
 
 
-def _has_moved(before: Sight, now: Sight, moving_s: float) -> bool:
+def _has_moved(before: RankSample, now: RankSample, moving_s: float) -> bool:
     if before.stack is not None and now.stack is not None and before.stack != now.stack:
         return True
     return now.processor_s - before.processor_s > moving_s

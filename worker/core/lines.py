@@ -43,7 +43,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class LineWaits:
     """What may still be waited for: a newer state of a line that is written over, and the end of a line that has none."""
 
     waits_for_state: bool = True
@@ -58,7 +58,7 @@ class _State(NamedTuple):
     end: int
 
 
-def cut_lines(data: bytes, is_last: bool, patience: Patience = Patience()) -> Cut:
+def cut_lines(data: bytes, is_last: bool, patience: LineWaits = LineWaits()) -> Cut:
     """Cut `data` into lines, as a terminal would show them. What is waited for is not consumed; colours go.
 
     Of a line that is written over again and again, as progress bars do, older states are dropped; the newest waits for the line's end
@@ -84,7 +84,7 @@ def cut_lines(data: bytes, is_last: bool, patience: Patience = Patience()) -> Cu
 
 
 def _finish(
-    data: bytes, lines: list[str], position: int, state: _State | None, patience: Patience | None
+    data: bytes, lines: list[str], position: int, state: _State | None, patience: LineWaits | None
 ) -> Cut:
     """What follows the last whole line: shown or left."""
     rest = clean_line(data[position:])

@@ -21,15 +21,15 @@ import structlog
 
 from muster.errors import Rejected
 from worker.environments.constraints import find_conflict, load_constraints
-from worker.environments.steps import Ended, Step, carry_out
+from worker.environments.steps import StepResult, Step, run_step
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 
-SAY_EVERY_S = 60.0
+PROGRESS_EVERY_S = 60.0
 """So often runs that wait for an environment are told what pip is at."""
-MOST_KEPT = 16
+MAX_ENVIRONMENTS = 16
 """So many environments stay; of more, those go first that were used longest ago."""
-SAID_LINES = 20
+MAX_OUTPUT_LINES = 20
 _READY = ".ready"
 _CONSTRAINTS = "constraints.txt"
 _TEMPORARY = ".temporary"
@@ -40,11 +40,11 @@ _REFERS = re.compile(r"^\s*(?:-[rc]\b|--(?:requirement|constraint)\b|\.{0,2}/)|f
 _EDITABLE = re.compile(r"^\s*(?:-e\b|--editable\b)", re.MULTILINE)
 _log = structlog.get_logger()
 
-Say = Callable[[str], None]
+LogLine = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EnvironmentRequest:
     """What a run asks for: a requirements file within its code."""
 
     code: Path
@@ -88,10 +88,10 @@ class _Making:
         """From the thread in which pip is followed."""
         self.printed = line or self.printed
 
-    async def wait(self, requirements: str, say: Say) -> None:
+    async def wait(self, requirements: str, say: LogLine) -> None:
         """Wait until it is there, or has failed. A run that ends meanwhile does not take it from the others."""
         began = time.monotonic()
-        while not (await asyncio.wait({self.task}, timeout=SAY_EVERY_S))[0]:
+        while not (await asyncio.wait({self.task}, timeout=PROGRESS_EVERY_S))[0]:
             at = f": {self.printed}" if self.printed else ""
             say(f"pip is at work on {requirements}, {(time.monotonic() - began) / 60:.0f} min by now{at}")
         self.task.result()
@@ -108,7 +108,7 @@ class Environments:
         self._variables = dict(variables)
         self._building: dict[str, _Making] = {}
 
-    async def make(self, wish: Wish, say: Say) -> str:
+    async def make(self, wish: EnvironmentRequest, say: LogLine) -> str:
         """Return the environment's name, once it is there. What pip cannot install is the user's fault, with pip's own words.
 
         What every trial starts from is left as it is (`constraints`).
@@ -151,13 +151,13 @@ class Environments:
         interpreter = "" if self.has_parents else self.interpreter(name)
         return replace(machine, path=path, interpreter=interpreter)
 
-    def _name_of(self, wish: Wish, text: str) -> str:
+    def _name_of(self, wish: EnvironmentRequest, text: str) -> str:
         # What lies in the code folder is part of it only where the file speaks of it.
         code = wish.code_hash if _REFERS.search(text) else None
         parts = [text, code, str(wish.tenant), sys.version, sys.prefix, *_base(), _constraints()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    async def _build(self, name: str, wish: Wish, note: Say) -> None:
+    async def _build(self, name: str, wish: EnvironmentRequest, note: LogLine) -> None:
         folder = self._root / name
         await asyncio.to_thread(self._begin, folder)
         python = self.interpreter(name)
@@ -200,10 +200,10 @@ class Environments:
 
     def _make_room(self) -> None:
         found = sorted(self._root.glob(f"*/{_READY}"), key=lambda ready: ready.stat().st_mtime)
-        for ready in found[: max(0, len(found) - MOST_KEPT + 1)]:
+        for ready in found[: max(0, len(found) - MAX_ENVIRONMENTS + 1)]:
             shutil.rmtree(ready.parent, ignore_errors=True)
 
-    async def _run(self, folder: Path, command: list[str], wish: Wish, note: Say) -> None:
+    async def _run(self, folder: Path, command: list[str], wish: EnvironmentRequest, note: LogLine) -> None:
         """Run a step of the making, as the trials' own user: what is installed may run code of its own."""
         ended = await self._carry_out(folder, command, wish, note)
         if ended.over:
@@ -212,7 +212,7 @@ class Environments:
             conflict = find_conflict(ended.output, wish.requirements, load_constraints())
             raise conflict or _failed(wish, f"could not be installed: {_last_words(ended.output)}")
 
-    async def _check(self, folder: Path, wish: Wish, note: Say) -> None:
+    async def _check(self, folder: Path, wish: EnvironmentRequest, note: LogLine) -> None:
         """Import what every trial starts from: where that was replaced by something that fails, none ever would, and its slots would be held."""
         command = [self.interpreter(folder.name), "-I", "-c", _CHECK, self._warm]
         ended = await self._carry_out(folder, command, wish, note)
@@ -221,9 +221,9 @@ class Environments:
             said = ended.over or last or f"Python ended with code {ended.code}"
             raise _failed(wish, f"installs what no trial can start with: {said}")
 
-    async def _carry_out(self, folder: Path, command: list[str], wish: Wish, note: Say) -> Ended:
+    async def _carry_out(self, folder: Path, command: list[str], wish: EnvironmentRequest, note: LogLine) -> StepResult:
         environment = {**self._variables, "HOME": str(folder), "TMPDIR": str(folder / _TEMPORARY)}
-        return await asyncio.to_thread(carry_out, Step(command, wish.code, environment, self._account), note)
+        return await asyncio.to_thread(run_step, Step(command, wish.code, environment, self._account), note)
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -233,7 +233,7 @@ def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _failed(wish: Wish, said: str) -> Rejected:
+def _failed(wish: EnvironmentRequest, said: str) -> Rejected:
     return Rejected(
         "requirements_failed",
         f"{wish.requirements} {said}",
@@ -245,7 +245,7 @@ def _last_words(output: str) -> str:
     """The errors that pip named; without any, the end of what it wrote."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return "; ".join(errors or lines[-SAID_LINES:]) or "pip said nothing"
+    return "; ".join(errors or lines[-MAX_OUTPUT_LINES:]) or "pip said nothing"
 
 
 @cache

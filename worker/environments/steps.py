@@ -13,8 +13,8 @@ from pathlib import Path
 from worker.sandbox.accounts import Account
 
 STEP_S = 1800.0
-MOST_PRINTED_BYTES = 32 * 1024 * 1024
-MOST_HELD_BYTES = 2 * 1024 * 1024 * 1024
+MAX_OUTPUT_BYTES = 32 * 1024 * 1024
+MAX_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 """Of the command's own process. pip holds all that a build prints until the build is over."""
 LOOK_S = 0.5
 _READ_BYTES = 1024 * 1024
@@ -37,7 +37,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class StepResult:
     """How a step ended: with this code and these last words, or (`over`) by force, and why."""
 
     code: int
@@ -68,7 +68,7 @@ class _Printed:
         return "".join(letter for letter in lines[-1] if letter.isprintable())[:_MOST_SAID] if lines else ""
 
 
-def carry_out(step: Step, note: Note) -> Ended:
+def run_step(step: Step, note: Note) -> StepResult:
     """Run a step to its end, or to one of its bounds; what it left in its process group is ended. `note` is told the last line that it printed."""
     account = step.account
     with subprocess.Popen(
@@ -89,7 +89,7 @@ def carry_out(step: Step, note: Note) -> Ended:
         finally:
             with suppress(ProcessLookupError):  # also what it has left behind
                 os.killpg(process.pid, signal.SIGKILL)
-    return Ended(process.returncode, printed.text, over)
+    return StepResult(process.returncode, printed.text, over)
 
 
 def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> str:
@@ -123,10 +123,10 @@ def _over(pid: int, printed: _Printed, until: float) -> str:
     last = f"; it last printed: {printed.last_line}" if printed.last_line else ""
     if time.monotonic() >= until:
         return f"it was not done after {STEP_S / 60:.0f} minutes{last}"
-    if printed.count > MOST_PRINTED_BYTES:
-        return f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB{last}"
+    if printed.count > MAX_OUTPUT_BYTES:
+        return f"it printed more than {MAX_OUTPUT_BYTES >> 20} MiB{last}"
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        if pages * _PAGE_BYTES > MOST_HELD_BYTES:
-            return f"it held more than {MOST_HELD_BYTES >> 20} MiB of memory: does a build print without end?{last}"
+        if pages * _PAGE_BYTES > MAX_MEMORY_BYTES:
+            return f"it held more than {MAX_MEMORY_BYTES >> 20} MiB of memory: does a build print without end?{last}"
     return ""

@@ -11,7 +11,7 @@ import structlog
 from muster import wire
 from worker.executors.port import ExecutorEvents, Order
 from worker.executors.process import ProcessExecutor
-from worker.places import Places
+from worker.places import WorkerPaths
 
 IDLE_S = 300.0
 LOOK_EVERY_S = 10.0
@@ -20,20 +20,20 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class ParentStart:
+class WarmParentConfig:
     """How warm parents are started: where they live, with which modules and variables."""
 
-    places: Places
+    places: WorkerPaths
     warm: str
     environment: dict[str, str]
 
 
-class Parents:
+class WarmParents:
     """An executor over one for each environment. Sends each frame to the parent that holds its run. `on_ready` is told whose environment's parent is there."""
 
     def __init__(
         self,
-        start: ParentStart,
+        start: WarmParentConfig,
         on_process: Callable[[wire.ProcessFrame], None],
         on_ready: Callable[[str], None],
     ) -> None:

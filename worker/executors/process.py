@@ -16,7 +16,7 @@ from muster.wire.process_records import PROCESSES, is_served, read_ended
 from shared.runtime.outages import Outages
 from worker.core.naming import RENDEZVOUS, part_of
 from worker.executors.port import ExecutorEvents, Order
-from worker.executors.starts import Starts
+from worker.executors.starts import StartFailures
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05
@@ -58,7 +58,7 @@ class ProcessExecutor:
         self._living: set[str] = set()
         self._is_outdated = False
         self._outages = Outages(directory=str(directory))
-        self._starts = Starts(directory / "parent.log")
+        self._starts = StartFailures(directory / "parent.log")
         self.is_ready = False
 
     @property

@@ -3,14 +3,14 @@
 import asyncio
 from pathlib import Path
 
-MOST_FAILED = 3
+MAX_FAILED_STARTS = 3
 EXCLUDED_S = 60.0
 """So long after the last failed start nothing new is to begin here, where nothing else shows that it would work again."""
 _END_BYTES = 4096
 _MOST_SAID = 300
 
 
-class Starts:
+class StartFailures:
     """Counts failed starts in a row: of a warm parent, and of what it was to start (once for each run)."""
 
     def __init__(self, log: Path) -> None:
@@ -41,9 +41,9 @@ class Starts:
     def trouble(self) -> str | None:
         """Why nothing can be started; None while fewer have failed, or the last failure is a while ago."""
         is_past = self._until is not None and asyncio.get_running_loop().time() >= self._until
-        if self._failed < MOST_FAILED or is_past:
+        if self._failed < MAX_FAILED_STARTS or is_past:
             return None
-        return f"{MOST_FAILED} starts in a row failed, {self._words}"
+        return f"{MAX_FAILED_STARTS} starts in a row failed, {self._words}"
 
     def last_said(self) -> str:
         """The last line that the warm parent wrote."""

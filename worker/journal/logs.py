@@ -27,7 +27,7 @@ numbered in memory."""
 WARNINGS = 20
 """So many different warnings of a run are told; a run that is odd at every step must not fill its log with them."""
 REMARK_EVERY = timedelta(minutes=10)
-SAID = 200
+MAX_PENDING_LINES = 200
 """So many lines of the platform's own wait for room on a full disk."""
 _KEEPING = "keeping the trial's output; it waits in its files"
 
@@ -58,7 +58,7 @@ class LogTail:
         offsets = self._load_offsets()
         self._readers = [OutputReader(output, offsets.get(output.key, 0)) for output in outputs]
         self._outages = Outages()
-        self._said: deque[bytes] = deque(maxlen=SAID)
+        self._said: deque[bytes] = deque(maxlen=MAX_PENDING_LINES)
         self._ending = asyncio.Event()
         self._last_words: tuple[str, ...] = ()
         self._warnings: list[str] = []

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from worker.core.lines import Cut, Patience, cut_lines
-from worker.places import RunPlaces
+from worker.core.lines import Cut, LineWaits, cut_lines
+from worker.places import RunPaths
 
 READ_BYTES = 128 * 1024
 LAST_BYTES = 16 * 1024
@@ -34,7 +34,7 @@ class Output:
         return f"{self.rank}.{self.stream}"
 
 
-def outputs_of(places: RunPlaces, ranks: Iterable[int]) -> list[Output]:
+def outputs_of(places: RunPaths, ranks: Iterable[int]) -> list[Output]:
     """What these ranks write."""
     return [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in STREAMS]
 
@@ -88,9 +88,9 @@ class OutputReader:
         except OSError:
             return b""
 
-    def _patience(self, now: float, has_more: bool) -> Patience:
+    def _patience(self, now: float, has_more: bool) -> LineWaits:
         """How long to wait; the end of a line that a read has cut in two is there already, however old the file is."""
-        return Patience(
+        return LineWaits(
             waits_for_state=now - self._shown_at < STATE_EVERY_S,
             waits_for_end=has_more or now - self._grown_at < END_WAIT_S,
         )

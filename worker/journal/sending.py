@@ -5,14 +5,14 @@ from typing import Any
 
 from shared import telemetry
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 from worker.store.records import KeptRun
 
 REQUEST_S = 10.0
 Send = Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]
 
 
-def report_sender(kept: KeptRun, line: Line) -> Send:
+def report_sender(kept: KeptRun, line: PlatformConnection) -> Send:
     trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
     send_plainly = _sender(ReportBatch, "reports", kept, line, trace)
 
@@ -25,11 +25,11 @@ def report_sender(kept: KeptRun, line: Line) -> Send:
     return send
 
 
-def log_sender(kept: KeptRun, line: Line) -> Send:
+def log_sender(kept: KeptRun, line: PlatformConnection) -> Send:
     return _sender(LogBatch, "logs", kept, line)
 
 
-def profile_sender(kept: KeptRun, line: Line) -> Send:
+def profile_sender(kept: KeptRun, line: PlatformConnection) -> Send:
     return _sender(ProfileBatch, "profile", kept, line)
 
 
@@ -38,7 +38,7 @@ def trace_of(kept: KeptRun) -> dict[str, str]:
 
 
 def _sender(
-    kind: type[ReportBatch | LogBatch | ProfileBatch], stream: str, kept: KeptRun, line: Line, extra: str = ""
+    kind: type[ReportBatch | LogBatch | ProfileBatch], stream: str, kept: KeptRun, line: PlatformConnection, extra: str = ""
 ) -> Send:
     head = f'{{"run_id":"{kept.run.run_id}","stream":"{stream}","first":'.encode()
     tail = f"]{extra}}}".encode()

@@ -4,7 +4,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-REMEMBERED_S = 5.0
+WINDOW_S = 5.0
 VMSTAT = Path("/proc/vmstat")
 
 
@@ -18,7 +18,7 @@ class MemoryKills:
     def note(self, now: float) -> None:
         """Remember how many there were until now (monotonic seconds)."""
         self._seen.append((now, count_kills(self._source)))
-        while len(self._seen) > 1 and self._seen[1][0] <= now - REMEMBERED_S:
+        while len(self._seen) > 1 and self._seen[1][0] <= now - WINDOW_S:
             self._seen.popleft()
 
     def is_recent(self) -> bool:

@@ -4,7 +4,7 @@ import aiohttp
 
 from muster.errors import Transient
 
-ANSWER = aiohttp.ClientTimeout(total=2)
+TIMEOUT = aiohttp.ClientTimeout(total=2)
 AWS_URL = "http://169.254.169.254"
 GCP_URL = "http://metadata.google.internal"
 _LIFE = {"X-aws-ec2-metadata-token-ttl-seconds": "21600"}
@@ -49,7 +49,7 @@ async def ask(
 ) -> tuple[int, str | None]:
     """Status and text; no text where there is nothing of that name. Raises Transient without an answer."""
     try:
-        async with session.request(method, url, headers=headers, timeout=ANSWER) as answer:
+        async with session.request(method, url, headers=headers, timeout=TIMEOUT) as answer:
             text = await answer.text()
     except (aiohttp.ClientError, TimeoutError, UnicodeDecodeError) as error:
         raise Transient(f"{url} did not answer: {error!r}") from error

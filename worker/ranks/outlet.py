@@ -8,7 +8,7 @@ from muster import wire
 MAX_LAG_BYTES = 4 * 1024 * 1024
 
 
-class Outlet:
+class SendBuffer:
     """The outgoing side of a connection, which somebody else reads and closes."""
 
     def __init__(self, connection: socket.socket) -> None:

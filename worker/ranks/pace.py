@@ -9,21 +9,21 @@ from pydantic import ValidationError
 from muster import wire
 from shared.messages.allocations import MOST_STEP_S, Batches, StepMeasurement
 
-STRETCH_MS = 1000
-STRETCHES = 15
-LEAST_STEP_S = 1e-9
-LEAST_STRETCHES = 3
-NEWS = 0.05
+INTERVAL_MS = 1000
+MAX_INTERVALS = 15
+MIN_STEP_S = 1e-9
+MIN_INTERVALS = 3
+MIN_CHANGE = 0.05
 """What has changed by less is no news: a number that is told anew is learnt anew."""
 
 
-class Pace:
+class StepMeter:
     """What is known of one run. The seconds of a step that nobody told are the median of the newest stretches of at least a second, so that
     a checkpoint now and then does not count."""
 
     def __init__(self) -> None:
         self._began: tuple[int, int] | None = None
-        self._stretches: deque[float] = deque(maxlen=STRETCHES)
+        self._stretches: deque[float] = deque(maxlen=MAX_INTERVALS)
         self._shown: StepMeasurement | None = None
         self._told: StepMeasurement | None = None
 
@@ -33,7 +33,7 @@ class Pace:
             self._began = step, time_ms
             return
         steps, passed_ms = step - self._began[0], time_ms - self._began[1]
-        if steps and passed_ms >= STRETCH_MS:
+        if steps and passed_ms >= INTERVAL_MS:
             self._stretches.append(passed_ms / 1000 / steps)
             self._began = step, time_ms
 
@@ -44,8 +44,8 @@ class Pace:
 
     def measured(self) -> StepMeasurement | None:
         """What the script has told, else what it has shown; None: not enough was heard yet."""
-        if self._told is None and len(self._stretches) >= LEAST_STRETCHES:
-            step_s = min(max(median(self._stretches), LEAST_STEP_S), MOST_STEP_S)
+        if self._told is None and len(self._stretches) >= MIN_INTERVALS:
+            step_s = min(max(median(self._stretches), MIN_STEP_S), MOST_STEP_S)
             self._shown = _newer(self._shown, StepMeasurement(step_s=step_s))
         return self._told or self._shown
 
@@ -68,13 +68,13 @@ def _newer(before: StepMeasurement | None, now: StepMeasurement) -> StepMeasurem
 
 
 def _is_news(before: StepMeasurement, now: StepMeasurement) -> bool:
-    if abs(now.step_s - before.step_s) > NEWS * before.step_s:
+    if abs(now.step_s - before.step_s) > MIN_CHANGE * before.step_s:
         return True
     old, new = before.batches, now.batches
     if old is None or new is None:
         return old != new
     same_noise = {"grad_sqr": old.grad_sqr, "grad_var": old.grad_var}
-    return abs(_noisiness(new) - _noisiness(old)) > NEWS or new.model_copy(update=same_noise) != old
+    return abs(_noisiness(new) - _noisiness(old)) > MIN_CHANGE or new.model_copy(update=same_noise) != old
 
 
 def _noisiness(batches: Batches) -> float:

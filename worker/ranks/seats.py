@@ -13,7 +13,7 @@ from muster.errors import Rejected
 _log = structlog.get_logger()
 
 
-class Seats:
+class ElasticConnections:
     """Connections by local rank; a later one of the same rank replaces it."""
 
     def __init__(self, on_seated: Callable[[int, int], None]) -> None:

@@ -19,10 +19,10 @@ from muster import wire
 from muster.errors import Rejected
 from shared.runtime import faults
 from worker.journal.journal import Journal
-from worker.ranks.outlet import Outlet
-from worker.ranks.pace import Pace
+from worker.ranks.outlet import SendBuffer
+from worker.ranks.pace import StepMeter
 from worker.ranks.records import last_step, make_record, read_frames
-from worker.ranks.seats import Seats
+from worker.ranks.seats import ElasticConnections
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 1.2 * wire.POLL_S
@@ -58,11 +58,11 @@ class RankSession:
         decided: The newest validation with a verdict.
     """
 
-    def __init__(self, journal: Journal, events: SessionEvents, checkpoints: int, seats: Seats) -> None:
+    def __init__(self, journal: Journal, events: SessionEvents, checkpoints: int, seats: ElasticConnections) -> None:
         self._journal = journal
         self._events = events
         self._data: socket.socket | None = None
-        self._outlet: Outlet | None = None
+        self._outlet: SendBuffer | None = None
         self._bell: socket.socket | None = None
         self._decoder = wire.Decoder(wire.RANK_FRAMES)
         self._look_again: asyncio.TimerHandle | None = None
@@ -70,7 +70,7 @@ class RankSession:
         self._broken = False
         self.validations = journal.tag
         self.step = last_step(journal)
-        self.seats, self.pace = seats, Pace()
+        self.seats, self.pace = seats, StepMeter()
         self.checkpoints = checkpoints
         self.settled = (0, 0.0)
         self.signal = "run"
@@ -80,7 +80,7 @@ class RankSession:
     def attach(self, connection: socket.socket, decoder: wire.Decoder) -> None:
         """The rank's data connection; a later one replaces it."""
         self._drop_data()
-        self._data, self._decoder, self._outlet = connection, decoder, Outlet(connection)
+        self._data, self._decoder, self._outlet = connection, decoder, SendBuffer(connection)
         self._send(self._welcome())
         asyncio.get_running_loop().call_soon(self.read)
 

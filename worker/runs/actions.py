@@ -10,8 +10,8 @@ from shared.messages.specs import Signal
 from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
 from worker.executors.port import Order
 from worker.journal.outputs import outputs_of
-from worker.ranks.launch.frames import rank_frames, rendezvous_frame, seat_frame
-from worker.ranks.pace import Pace
+from worker.ranks.launch.frames import rank_frames, rendezvous_frame, assignment_frame
+from worker.ranks.pace import StepMeter
 from worker.runs.context import RunContext
 from worker.store.records import KeptRun
 
@@ -32,7 +32,7 @@ def conclude(context: RunContext, send: Send) -> None:
     run = context.run
     context.session.finish(context.places.unsent)
     context.session.close()
-    context.tail.end(last_words(context.kept))
+    context.tail.end(final_log_lines(context.kept))
     context.media.finish()
     if context.profile:
         context.profile.finish(context.subject)
@@ -44,7 +44,7 @@ def conclude(context: RunContext, send: Send) -> None:
     _log.info("a run ended", run=str(run.run_id), exit_code=run.ending.exit_code, reason=run.ending.reason)
 
 
-def last_words(kept: KeptRun) -> tuple[str, ...]:
+def final_log_lines(kept: KeptRun) -> tuple[str, ...]:
     """What the log of an ended run ends with."""
     reason = kept.run.ending.reason
     return (f"run {kept.allocation.run_number}: {reason}",) if reason else ()
@@ -66,11 +66,11 @@ def start_ranks(context: RunContext, send: Send) -> None:
             send(frame)
 
 
-def start_stand_bys(context: RunContext, first: int, send: Send) -> None:
+def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
     """Have the warm parent fork the ranks from the local number `first` on; they stand by."""
     run, machine = context.run, context.machine
     try:
-        bound_here(context)
+        limit_resources(context)
     except OSError as error:  # a training that goes on well is not ended for it
         context.tail.warn(f"what this machine may give the run stays bounded as it was: {error}")
     births = run.ranks.births
@@ -85,15 +85,15 @@ def start_stand_bys(context: RunContext, first: int, send: Send) -> None:
             send(frame)
 
 
-def tell_seats(context: RunContext) -> None:
+def send_assignments(context: RunContext) -> None:
     """Tell every connected rank where it belongs."""
     for local in context.session.seats.taken:
-        tell_seat(context, local)
+        send_assignment(context, local)
 
 
-def tell_seat(context: RunContext, local: int) -> None:
+def send_assignment(context: RunContext, local: int) -> None:
     """Tell a rank where it belongs; it passes over what it knows."""
-    frame = seat_frame(local, context.run, context.kept.allocation, context.machine)
+    frame = assignment_frame(local, context.run, context.kept.allocation, context.machine)
     context.session.seats.tell(local, frame)
 
 
@@ -102,7 +102,7 @@ def close_rendezvous(context: RunContext, send: Send) -> None:
     for name in context.started:
         if part_of(name) == RENDEZVOUS and generation_of(name) < context.run.gang.generation:
             send(wire.Kill(str(context.run.run_id), _SIGKILL, name))
-    context.session.pace = Pace()
+    context.session.pace = StepMeter()
 
 
 def kill_ranks(context: RunContext, send: Send) -> None:
@@ -115,7 +115,7 @@ def kill_ranks(context: RunContext, send: Send) -> None:
     send(wire.Kill(str(run.run_id), _SIGKILL))
 
 
-def bound_here(context: RunContext) -> None:
+def limit_resources(context: RunContext) -> None:
     """Have the kernel bound what the run may have on this machine, by the slots that it has here. Raises OSError."""
     run, members = context.run, context.kept.allocation.members
     context.machine.cgroups.make(run.run_id, members[run.gang.next_seat.index].slots)
@@ -134,4 +134,4 @@ def resume(context: RunContext, send: Send) -> None:
         if process_name(run.run_id, born, local) not in context.started
     ]
     if missing:
-        start_stand_bys(context, missing[0], send)
+        start_standby_ranks(context, missing[0], send)

@@ -13,21 +13,21 @@ from worker.journal.logs import LogTail, TailEvents
 from worker.journal.outputs import outputs_of
 from worker.journal.sending import log_sender, report_sender, trace_of
 from worker.journal.sources import Source
-from worker.places import RunPlaces
+from worker.places import RunPaths
 from worker.ranks.launch.description import spec_of
-from worker.ranks.seats import Seats
+from worker.ranks.seats import ElasticConnections
 from worker.ranks.session import RankSession, SessionEvents
 from worker.runs.checkpoints import announce_checkpoint, settle_checkpoint
 from worker.runs.context import RunContext, Tools
-from worker.runs.watching.hangs import open_watch
+from worker.runs.watching.hangs import open_hang_watch
 from worker.runs.watching.phases import Phases, PhaseSender
-from worker.runs.watching.profiling import Eyes, open_profile
+from worker.runs.watching.profiling import ProfileSources, open_profile
 from worker.store.records import KeptRun
 from worker.transfer.checkpoints.upload import Announced, UploadEvents as UploadNeeds
 from worker.transfer.checkpoints.uploads import Uploads
 from worker.transfer.media.packing import Folders
-from worker.transfer.media.sending import MediaNeeds, MediaSender
-from worker.transfer.registry import RegistryLine
+from worker.transfer.media.sending import MediaDependencies, MediaSender
+from worker.transfer.registry import RegistryClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     """
     places = tools.places.run(kept.run.run_id)
     places.make()
-    ears = _Ears(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
+    ears = _EventHandlers(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
     reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
     report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
     log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
@@ -60,9 +60,9 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         ears.on_settled,
         ears.on_upload_waiting,
     )
-    registry = RegistryLine(tools.line)
+    registry = RegistryClient(tools.line)
     uploads = Uploads(places.uploads, registry, needs)
-    kept_media = MediaNeeds(tools.transfer.put, tools.clock, ears.on_refused)
+    kept_media = MediaDependencies(tools.transfer.put, tools.clock, ears.on_refused)
     ears.context = context = RunContext(
         kept=kept,
         places=places,
@@ -75,8 +75,8 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
         uploads=uploads,
         media=MediaSender(kept.run.run_id, _media_of(places), places.media, registry, kept_media),
-        watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
-        profile=open_profile(kept, places, tools.line, Eyes(tools.processes, tools.gpus, tools.clock)),
+        watch=open_hang_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
+        profile=open_profile(kept, places, tools.line, ProfileSources(tools.processes, tools.gpus, tools.clock)),
         phases=Phases(kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.line)),
     )
     context.start(report_source.run(), "reports")
@@ -90,7 +90,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
 
 
 @dataclass(slots=True)
-class _Ears:
+class _EventHandlers:
     """What a run's parts say, and whom it concerns. `context` is there before any of them speaks."""
 
     events: ContextEvents
@@ -141,12 +141,12 @@ class _Ears:
         self.events.on_disk_fault(self.context, error)
 
 
-def _media_of(places: RunPlaces) -> Folders:
+def _media_of(places: RunPaths) -> Folders:
     """Where media are: `SummaryWriter()` writes below the working directory where nobody names another."""
     return Folders(places.spool, ((places.tensorboard, ""), (places.code / "runs", "runs/")))
 
 
-def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) -> RankSession:
+def _open_session(run: LocalRun, reports: Journal, ears: _EventHandlers, announced: int) -> RankSession:
     """What the ranks talk to, with what the run was told last."""
     events = SessionEvents(
         on_reports=ears.on_reports,
@@ -156,12 +156,12 @@ def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) 
         on_cut=ears.on_refused,
         on_disk_fault=ears.on_disk_fault,
     )
-    session = RankSession(reports, events, announced, Seats(ears.on_seated))
+    session = RankSession(reports, events, announced, ElasticConnections(ears.on_seated))
     session.signal, session.decide_at = str(run.notice.signal), run.request.decide_at
     return session
 
 
-def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
+def _open_tail(run: LocalRun, places: RunPaths, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
     """Follows what the ranks of this machine write."""
     first = run.gang.seat.first_rank
     ranks = [rank for _, rank in run.ranks.births] or range(first, first + run.local_ranks)

@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.clock import Clock
 from shared.ids import WorkerId
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 from worker.core.run.records import LocalRun
 from worker.environments.environments import Environments
 from worker.executors.port import Processes
@@ -18,12 +18,12 @@ from worker.journal.sending import trace_of
 from worker.journal.sources import Source
 from worker.machine.gpus import Gpus
 from worker.machine.host import Machine
-from worker.places import Places, RunPlaces
+from worker.places import WorkerPaths, RunPaths
 from worker.ranks.session import RankSession
 from worker.runs.preparing.hooks import Hook
-from worker.runs.watching.hangs import Watch
+from worker.runs.watching.hangs import HangWatch
 from worker.runs.watching.phases import Phases
-from worker.runs.watching.profiling import Profile, Subject
+from worker.runs.watching.profiling import Profile, ProfiledRun
 from worker.store.records import KeptRun
 from worker.transfer.checkpoints.restore import Restorer
 from worker.transfer.checkpoints.uploads import Uploads
@@ -36,10 +36,10 @@ from worker.transfer.media.sending import MediaSender
 class Tools:
     """What all runs of the worker share."""
 
-    line: Line
+    line: PlatformConnection
     worker: WorkerId
     clock: Clock
-    places: Places
+    places: WorkerPaths
     machine: Machine
     transfer: Transfer
     code: CodeCache
@@ -55,7 +55,7 @@ class RunContext:
     """One run. `run` is replaced by the supervisor alone; `started` has the process of each name that the warm parent has told."""
 
     kept: KeptRun
-    places: RunPlaces
+    places: RunPaths
     tools: Tools
     session: RankSession
     reports: Journal
@@ -65,7 +65,7 @@ class RunContext:
     tail: LogTail
     uploads: Uploads
     media: MediaSender
-    watch: Watch
+    watch: HangWatch
     profile: Profile | None
     phases: Phases
     started: dict[str, int] = field(default_factory=dict)
@@ -96,11 +96,11 @@ class RunContext:
         return self.tail.is_done and all(one.is_drained for one in parts)
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> ProfiledRun:
         """What of the run a profile looks at."""
         mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
         slots = next((one.slot_ids for one in mine), ())
-        return Subject(
+        return ProfiledRun(
             self.started.values(), self.session.step, self.run.local_ranks, self.run.gang.seat.index, slots
         )
 

@@ -7,7 +7,7 @@ from worker.core.run.states import RunState
 from worker.machine.kernel import MemoryKills
 from worker.runs.context import RunContext
 
-NO_ROOM_BYTES = 1024 * 1024
+FULL_DISK_BYTES = 1024 * 1024
 """A rank that fails while the disk has less has probably failed for it, whatever its exit code."""
 
 
@@ -31,4 +31,4 @@ def _fault_of(context: RunContext, process: wire.ProcessFrame, said: str) -> str
     machine = context.tools.machine
     if process.exit_code == wire.EXIT_DISK_FULL:
         return describe_full_disk(said, machine.full_text)
-    return "" if machine.has_room(NO_ROOM_BYTES) else machine.full_text
+    return "" if machine.has_room(FULL_DISK_BYTES) else machine.full_text

@@ -14,17 +14,17 @@ from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedA
 from shared.messages.experiments import TrialVerdict
 from shared.messages.specs import Signal
 from shared.runtime.outages import Outages
-from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
+from worker.core.fleet import Gate, Workload, apply_desired, pass_gate
 from worker.core.naming import HOOK, RENDEZVOUS, part_of
 from worker.core.run import reducers as core
 from worker.core.run.actions import KillRanks, OpenRendezvous, StartRanks
-from worker.core.run.plan import next_look
+from worker.core.run.plan import next_check
 from worker.core.run.records import LocalRun
 from worker.core.run.states import RunState
-from worker.executors.parents import Parents
+from worker.executors.parents import WarmParents
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
-from worker.runs.actions import last_words, resume
+from worker.runs.actions import final_log_lines, resume
 from worker.runs.assembly import ContextEvents, open_context
 from worker.runs.context import RunContext, Tools
 from worker.runs.draining import Draining
@@ -63,7 +63,7 @@ class Runs:
             self._supervisor.on_policies,
         )
 
-    def attach(self, parents: Parents) -> None:
+    def attach(self, parents: WarmParents) -> None:
         """Let runs reach the warm parents; before anything is adopted."""
         environments = self._tools.environments
         self._supervisor.send = parents.send
@@ -82,10 +82,10 @@ class Runs:
         return not self._contexts and not self._draining.contexts
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> Workload:
         """What keeps this machine here."""
         has_runs = any(not context.run.is_over for context in self._contexts.values())
-        return Standing(has_runs, owes=not self.is_drained)
+        return Workload(has_runs, owes=not self.is_drained)
 
     @property
     def trouble(self) -> str | None:
@@ -106,7 +106,7 @@ class Runs:
             if kept.environment:
                 self._supervisor.enter(context, kept.environment)
             if kept.run.is_over:
-                context.tail.end(last_words(kept))
+                context.tail.end(final_log_lines(kept))
                 context.media.finish()
             if kept.run.state is RunState.FORGOTTEN:
                 self._draining.add(context)
@@ -199,7 +199,7 @@ class Runs:
     def doom(self, reason: str) -> None:
         """End every run here, at no cost to its user."""
         for context in list(self._contexts.values()):
-            self._supervisor.update(context, core.on_doomed(context.run, reason))
+            self._supervisor.update(context, core.on_fault(context.run, reason))
 
     def tick(self) -> float | None:
         """Do what time alone asks for, and what a full disk held up; return when to look again (monotonic seconds)."""
@@ -209,7 +209,7 @@ class Runs:
         for context in list(self._contexts.values()):
             self._supervisor.look(context)
             self._supervisor.update(context, context.run)
-            look = next_look(context.run)
+            look = next_check(context.run)
             if look is not None:
                 looks.append(look)
         return min(looks, default=None)

@@ -24,9 +24,9 @@ from worker.core.run.actions import (
     KillRanks,
     OpenRendezvous,
     StartRanks,
-    StartStandBys,
-    Tell,
-    TellSeats,
+    StartStandbyRanks,
+    SendSignal,
+    SendAssignments,
 )
 from worker.core.run.plan import plan_step
 from worker.core.run.records import Fault, LocalRun
@@ -40,7 +40,7 @@ from worker.runs.exits import cause_of
 from worker.runs.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
 from worker.runs.preparing.prepare import prepare
 from worker.store.store import Store
-from worker.transfer.room import keep_within
+from worker.transfer.room import watch_limit
 
 AFTER_KEEP = faults.register("worker.after_keep")
 KEEP_AGAIN_S = 0.5
@@ -87,13 +87,13 @@ class Supervisor:
                 actions.open_rendezvous(context, self.send)
             case StartRanks():
                 actions.start_ranks(context, self.send)
-            case StartStandBys():
-                actions.start_stand_bys(context, action.first, self.send)
-            case TellSeats():
-                actions.tell_seats(context)
+            case StartStandbyRanks():
+                actions.start_standby_ranks(context, action.first, self.send)
+            case SendAssignments():
+                actions.send_assignments(context)
             case CloseRendezvous():
                 actions.close_rendezvous(context, self.send)
-            case Tell():
+            case SendSignal():
                 context.session.tell(str(action.signal))
             case KillRanks():
                 actions.kill_ranks(context, self.send)
@@ -106,7 +106,7 @@ class Supervisor:
         """Fetch, then go on; it may have been ended meanwhile. Only a startup hook is user code: no other failure here is charged."""
         try:
             await prepare(context, self.enter)
-            actions.bound_here(context)
+            actions.limit_resources(context)
             await self._run_hook(context)
         except (MusterError, OSError) as error:
             fault: Fault = "user" if isinstance(error, HookFailed) else "machine"
@@ -164,12 +164,12 @@ class Supervisor:
         """A rank says in which gang it trains, and is told again what it may have missed."""
         if context.run.is_over:
             return
-        self.update(context, resize.on_seated(context.run, local, generation))
+        self.update(context, resize.on_generation_confirmed(context.run, local, generation))
         formation = context.run.gang.formation
         is_told = formation is not None and formation.step is FormationStep.TOLD
         is_behind = formation is not None and generation < formation.generation
         if (is_told and is_behind) or local >= context.run.local_ranks:
-            actions.tell_seat(context, local)
+            actions.send_assignment(context, local)
 
     def on_disk_fault(self, context: RunContext, error: OSError) -> None:
         """What was to be kept of this run could not be: a full disk is waited for, a broken one ends the run."""
@@ -177,17 +177,17 @@ class Supervisor:
         if wire.is_disk_full(error):
             context.tail.remark(f"{words}; what the trial reports waits for it")
         else:
-            self.update(context, core.on_doomed(context.run, words))
+            self.update(context, core.on_fault(context.run, words))
 
     async def bound(self, context: RunContext) -> None:
         """End a run that takes more room than this worker gives one."""
         most_bytes = self._tools.machine.run_bytes
         if most_bytes is not None:
-            await keep_within(context.places.root, most_bytes, lambda words: self._on_over(context, words))
+            await watch_limit(context.places.root, most_bytes, lambda words: self._on_over(context, words))
 
     def _on_over(self, context: RunContext, words: str) -> None:
         if not context.run.is_over:
-            self.update(context, core.on_doomed(context.run, words, "user"))
+            self.update(context, core.on_fault(context.run, words, "user"))
 
     def tick(self) -> None:
         """A second has passed."""
@@ -220,7 +220,7 @@ class Supervisor:
             )
         self.send(wire.Kill(str(run.run_id), _SIGTERM))
         kill_at = self._tools.clock.monotonic() + TERM_GRACE_S
-        self.update(context, core.on_doomed(run, context.watch.hang or GANG_HANGS, "user", kill_at))
+        self.update(context, core.on_fault(run, context.watch.hang or GANG_HANGS, "user", kill_at))
 
     def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:
         """A line of the run's output met log policies: what follows is the scheduler's."""

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from muster.errors import Rejected
-from worker.places import RunPlaces
+from worker.places import RunPaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Account:
     user: int
     group: int
 
-    def own(self, places: RunPlaces) -> None:
+    def own(self, places: RunPaths) -> None:
         """Give the run's directories to this user, and let it pass to them."""
         places.root.chmod(0o711)
         for folder in (

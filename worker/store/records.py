@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from shared.ids import AllocationId, RunId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import PolicyMatch, Signal
-from worker.core.gang.seats import Formation, FormationStep, Gang, Seat
+from worker.core.gang.seats import Formation, FormationStep, Gang, RankAssignment
 from worker.core.run.records import Ending, Exits, Fault, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import LAUNCHED, RunState
 
@@ -42,7 +42,7 @@ class KeptRun:
 
 class FormationRecord(BaseModel):
     generation: int
-    seat: Seat | None
+    seat: RankAssignment | None
     may_go: bool = False
     is_told: bool = False
 
@@ -52,7 +52,7 @@ class RunRecord(BaseModel):
     run_id: RunId
     token: int
     generation: int
-    seat: Seat
+    seat: RankAssignment
     preemption_timeout_s: float
     state: DiskState
     wanted: Signal = Signal.RUN

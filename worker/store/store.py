@@ -17,17 +17,17 @@ from pydantic import ValidationError
 from muster import wire
 from shared.ids import RunId
 from shared.runtime.outages import Outages
-from worker.places import Places
+from worker.places import WorkerPaths
 from worker.store.records import KeptRun, read_record, write_record
 
-MOST_NUMBERINGS = 1000
+MAX_NUMBERINGS = 1000
 """Of runs that may come back; of older ones that do, the first lines would be lost."""
 _KEEPING = "keeping records; they wait in memory"
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class _Owed:
+class _PendingWrite:
     text: str
     sync: bool
 
@@ -35,9 +35,9 @@ class _Owed:
 class Store:
     """Small files, each replaced as a whole."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: WorkerPaths) -> None:
         self._places = places
-        self._owed: dict[Path, _Owed] = {}
+        self._owed: dict[Path, _PendingWrite] = {}
         self._outages = Outages()
 
     def load_epoch(self) -> int:
@@ -49,7 +49,7 @@ class Store:
 
     def save_epoch(self, epoch: int) -> None:
         """Keep it on the disk itself: after a power cut, too, a deposed leader is refused."""
-        self._write(self._places.gate, _Owed(str(epoch), sync=True))
+        self._write(self._places.gate, _PendingWrite(str(epoch), sync=True))
 
     def load_runs(self) -> Iterator[KeptRun]:
         """Every run that is not done with; unreadable records are named in the log and left."""
@@ -77,7 +77,7 @@ class Store:
 
     def save_run(self, kept: KeptRun) -> None:
         """Keep a run as it now is; its end is kept on the disk itself."""
-        self._write(self._places.run(kept.run.run_id).record, _Owed(write_record(kept), kept.run.is_over))
+        self._write(self._places.run(kept.run.run_id).record, _PendingWrite(write_record(kept), kept.run.is_over))
 
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""
@@ -92,7 +92,7 @@ class Store:
                 target = left / mark.parent.name
                 target.mkdir(parents=True, exist_ok=True)
                 mark.replace(target / mark.name)
-        for oldest in sorted(self._places.numbering.iterdir(), key=_changed_at)[:-MOST_NUMBERINGS]:
+        for oldest in sorted(self._places.numbering.iterdir(), key=_changed_at)[:-MAX_NUMBERINGS]:
             shutil.rmtree(oldest, ignore_errors=True)
         self.drop_run(run_id)
 
@@ -102,7 +102,7 @@ class Store:
             with suppress(OSError):
                 self._write(path, owed)
 
-    def _write(self, path: Path, owed: _Owed) -> None:
+    def _write(self, path: Path, owed: _PendingWrite) -> None:
         """Write now or owe it. Raises OSError for a disk that is broken and not full."""
         self._owed[path] = owed
         try:

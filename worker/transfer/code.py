@@ -12,7 +12,7 @@ from muster import archive
 from muster.errors import Rejected
 from shared.ids import RunId
 from shared.messages.files import GetCode
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 from worker.transfer.copying import copy_folder
 from worker.transfer.http import Transfer
 from worker.transfer.room import used_bytes
@@ -24,7 +24,7 @@ _log = structlog.get_logger()
 class CodeCache:
     """Extracted snapshots by tenant and hash; whoever asks second waits for the first."""
 
-    def __init__(self, directory: Path, space: CacheSpace, line: Line, transfer: Transfer) -> None:
+    def __init__(self, directory: Path, space: CacheSpace, line: PlatformConnection, transfer: Transfer) -> None:
         self._directory = directory
         self._space = space
         self._line = line

@@ -11,15 +11,15 @@ from shared.messages.checkpoints import (
     UploadMany,
 )
 from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 
 REQUEST_S = 10.0
 
 
-class RegistryLine:
+class RegistryClient:
     """Its requests, each with the time that its answer may take."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: PlatformConnection) -> None:
         self._line = line
 
     async def announce(self, upload: Upload) -> UploadLinks:

@@ -10,7 +10,7 @@ LOOK_EVERY_S = 5.0
 _BLOCK_BYTES = 512
 
 
-async def keep_within(folder: Path, most_bytes: int, on_over: Callable[[str], None]) -> None:
+async def watch_limit(folder: Path, most_bytes: int, on_over: Callable[[str], None]) -> None:
     """Look now and then until the folder holds more; then say so, once.
 
     A single file is bounded at once, by the ranks' own limit (RLIMIT_FSIZE); what is here found later are many.

@@ -127,7 +127,7 @@ def end(process: subprocess.Popen[bytes], signs: Sequence[tuple[signal.Signals, 
             process.wait(patience_s)
 
 
-def end_stranger(identity: ProcessId, signs: Sequence[tuple[signal.Signals, float]]) -> None:
+def end_foreign(identity: ProcessId, signs: Sequence[tuple[signal.Signals, float]]) -> None:
     """As `end`, for a process that is not our child; its group goes with it."""
     for sign, patience_s in (*signs, (signal.SIGKILL, 10.0)):
         identity.send_to_group(sign)

@@ -22,7 +22,7 @@ from shared.messages.workers import GetWorkerKey
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
 _RESTART_PATIENCE_S = 60.0
-OLD_KEYS_COUNT = "what was signed before still counts"
+OLD_KEYS_VALID = "what was signed before still counts"
 RELOAD = "have each NATS server that includes {conf} read it again: `nats-server --signal reload`"
 
 
@@ -104,7 +104,7 @@ def reload(options: Options) -> bool:
     return True
 
 
-def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS_COUNT) -> None:
+def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS_VALID) -> None:
     """Has a part end in order, and waits until it is there again.
 
     Raises:

@@ -22,14 +22,14 @@ from shared.objects.signing import Signer
 PARTITIONS = 8
 FOLDER = ".muster-probe"
 TIMEOUT_S = 5.0
-LEAST_FAILURES = 3
-MOST_DOUBLED = 32
+MIN_FAILURES = 3
+MAX_BACKOFF_FACTOR = 32
 _CONTENT = b"probe"
 _LIFE = timedelta(minutes=5)
 _REGION = "us-east-1"
 
 
-class Room(Enum):
+class FreeSpace(Enum):
     """How much of the disk is free for a store."""
 
     ENOUGH = auto()
@@ -126,7 +126,7 @@ class StuckJudge:
     def on_start(self) -> None:
         """The store is started; one that was stuck gets twice the time."""
         if self._failing:
-            self._stuck_after_s = min(2 * self._stuck_after_s, self._first_s * MOST_DOUBLED)
+            self._stuck_after_s = min(2 * self._stuck_after_s, self._first_s * MAX_BACKOFF_FACTOR)
         self._failing = {}
 
     @property
@@ -141,7 +141,7 @@ class StuckJudge:
     def is_stuck(self, now: float) -> bool:
         """Whether one partition has failed for long enough."""
         return any(
-            one.count >= LEAST_FAILURES and now - one.since >= self._stuck_after_s
+            one.count >= MIN_FAILURES and now - one.since >= self._stuck_after_s
             for one in self._failing.values()
         )
 
@@ -160,21 +160,21 @@ class StoreWatch:
         self._judge.on_start()
         self._round, self._next_at = None, 0.0
 
-    def check(self, now: float, room: Room) -> Health:
+    def check(self, now: float, room: FreeSpace) -> Health:
         """Take in a round that is over, begin the next one that is due, and return what is known."""
         if self._round is not None and self._round.done():
             failures = self._round.result()
             self._round = None
             self._next_at = now + (self._times.again_s if failures else self._times.every_s)
-            if room is Room.LITTLE:
+            if room is FreeSpace.LITTLE:
                 self._judge.forget()
             self._judge.observe(now, failures)
-        if room is Room.NONE:
+        if room is FreeSpace.NONE:
             self._judge.forget()
             return Health("the disk that holds its data is full: free some space")
         if self._round is None and now >= self._next_at:
             self._round = _in_thread(self._probe.run)
-        is_stuck = room is Room.ENOUGH and self._judge.is_stuck(now)
+        is_stuck = room is FreeSpace.ENOUGH and self._judge.is_stuck(now)
         return Health(self._judge.trouble, is_stuck=is_stuck)
 
 

@@ -23,7 +23,7 @@ from deploy.embedded.servers.base import (
     plain_environment,
     write_private,
 )
-from deploy.embedded.servers.probe import USUAL, ProbeTimes, Room, StoreProbe, StoreWatch
+from deploy.embedded.servers.probe import USUAL, ProbeTimes, FreeSpace, StoreProbe, StoreWatch
 
 BUCKET = "muster"
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
@@ -117,7 +117,7 @@ class S3Server(Daemon):
 
     def check(self, now: float) -> Health:
         disk = shutil.disk_usage(self.home.root)
-        return self._watch.check(now, room_on(disk.free, disk.total))
+        return self._watch.check(now, free_space_on(disk.free, disk.total))
 
     def clean(self) -> None:
         for port in self._ports:
@@ -167,11 +167,11 @@ class S3Server(Daemon):
         return arguments, {"MINIO_ROOT_USER": user, "MINIO_ROOT_PASSWORD": password, "MINIO_BROWSER": "off"}
 
 
-def room_on(free: int, total: int) -> Room:
+def free_space_on(free: int, total: int) -> FreeSpace:
     """Return how much room a disk has for objects, by its bytes."""
     if free < total / MINIMUM_PART:
-        return Room.NONE
-    return Room.LITTLE if free < max(LITTLE_BYTES, total / LITTLE_PART) else Room.ENOUGH
+        return FreeSpace.NONE
+    return FreeSpace.LITTLE if free < max(LITTLE_BYTES, total / LITTLE_PART) else FreeSpace.ENOUGH
 
 
 def _identity(name: str, pair: tuple[str, str], actions: list[str]) -> dict[str, object]:

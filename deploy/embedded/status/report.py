@@ -28,7 +28,7 @@ ISOLATION_WARNING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProcessRow:
     """One process of the platform, for a table. `restarted_for`: why it was started again the last time; `trouble`: what it fails to do."""
 
     name: str
@@ -75,8 +75,8 @@ class Report:
     url: str
     grpc: str
     message: str
-    parts: tuple[Line, ...]
-    workers: tuple[Line, ...]
+    parts: tuple[ProcessRow, ...]
+    workers: tuple[ProcessRow, ...]
     platform_pss_bytes: int
     workers_pss_bytes: int
     warnings: tuple[str, ...]
@@ -93,7 +93,7 @@ class Report:
         return {**asdict(self), "health": self.health}
 
 
-def look(home: Path) -> Report:
+def collect_report(home: Path) -> Report:
     """Look at the platform in a folder, running or not."""
     state = load_state(home)
     workers = _worker_lines(home)
@@ -181,9 +181,9 @@ def _load_checks(state: State) -> dict[str, tuple[CheckResult, ...] | None]:
         return dict(zip([part.name for part in running], found, strict=True))
 
 
-def _supervisor_line(state: State) -> Line:
+def _supervisor_line(state: State) -> ProcessRow:
     identity = state.supervisor
-    return Line(
+    return ProcessRow(
         "supervisor",
         "supervisor",
         "running",
@@ -195,11 +195,11 @@ def _supervisor_line(state: State) -> Line:
     )
 
 
-def _part_line(part: Part) -> Line:
+def _part_line(part: Part) -> ProcessRow:
     process = part.process if part.process is not None and part.process.is_alive() else None
     # A provisioner's workers are its children while it lives; they are counted apart.
     pids = tree([process]) if process is not None and part.kind == "server" else _pids(process)
-    return Line(
+    return ProcessRow(
         part.name,
         part.kind,
         FAILING if part.trouble and part.state == "running" else part.state,
@@ -213,7 +213,7 @@ def _part_line(part: Part) -> Line:
     )
 
 
-def _worker_lines(home: Path) -> tuple[Line, ...]:
+def _worker_lines(home: Path) -> tuple[ProcessRow, ...]:
     lines = []
     counted: set[int] = set()
     for worker in find_workers(home):
@@ -221,7 +221,7 @@ def _worker_lines(home: Path) -> tuple[Line, ...]:
         counted |= pids
         first, state = worker.living[0], "running" if worker.daemon else "daemon gone"
         lines.append(
-            Line(worker.worker, "worker", state, first.pid, (), _uptime_s(first), 0, pss_bytes(pids))
+            ProcessRow(worker.worker, "worker", state, first.pid, (), _uptime_s(first), 0, pss_bytes(pids))
         )
     return tuple(lines)
 
@@ -238,7 +238,7 @@ def _pids(process: ProcessId | None) -> set[int]:
     return {process.pid} if process is not None else set()
 
 
-def _sum(lines: tuple[Line, ...]) -> int:
+def _sum(lines: tuple[ProcessRow, ...]) -> int:
     return sum(line.pss_bytes for line in lines)
 
 

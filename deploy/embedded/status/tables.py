@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from deploy.embedded.status.report import Line, Report
+from deploy.embedded.status.report import ProcessRow, Report
 
 _STATE_STYLES = {"running": "green", "external": "green", "stopped": "dim", "failing": "red"}
 
@@ -40,7 +40,7 @@ def print_report(report: Report) -> None:
         console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
 
 
-def _table(lines: tuple[Line, ...]) -> Table:
+def _table(lines: tuple[ProcessRow, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("part", "kind", "state"):
         table.add_column(name)

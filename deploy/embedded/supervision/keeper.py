@@ -21,7 +21,7 @@ FIRST_STARTS = 3
 
 
 @dataclass(slots=True)
-class Keeper:
+class SupervisedProcess:
     """One part of the platform under supervision.
 
     Attributes:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import psutil
 
-from deploy.embedded.host.processes import ProcessId, end_stranger, wait_until
+from deploy.embedded.host.processes import ProcessId, end_foreign, wait_until
 from deploy.embedded.servers.base import MARKER, Home, StopSigns
 from deploy.embedded.servers.postgres import PostgresServer, find_postmaster
 from deploy.embedded.state import load_state
 
 WORKERS_FOLDER = "workers"
-WORKER_PATIENCE_S = 10.0
+WORKER_STOP_TIMEOUT_S = 10.0
 _GENTLE = ((signal.SIGTERM, 10.0),)
 _WORKER_MODULES = ("worker", "muster.runtime")
 
@@ -58,7 +58,7 @@ def end_workers(home: Path) -> None:
         asked = [process for worker in find_workers(home) if (process := getattr(worker, part)) is not None]
         for process in asked:
             process.send(signal.SIGTERM)
-        _await_end(asked, WORKER_PATIENCE_S)
+        _await_end(asked, WORKER_STOP_TIMEOUT_S)
     for worker in find_workers(home):
         for process in worker.living:
             trees |= set(_tree(process))
@@ -72,7 +72,7 @@ def end_leftovers(home: Path) -> int:
     """
     state = load_state(home)
     known = {part.process for part in state.parts if part.process is not None} if state else set()
-    living = {process for process in known if process.is_alive()} | set(marked(home))
+    living = {process for process in known if process.is_alive()} | set(find_marked(home))
     services = [process for process in living if _is_service(process)]
     for process in services:
         process.send(signal.SIGTERM)
@@ -80,12 +80,12 @@ def end_leftovers(home: Path) -> int:
     end_workers(home)
     rest = [process for process in living if process.is_alive()]
     for process in rest:
-        end_stranger(process, _signs(process))
-    _kill(set(marked(home)))
+        end_foreign(process, _signs(process))
+    _kill(set(find_marked(home)))
     return len(living)
 
 
-def marked(home: Path) -> Iterator[ProcessId]:
+def find_marked(home: Path) -> Iterator[ProcessId]:
     """All living processes that carry this platform's mark, and Postgres, which writes over its environment."""
     if postmaster := find_postmaster(Home(home).data("postgres")):
         yield postmaster

@@ -18,7 +18,7 @@ from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ONE
 from tests.support.waiting import eventually
 from worker.environments import environments, steps
-from worker.environments.environments import Environments, Wish, installing_environment
+from worker.environments.environments import Environments, EnvironmentRequest, installing_environment
 
 TORCH = version("torch")
 USES = """
@@ -113,7 +113,7 @@ async def installed(tmp_path: Path, requirements: str) -> Path:
     # What this machine's own pip.conf says would be in the way.
     variables = installing_environment({**os.environ, "PIP_CONFIG_FILE": os.devnull})
     made = Environments(root, None, variables, "torch")
-    name = await made.make(Wish(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None)
+    name = await made.make(EnvironmentRequest(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None)
     return root / name / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 
@@ -172,7 +172,7 @@ async def build(tmp_path: Path, backend: str, said: list[str]) -> str:
     (code / "endless.txt").write_text("--no-index\n./endless\n")
     made = Environments(root, None, installing_environment(dict(os.environ)), "muster._trial")
     with pytest.raises(Rejected) as refused:
-        await made.make(Wish(code, "endless.txt", DEFAULT_TENANT, "hash"), said.append)
+        await made.make(EnvironmentRequest(code, "endless.txt", DEFAULT_TENANT, "hash"), said.append)
     assert list(root.iterdir()) == [], "nothing is left of it"
     return str(refused.value)
 
@@ -180,7 +180,7 @@ async def build(tmp_path: Path, backend: str, said: list[str]) -> str:
 async def test_a_build_that_prints_without_end_is_ended_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "MOST_PRINTED_BYTES", 1024 * 1024)
+    monkeypatch.setattr(steps, "MAX_OUTPUT_BYTES", 1024 * 1024)
     # Long lines: pip takes a third of a millisecond for each, however short.
     told = await build(tmp_path, "while True: print('compiles on and on ' * 100)\n", [])
     assert "endless.txt could not be installed: pip was ended, it printed more than 1 MiB" in told
@@ -191,7 +191,7 @@ async def test_a_build_that_hangs_is_told_while_it_does_and_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steps, "STEP_S", 12.0)
-    monkeypatch.setattr(environments, "SAY_EVERY_S", 0.5)
+    monkeypatch.setattr(environments, "PROGRESS_EVERY_S", 0.5)
     said: list[str] = []
     waits = "import time\nprint('waits for a licence', flush=True)\ntime.sleep(600)\n"
     told = await build(tmp_path, waits, said)

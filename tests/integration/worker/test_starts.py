@@ -103,7 +103,7 @@ async def test_a_parent_that_hangs_at_its_start_has_failed(
 async def test_starts_that_fail_exclude_the_machine_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing = starts.Starts(tmp_path / "parent.log")
+    failing = starts.StartFailures(tmp_path / "parent.log")
     for _ in range(3):
         failing.launch_failed("one", "out of memory")
     assert failing.trouble is None, "the ranks of one run are one start"

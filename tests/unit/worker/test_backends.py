@@ -9,9 +9,9 @@ from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import GangMember
 from tests.support.missing import missing
-from worker.core.gang.backends.port import Backend, Meeting, Place
-from worker.core.gang.members import BACKENDS, take_seat
-from worker.core.gang.seats import Seat
+from worker.core.gang.backends.port import Backend, Rendezvous, RankPosition
+from worker.core.gang.members import BACKENDS, assign_ranks
+from worker.core.gang.seats import RankAssignment
 
 MEMBERS = (
     GangMember(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),
@@ -19,22 +19,22 @@ MEMBERS = (
     GangMember(worker=WorkerId("w2"), slots=2, address="10.0.0.3"),
 )
 ALONE = (GangMember(worker=WorkerId("w0"), slots=1),)
-MEETING = Meeting("10.0.0.1", 4000)
+MEETING = Rendezvous("10.0.0.1", 4000)
 EVERY = pytest.mark.parametrize("distributed", sorted(BACKENDS))
 
 
-def seats_of(members: tuple[GangMember, ...], distributed: Distributed) -> list[Seat]:
-    return [take_seat(members, member.worker, distributed) for member in members]
+def seats_of(members: tuple[GangMember, ...], distributed: Distributed) -> list[RankAssignment]:
+    return [assign_ranks(members, member.worker, distributed) for member in members]
 
 
 def places_of(
     members: tuple[GangMember, ...], distributed: Distributed, run: str = "7.1"
-) -> list[tuple[Place, dict[str, str]]]:
+) -> list[tuple[RankPosition, dict[str, str]]]:
     backend: Backend = BACKENDS[distributed]
     found = []
     for seat in seats_of(members, distributed):
         for local in range(seat.ranks):
-            place = Place(run, members, seat, local)
+            place = RankPosition(run, members, seat, local)
             meeting = MEETING if seat.is_gang else None
             found.append((place, backend.variables(place, meeting, Optimizations())))
     return found
@@ -52,14 +52,14 @@ def test_every_process_has_a_number_of_its_own(distributed: Distributed) -> None
 
 @EVERY
 def test_a_member_without_slots_runs_a_process(distributed: Distributed) -> None:
-    seat = take_seat((GangMember(worker=WorkerId("w0"), slots=0),), WorkerId("w0"), distributed)
+    seat = assign_ranks((GangMember(worker=WorkerId("w0"), slots=0),), WorkerId("w0"), distributed)
     assert (seat.ranks, seat.size, seat.is_gang) == (1, 1, False)
 
 
 @EVERY
 def test_who_is_no_member_has_no_seat(distributed: Distributed) -> None:
     with pytest.raises(Rejected):
-        take_seat(MEMBERS, WorkerId("stranger"), distributed)
+        assign_ranks(MEMBERS, WorkerId("stranger"), distributed)
 
 
 @EVERY
@@ -123,7 +123,7 @@ def test_horovod_is_told_what_its_own_assignment_says() -> None:
 def test_horovod_is_told_how_to_fuse() -> None:
     [seat, *_] = seats_of(MEMBERS, "horovod")
     told = Optimizations(tensor_fusion_threshold=32, auto_tune_tensor_fusion=True)
-    found = BACKENDS["horovod"].variables(Place("7.1", MEMBERS, seat, 0), MEETING, told)
+    found = BACKENDS["horovod"].variables(RankPosition("7.1", MEMBERS, seat, 0), MEETING, told)
     assert (found["HOROVOD_FUSION_THRESHOLD"], found["HOROVOD_AUTOTUNE"]) == ("33554432", "1")
 
 

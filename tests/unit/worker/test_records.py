@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import GangMember, PolicyMatch, Signal, TrialSpec
-from worker.core.gang.seats import Formation, FormationStep, Gang, Seat
+from worker.core.gang.seats import Formation, FormationStep, Gang, RankAssignment
 from worker.core.run.records import Ending, Exits, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import RunState
 from worker.store.records import KeptRun, read_record, write_record
@@ -113,7 +113,7 @@ def test_a_record_of_before_is_read_and_written_as_it_was(changes: dict[str, Any
 
 
 def test_all_that_is_known_of_a_run_survives_a_restart() -> None:
-    seat = Seat(1, 2, 1, 2, 3)
+    seat = RankAssignment(1, 2, 1, 2, 3)
     run = LocalRun(
         ALLOCATION,
         RUN,

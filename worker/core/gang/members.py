@@ -10,12 +10,12 @@ from worker.core.gang.backends.horovod import Horovod
 from worker.core.gang.backends.none import NoBackend
 from worker.core.gang.backends.port import Backend
 from worker.core.gang.backends.torch import Torch
-from worker.core.gang.seats import Seat
+from worker.core.gang.seats import RankAssignment
 
 BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}
 
 
-def take_seat(members: Sequence[GangMember], worker: WorkerId, distributed: Distributed) -> Seat:
+def assign_ranks(members: Sequence[GangMember], worker: WorkerId, distributed: Distributed) -> RankAssignment:
     """Find this worker's part of the gang.
 
     Raises:
@@ -27,7 +27,7 @@ def take_seat(members: Sequence[GangMember], worker: WorkerId, distributed: Dist
     for index, member in enumerate(members):
         ranks = backend.processes(member)
         if member.worker == worker:
-            return Seat(index, len(members), first, ranks, size, backend.meets)
+            return RankAssignment(index, len(members), first, ranks, size, backend.meets)
         first += ranks
     raise Rejected("no_member", f"worker {worker} is no member of this run's gang")
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class RankAssignment:
     """This worker's part of the gang: its ranks are `first_rank …`; the chief is the member with index 0. `meets`: several ranks need a
     rendezvous."""
 
@@ -40,7 +40,7 @@ class Formation:
     """A gang that is to be formed. `seat` None: without this worker. `stands_by`: no rank here has joined any gang before."""
 
     generation: int
-    seat: Seat | None
+    seat: RankAssignment | None
     step: FormationStep = FormationStep.PREPARING
     stands_by: bool = False
 
@@ -57,13 +57,13 @@ class Gang:
     """
 
     generation: int
-    seat: Seat
+    seat: RankAssignment
     rendezvous: str | None = None
     rendezvous_asked: bool = False
     formation: Formation | None = None
 
     @property
-    def next_seat(self) -> Seat:
+    def next_seat(self) -> RankAssignment:
         """This worker's part of the gang that is being formed, or else of the one there is."""
         return self.formation.seat if self.formation and self.formation.seat else self.seat
 

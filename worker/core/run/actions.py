@@ -29,14 +29,14 @@ class StartRanks:
 
 
 @dataclass(frozen=True, slots=True)
-class StartStandBys:
+class StartStandbyRanks:
     """Start the local ranks from `first` on; they stand by."""
 
     first: int
 
 
 @dataclass(frozen=True, slots=True)
-class TellSeats:
+class SendAssignments:
     """Tell every local rank to join the formation, or to leave."""
 
 
@@ -46,7 +46,7 @@ class CloseRendezvous:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
+class SendSignal:
     """Tell the ranks what is asked of them."""
 
     signal: Signal
@@ -67,10 +67,10 @@ Action = (
     | Conclude
     | OpenRendezvous
     | StartRanks
-    | StartStandBys
-    | TellSeats
+    | StartStandbyRanks
+    | SendAssignments
     | CloseRendezvous
-    | Tell
+    | SendSignal
     | KillRanks
     | Forget
 )

@@ -12,7 +12,7 @@ from worker.core.run.actions import (
     KillRanks,
     OpenRendezvous,
     StartRanks,
-    Tell,
+    SendSignal,
 )
 from worker.core.run.records import LocalRun, Notice
 from worker.core.run.reducers import cancel, move
@@ -75,7 +75,7 @@ def plan(run: LocalRun, now: float) -> Planned:
     return _plan_start(run)
 
 
-def next_look(run: LocalRun) -> float | None:
+def next_check(run: LocalRun) -> float | None:
     """When time alone may change the plan (monotonic seconds); None = only events do."""
     if run.is_over or run.state is RunState.KILLING:
         return None
@@ -99,7 +99,7 @@ def _must_be_killed(run: LocalRun, now: float) -> bool:
         return True
     if run.is_doomed and run.ending.kill_at is None:
         return True
-    look = next_look(run)
+    look = next_check(run)
     return look is not None and now >= look
 
 
@@ -141,7 +141,7 @@ def _plan_training(run: LocalRun, now: float) -> Planned:
         return run, ()
     first_at = run.notice.at if run.notice.at is not None else now
     at = None if run.asked is Signal.RUN else first_at
-    return replace(run, notice=Notice(run.asked, at, run.notice.acknowledged)), (Tell(run.asked),)
+    return replace(run, notice=Notice(run.asked, at, run.notice.acknowledged)), (SendSignal(run.asked),)
 
 
 def _with_rendezvous_asked(run: LocalRun) -> LocalRun:

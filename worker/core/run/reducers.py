@@ -98,7 +98,7 @@ def on_acknowledged(run: LocalRun, signal: Signal) -> LocalRun:
 def on_exit(run: LocalRun, rank: int, code: int, now: float, cause: Cause = UNKNOWN) -> LocalRun:
     """A local rank ended; the last one ends the run here."""
     if cause.machine:
-        run = on_doomed(run, cause.machine)
+        run = on_fault(run, cause.machine)
     exits = run.exits
     if cause.invalid is not None:
         exits = replace(exits, invalid=cause.invalid)
@@ -117,7 +117,7 @@ def on_policies(run: LocalRun, met: tuple[PolicyMatch, ...]) -> LocalRun:
     return replace(run, policies=(*run.policies, *news)) if news else run
 
 
-def on_doomed(run: LocalRun, reason: str, fault: Fault = "machine", kill_at: float | None = None) -> LocalRun:
+def on_fault(run: LocalRun, reason: str, fault: Fault = "machine", kill_at: float | None = None) -> LocalRun:
     """It cannot go on here, and is ended: at no cost to the user, but where its own code is at fault. Ranks that train may end by
     themselves until `kill_at`."""
     if run.is_over or run.is_doomed:

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from shared.ids import WorkerId
 from shared.messages.specs import Signal
-from worker.core.gang.members import take_seat
+from worker.core.gang.members import assign_ranks
 from worker.core.gang.seats import Formation, FormationStep
 from worker.core.naming import process_name
-from worker.core.run.actions import StartStandBys, TellSeats
+from worker.core.run.actions import StartStandbyRanks, SendAssignments
 from worker.core.run.desired import Desired
 from worker.core.run.records import LocalRun
 from worker.core.run.reducers import move
@@ -29,7 +29,7 @@ def on_formation(run: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:
     """Take over the members of a higher generation; a formation that was not over is given up for it."""
     is_member = any(member.worker == worker for member in desired.members)
     # Only ranks that meet by Horovod take seats: of no other run does a worker say that it can be resized.
-    seat = take_seat(desired.members, worker, "horovod") if is_member else None
+    seat = assign_ranks(desired.members, worker, "horovod") if is_member else None
     formation = Formation(desired.generation, seat, stands_by=run.gang.stands_by)
     gang = replace(
         run.gang,
@@ -41,7 +41,7 @@ def on_formation(run: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:
     return move(replace(run, gang=gang), Trigger.RESIZE_ORDERED)
 
 
-def on_seated(run: LocalRun, local: int, generation: int) -> LocalRun:
+def on_generation_confirmed(run: LocalRun, local: int, generation: int) -> LocalRun:
     """A rank says in which generation it trains; the last one ends the formation."""
     if local >= run.local_ranks:
         return run
@@ -57,7 +57,7 @@ def on_left(run: LocalRun, name: str) -> LocalRun:
     return _end_well(left, Trigger.ALL_ENDED)
 
 
-def plan_resize(run: LocalRun) -> tuple[LocalRun, tuple[StartStandBys | TellSeats, ...]]:
+def plan_resize(run: LocalRun) -> tuple[LocalRun, tuple[StartStandbyRanks | SendAssignments, ...]]:
     """What is to be done about the formation now; asking again gives nothing more until something has happened."""
     formation = run.gang.formation
     if formation is None:
@@ -67,16 +67,16 @@ def plan_resize(run: LocalRun) -> tuple[LocalRun, tuple[StartStandBys | TellSeat
     if run.state not in TRAINING:
         return run, ()
     if _stands_by_in_vain(run):
-        return _told(run, formation, staying=0), (TellSeats(),)
-    actions: list[StartStandBys | TellSeats] = []
+        return _told(run, formation, staying=0), (SendAssignments(),)
+    actions: list[StartStandbyRanks | SendAssignments] = []
     births = run.ranks.births
     if formation.seat is not None and not run.ranks.leaving and len(births) < formation.seat.ranks:
-        actions.append(StartStandBys(len(births)))
+        actions.append(StartStandbyRanks(len(births)))
         fresh = range(len(births), formation.seat.ranks)
         born = tuple((formation.generation, formation.seat.first_rank + local) for local in fresh)
         run = replace(run, ranks=replace(run.ranks, births=(*births, *born)))
     if formation.step is FormationStep.PREPARED:
-        actions.append(TellSeats())
+        actions.append(SendAssignments())
         run = _told(run, formation, staying=formation.seat.ranks if formation.seat else 0)
     return run, tuple(actions)
 

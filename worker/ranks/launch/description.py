@@ -6,7 +6,7 @@ from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import TrialSpec
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
-from worker.places import RunPlaces
+from worker.places import RunPaths
 from worker.transfer.checkpoints.restore import Latest
 
 
@@ -23,7 +23,7 @@ def is_elastic(spec: TrialSpec) -> bool:
 
 
 def write_trial_file(
-    places: RunPlaces, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
+    places: RunPaths, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
 ) -> None:
     """Write what ranks must know; it needs no daemon to be read."""
     spec = spec_of(allocation)

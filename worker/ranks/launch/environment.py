@@ -6,12 +6,12 @@ from muster import wire
 from muster.config.optimizations import Optimizations
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import WHOLE_SLOT
-from worker.core.gang.backends.port import Meeting, Place
+from worker.core.gang.backends.port import Rendezvous, RankPosition
 from worker.core.gang.members import BACKENDS, parse_address
 from worker.core.gang.network import joining_interface
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine, interfaces
-from worker.places import RunPlaces
+from worker.places import RunPaths
 from worker.ranks.launch.description import is_elastic, spec_of
 
 # What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.
@@ -20,7 +20,7 @@ _RESERVED = "MUSTER_"
 
 
 def rank_environment(
-    local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine
+    local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPaths, machine: Machine
 ) -> dict[str, str]:
     """The variables of the rank with this local number."""
     spec = spec_of(allocation)
@@ -49,18 +49,18 @@ def rank_environment(
     return backend.threads(place, machine.cores) | environment | backend.variables(place, _meeting(run), told)
 
 
-def plain_environment(allocation: DesiredAllocation, places: RunPlaces, machine: Machine) -> dict[str, str]:
+def plain_environment(allocation: DesiredAllocation, places: RunPaths, machine: Machine) -> dict[str, str]:
     """The variables of a process of the run that is no rank."""
     return {**_own_part(places, machine), **_users_part(spec_of(allocation).environment)}
 
 
-def forming_environment(
+def rejoin_environment(
     local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
 ) -> dict[str, str]:
     """The variables that say to a rank who it is in the gang that is formed now, and where it meets the others."""
     spec = spec_of(allocation)
     backend, told = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
-    meeting = Meeting(*parse_address(run.gang.rendezvous or ""))
+    meeting = Rendezvous(*parse_address(run.gang.rendezvous or ""))
     place = _place(local, run, allocation)
     own = _network(allocation, run, machine) | backend.threads(place, machine.cores)
     left = {name: value for name, value in own.items() if name not in spec.environment}
@@ -73,8 +73,8 @@ def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
     return max(1, allocation.members[seat.index].slots // seat.ranks)
 
 
-def _place(local: int, run: LocalRun, allocation: DesiredAllocation) -> Place:
-    return Place(f"{run.run_id}.{run.gang.generation}", allocation.members, run.gang.next_seat, local)
+def _place(local: int, run: LocalRun, allocation: DesiredAllocation) -> RankPosition:
+    return RankPosition(f"{run.run_id}.{run.gang.generation}", allocation.members, run.gang.next_seat, local)
 
 
 def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> dict[str, str]:
@@ -92,7 +92,7 @@ def _visible_gpus(slot_ids: Sequence[int]) -> dict[str, str]:
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, slot_ids))}
 
 
-def _own_part(places: RunPlaces, machine: Machine) -> dict[str, str]:
+def _own_part(places: RunPaths, machine: Machine) -> dict[str, str]:
     # Triton, which the warm parent has imported, keeps what it compiles in the home that it found then.
     homes = {"HOME": str(places.home), "TRITON_HOME": str(places.home)}
     system = {"PATH": machine.path, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
@@ -103,5 +103,5 @@ def _users_part(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if not name.startswith(_RESERVED)}
 
 
-def _meeting(run: LocalRun) -> Meeting | None:
-    return Meeting(*parse_address(run.gang.rendezvous or "")) if run.gang.seat.is_gang else None
+def _meeting(run: LocalRun) -> Rendezvous | None:
+    return Rendezvous(*parse_address(run.gang.rendezvous or "")) if run.gang.seat.is_gang else None

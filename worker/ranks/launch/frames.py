@@ -9,10 +9,10 @@ from worker.core.gang.members import BACKENDS
 from worker.core.naming import HOOK, RENDEZVOUS, process_name
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
-from worker.places import RunPlaces
+from worker.places import RunPaths
 from worker.ranks.launch.description import is_elastic, spec_of
 from worker.ranks.launch.environment import (
-    forming_environment,
+    rejoin_environment,
     plain_environment,
     rank_environment,
     threads_of,
@@ -35,7 +35,7 @@ def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Mach
 
 
 def hook_frame(
-    run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, script: str
+    run: LocalRun, allocation: DesiredAllocation, places: RunPaths, machine: Machine, script: str
 ) -> wire.Launch:
     """Run the experiment's start-up script here; what it prints stands in the log of this machine's first rank."""
     rank, account = run.gang.seat.first_rank, machine.account
@@ -58,7 +58,7 @@ def hook_frame(
 def rank_frames(
     run: LocalRun,
     allocation: DesiredAllocation,
-    places: RunPlaces,
+    places: RunPaths,
     machine: Machine,
     token: str,
     locals_: Iterable[int] | None = None,
@@ -68,18 +68,18 @@ def rank_frames(
     return [_rank_frame(local, run, allocation, places, machine, token) for local in wanted]
 
 
-def seat_frame(
+def assignment_frame(
     local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
 ) -> wire.Join | wire.Leave:
     """What a rank is told of the gang that is formed now."""
     formation = run.gang.formation
     if formation is None or formation.seat is None or local >= run.local_ranks or not run.ranks.births:
         return wire.Leave(run.gang.generation)
-    return wire.Join(run.gang.generation, forming_environment(local, run, allocation, machine))
+    return wire.Join(run.gang.generation, rejoin_environment(local, run, allocation, machine))
 
 
 def _rank_frame(
-    local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, token: str
+    local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPaths, machine: Machine, token: str
 ) -> wire.Launch:
     spec = spec_of(allocation)
     rank = run.gang.next_seat.first_rank + local

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from muster import wire
 from muster.errors import Transient
 from shared.runtime.outages import Outages
-from worker.environments.environments import Wish
+from worker.environments.environments import EnvironmentRequest
 from worker.ranks.launch.description import spec_of, write_trial_file
 from worker.runs.context import RunContext
-from worker.runs.watching.hangs import make_pulses
-from worker.runs.watching.profiling import make_timings
+from worker.runs.watching.hangs import make_heartbeat_file
+from worker.runs.watching.profiling import make_timing_file
 
 MAX_RETRY_S = 5.0
-ROOM_AGAIN_S = 1.0
+DISK_RETRY_S = 1.0
 Enter = Callable[[RunContext, str], None]
 _FETCHING = "fetching a run's files"
 
@@ -45,7 +45,7 @@ async def prepare(context: RunContext, enter: Enter) -> None:
             words = context.tools.machine.words(error)
             outages.failed(_FETCHING, words)
             context.tail.remark(f"{words}; the run begins when there is room")
-            await asyncio.sleep(ROOM_AGAIN_S)
+            await asyncio.sleep(DISK_RETRY_S)
 
 
 async def _fetch(context: RunContext, enter: Enter) -> None:
@@ -58,7 +58,7 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
         with context.phases.during("fetch_code"):
             await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
     if spec.requirements is not None:
-        wish = Wish(places.code, spec.requirements, allocation.tenant, spec.code_hash)
+        wish = EnvironmentRequest(places.code, spec.requirements, allocation.tenant, spec.code_hash)
         with context.phases.during("make_environment"):
             enter(context, await tools.environments.make(wish, context.tail.say))
     latest = None
@@ -73,8 +73,8 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
             )
     write_trial_file(places, allocation, context.run, tools.machine, latest)
     context.tail.make_files()
-    make_pulses(places.watch, context.run.gang.seat.ranks)
+    make_heartbeat_file(places.watch, context.run.gang.seat.ranks)
     if context.profile:
-        make_timings(places.watch, context.run.gang.seat.ranks)
+        make_timing_file(places.watch, context.run.gang.seat.ranks)
     if tools.machine.account is not None:
         tools.machine.account.own(places)

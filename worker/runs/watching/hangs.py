@@ -17,20 +17,20 @@ from muster.wire.heartbeat import (
     stacks_name,
 )
 from shared.messages.specs import SlotKind, TrialSpec
-from worker.core.gang.seats import Seat
+from worker.core.gang.seats import RankAssignment
 from worker.core.hang import (
     MOVING_ALONE,
     MOVING_IN_GANG,
-    Doubt,
-    Patience,
-    Sight,
+    HangEvidence,
+    HangTimeouts,
+    RankSample,
     Silence,
     describe_hang,
     is_hung,
-    on_look,
-    silence_of,
+    on_check,
+    measure_silence,
     stack_of,
-    wants_look,
+    is_check_due,
 )
 from worker.executors.port import Processes
 from worker.sandbox.opening import opened
@@ -41,30 +41,30 @@ FRAMES = 20
 """So many of a rank's calls are shown."""
 
 
-class Watch:
+class HangWatch:
     """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
 
-    def __init__(self, folder: Path, patience: Patience, is_cpu: bool, processes: Processes) -> None:
+    def __init__(self, folder: Path, patience: HangTimeouts, is_cpu: bool, processes: Processes) -> None:
         """`is_cpu`: the ranks compute on processors. On others, waiting may keep a processor busy."""
         self._folder = folder
         self._patience = patience
         self._is_cpu = is_cpu
         self._processes = processes
-        self._doubt = Doubt()
+        self._doubt = HangEvidence()
         self._read_to: dict[int, int] = {}
         self.hang: str | None = None
         """The reason to end the run for, at the last look; None where its ranks here do not hang."""
 
-    def look(self, seat: Seat, sessions: Iterable[int], now: float) -> None:
+    def look(self, seat: RankAssignment, sessions: Iterable[int], now: float) -> None:
         """See whether the ranks here hang. `sessions` are those of its ranks."""
         pulses = self._pulses(seat.ranks, frozenset(sessions))
-        silence = silence_of(pulses.values(), self._patience)
+        silence = measure_silence(pulses.values(), self._patience)
         if silence is None:
-            self._doubt, self.hang = Doubt(), None
+            self._doubt, self.hang = HangEvidence(), None
             return
-        if wants_look(silence, self._doubt, now):
+        if is_check_due(silence, self._doubt, now):
             moving = self._moving_processor(silence, seat)
-            self._doubt = on_look(self._doubt, self._sights(pulses), now, moving)
+            self._doubt = on_check(self._doubt, self._sights(pulses), now, moving)
         self.hang = describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
 
     def stacks(self) -> Iterator[tuple[int, str]]:
@@ -73,7 +73,7 @@ class Watch:
             frames = sight.stack.splitlines()[:FRAMES] if sight.stack else ["  (it did not answer)"]
             yield local_rank, "\n".join(frames)
 
-    def _moving_processor(self, silence: Silence, seat: Seat) -> float:
+    def _moving_processor(self, silence: Silence, seat: RankAssignment) -> float:
         if seat.size == 1:
             return MOVING_ALONE if self._is_cpu or silence.phase is not RankPhase.STEPPING else NEVER
         return MOVING_IN_GANG if self._is_cpu else NEVER
@@ -91,7 +91,7 @@ class Watch:
             pulses[rank] = pulse if is_ours else replace(pulse, phase=RankPhase.ABSENT)
         return pulses
 
-    def _sights(self, pulses: Mapping[int, Heartbeat]) -> dict[int, Sight]:
+    def _sights(self, pulses: Mapping[int, Heartbeat]) -> dict[int, RankSample]:
         """Look at each rank, and ask for its stacks: the next look finds them."""
         used_s = self._processes.used_s()
         sights = {}
@@ -99,7 +99,7 @@ class Watch:
             if pulse.phase is RankPhase.ABSENT:
                 continue
             stack = stack_of(self._read_dump(rank), pulse.thread)
-            sights[rank] = Sight(stack, used_s.get(self._processes.session_of(pulse.pid), 0.0))
+            sights[rank] = RankSample(stack, used_s.get(self._processes.session_of(pulse.pid), 0.0))
             self._processes.ask_stacks(pulse.pid)
         return sights
 
@@ -114,11 +114,11 @@ class Watch:
             return os.pread(file, end - start, start).decode(errors="replace") if end > start else ""
 
 
-def open_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> Watch:
+def open_hang_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> HangWatch:
     """The watch over a run on slots of a kind, as patient as its spec says."""
-    return Watch(folder, Patience(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes)
+    return HangWatch(folder, HangTimeouts(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes)
 
 
-def make_pulses(folder: Path, ranks: int) -> None:
+def make_heartbeat_file(folder: Path, ranks: int) -> None:
     """Make the file that ranks write their signs of life into, at its full size: a full disk then takes them too."""
     (folder / HEARTBEATS_FILE).write_bytes(bytes(ranks * RECORD_BYTES))

@@ -15,16 +15,16 @@ from shared import telemetry
 from shared.clock import Clock
 from shared.ids import RunId
 from shared.messages.phases import REASON_CHARACTERS, PhaseKind, PhaseRecord, ReportPhases
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 
 LONG = timedelta(seconds=1)
 """Of a run's later checkpoints only those that took so long are told: neither trace nor page is to grow with every epoch."""
 
-MOST_S = 7 * 86_400
+MAX_DURATION_S = 7 * 86_400
 LINGER_S = 0.5
 """The first phases of a run end soon after each other."""
 RETRY_S = 2.0
-AT_ONCE = 100
+BATCH_SIZE = 100
 _SPANS: Mapping[PhaseKind, str] = {
     "prepare": "prepare run",
     "fetch_code": "fetch code",
@@ -74,7 +74,7 @@ class Phases:
 
     def on_written(self, number: int, step: int, written_s: object) -> None:
         """Its ranks have written a checkpoint. How long it took is user code's to say: nonsense is not told."""
-        if isinstance(written_s, int | float) and 0 <= written_s < MOST_S:
+        if isinstance(written_s, int | float) and 0 <= written_s < MAX_DURATION_S:
             began = self._clock.now() - timedelta(seconds=written_s)
             self._tell_long("write_checkpoint", began, number, step)
 
@@ -102,7 +102,7 @@ class Phases:
 class PhaseSender:
     """Brings phases to the registry, those that end soon after each other together. What was not sent when a daemon ended is lost: they are for people to look at."""
 
-    def __init__(self, run_id: RunId, line: Line) -> None:
+    def __init__(self, run_id: RunId, line: PlatformConnection) -> None:
         self._run_id, self._line = run_id, line
         self._waiting: list[PhaseRecord] = []
         self._filled = asyncio.Event()
@@ -117,7 +117,7 @@ class PhaseSender:
         """It goes with the next ones; of very many that wait for a platform that is away, the last are left out."""
         key = phase.kind, phase.number
         self._waiting = [one for one in self._waiting if (one.kind, one.number) != key]
-        if len(self._waiting) < AT_ONCE:
+        if len(self._waiting) < BATCH_SIZE:
             self._waiting.append(phase)
             self._filled.set()
 

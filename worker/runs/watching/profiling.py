@@ -12,21 +12,21 @@ from pathlib import Path
 from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing, read_profiled, read_timings
 from shared.clock import Clock
 from shared.messages.reports import Report
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 from worker.core.profile import Usage, interval_s, named_for, system_values, timing_values
 from worker.executors.port import Processes
 from worker.journal.journal import Journal
 from worker.journal.sending import profile_sender
 from worker.journal.sources import Source
 from worker.machine.gpus import Gpus
-from worker.places import RunPlaces
+from worker.places import RunPaths
 from worker.ranks.launch.description import spec_of
 from worker.sandbox.opening import opened
 from worker.store.records import KeptRun
 
 
 @dataclass(frozen=True, slots=True)
-class Eyes:
+class ProfileSources:
     """What is looked with."""
 
     processes: Processes
@@ -35,7 +35,7 @@ class Eyes:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ProfiledRun:
     """What is looked at: the sessions of the run's processes here, the step that rank 0 has reported here, how many ranks are, which
     machine of the gang this is, and its slots."""
 
@@ -54,7 +54,7 @@ class Profile:
     """
 
     def __init__(
-        self, told: ProfilingRange, watch: Path, journal: Journal, source: Source, eyes: Eyes
+        self, told: ProfilingRange, watch: Path, journal: Journal, source: Source, eyes: ProfileSources
     ) -> None:
         self._told, self._watch = told, watch
         self._journal, self.source, self._eyes = journal, source, eyes
@@ -63,7 +63,7 @@ class Profile:
         self._usage: Usage | None = None
         self._timings: list[Timing] = []
 
-    def look(self, subject: Subject) -> None:
+    def look(self, subject: ProfiledRun) -> None:
         """Look if it is time, and journal what has been since the last look."""
         now = self._eyes.clock.monotonic()
         if not subject.sessions or now < self._due_at:
@@ -83,7 +83,7 @@ class Profile:
         self._usage = usage
         self._keep_timings(timings, step, subject)
 
-    def finish(self, subject: Subject) -> None:
+    def finish(self, subject: ProfiledRun) -> None:
         """The run has ended: what its ranks have counted last is still there."""
         if self._began_at is not None:
             timings = self._read_timings(subject.ranks)
@@ -94,14 +94,14 @@ class Profile:
         """Close its journal."""
         self._journal.close()
 
-    def _keep_timings(self, timings: list[Timing], step: int, subject: Subject) -> None:
+    def _keep_timings(self, timings: list[Timing], step: int, subject: ProfiledRun) -> None:
         if values := timing_values(self._timings, timings):
             self._keep("timing", step, subject, values)
         elif any(one.at_ns for one in self._timings):
             return  # no step has ended since: the next look shows the whole of it
         self._timings = timings
 
-    def _keep(self, group: str, step: int, subject: Subject, values: dict[str, float]) -> None:
+    def _keep(self, group: str, step: int, subject: ProfiledRun, values: dict[str, float]) -> None:
         """Journal one report. A disk without room for it has better uses for what it has."""
         time_ms = int(self._eyes.clock.now().timestamp() * 1000)
         report = Report(group=group, step=step, time_ms=time_ms, values=named_for(subject.node, values))
@@ -114,7 +114,7 @@ class Profile:
             return read_timings(os.pread(file, ranks * TIMING_BYTES, 0)) if file is not None else []
 
 
-def open_profile(kept: KeptRun, places: RunPlaces, line: Line, eyes: Eyes) -> Profile | None:
+def open_profile(kept: KeptRun, places: RunPaths, line: PlatformConnection, eyes: ProfileSources) -> Profile | None:
     """Return what measures a run that is profiled; None for others.
 
     Raises:
@@ -128,6 +128,6 @@ def open_profile(kept: KeptRun, places: RunPlaces, line: Line, eyes: Eyes) -> Pr
     return Profile(told, places.watch, journal, source, eyes)
 
 
-def make_timings(watch: Path, ranks: int) -> None:
+def make_timing_file(watch: Path, ranks: int) -> None:
     """Make the file that ranks write their timings into, as `watch.make_pulses` does."""
     (watch / TIMINGS).write_bytes(bytes(ranks * TIMING_BYTES))

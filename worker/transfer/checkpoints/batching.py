@@ -22,7 +22,7 @@ from shared.messages.checkpoints import (
 )
 from worker.transfer.checkpoints.upload import BatchRegistry
 
-MOST_FILES = 16
+MAX_FILES = 16
 """Of a checkpoint that is announced with others: all links must fit into one answer."""
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -38,7 +38,7 @@ class BatchingRegistry:
         self._commits = _Batches(registry.commit, self._commit_many)
 
     async def announce(self, upload: Upload) -> UploadLinks:
-        if upload.page is not None or len(upload.files) > MOST_FILES:
+        if upload.page is not None or len(upload.files) > MAX_FILES:
             return await self._registry.announce(upload)
         return await self._uploads.ask(upload)
 

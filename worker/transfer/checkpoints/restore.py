@@ -15,7 +15,7 @@ from shared.ids import RunId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
 from shared.runtime.cancelling import run_all
-from worker.connection.line import Line
+from worker.connection.line import PlatformConnection
 from worker.transfer.cache import FileCache
 from worker.transfer.http import FILES_AT_ONCE, Transfer
 
@@ -38,7 +38,7 @@ class Latest:
 class Restorer:
     """Brings checkpoints to this machine, and takes over those that are made here."""
 
-    def __init__(self, cache: FileCache, line: Line, transfer: Transfer) -> None:
+    def __init__(self, cache: FileCache, line: PlatformConnection, transfer: Transfer) -> None:
         self._cache = cache
         self._line = line
         self._transfer = transfer

@@ -31,11 +31,11 @@ from worker.transfer.http import FILES_AT_ONCE, hash_file
 AFTER_PUT = faults.register("worker.after_put")
 FIRST_RETRY_S = 0.25
 MAX_RETRY_S = 10.0
-WAITS_AFTER_S = 2.0
+WARN_AFTER_S = 2.0
 """What fails for so long is told to people: a shorter failure is none that they could do anything about."""
-DECIDES_WITHIN_S = 30.0
+DECISION_TIMEOUT_S = 30.0
 """The registry may take so long to read what was sent, or to hear of the other machines' parts, before that is told."""
-TELL_AGAIN_S = 30.0
+WARN_AGAIN_S = 30.0
 PAGE_BYTES = 384 * 1024
 """Of files in one message: a thousand with long paths are more than the bus takes at once."""
 ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
@@ -167,12 +167,12 @@ class CheckpointUpload:
             state = answer.state if answer and answer.state in ENDED else "abandoned"
             return record.model_copy(update={"state": state, "reason": reason})
 
-    def _failed(self, reason: str, within_s: float = WAITS_AFTER_S) -> None:
+    def _failed(self, reason: str, within_s: float = WARN_AFTER_S) -> None:
         """A step came to nothing: one that goes on failing is told, now and then with its newest reason."""
         now = asyncio.get_running_loop().time()
         if self._failing_since is None:
             self._failing_since = now
-        is_new = self._told_at is None or now - self._told_at >= TELL_AGAIN_S
+        is_new = self._told_at is None or now - self._told_at >= WARN_AGAIN_S
         if is_new and now - self._failing_since >= within_s:
             self._told_at = now
             self._events.on_waiting(self.record, reason)
@@ -237,7 +237,7 @@ class CheckpointUpload:
             answer = await self._registry.commit(commit)
             if answer.state in ENDED or answer.retry_after_s is None:
                 return answer
-            self._failed(answer.reason or "the registry has not decided yet", DECIDES_WITHIN_S)
+            self._failed(answer.reason or "the registry has not decided yet", DECISION_TIMEOUT_S)
             await asyncio.sleep(min(answer.retry_after_s, 1.0))
             self._events.flush()
 

@@ -15,7 +15,7 @@ from muster import wire
 from muster.errors import MusterError
 from shared.runtime import faults
 from shared.runtime.outages import Outages
-from worker.metrics import Backlog, backlog_shown
+from worker.metrics import Backlog, backlog_exported
 from worker.transfer.checkpoints.batching import BatchingRegistry
 from worker.transfer.checkpoints.upload import (
     ENDED,
@@ -33,7 +33,7 @@ SMALL_BYTES = 8 * 1024 * 1024
 SMALL_AT_ONCE = 8
 SHARED_BYTES = 64 * 1024
 """A file of so much that an earlier checkpoint is sending is waited for: the store has it then, and it is not sent twice."""
-ROOM_AGAIN_S = 1.0
+DISK_RETRY_S = 1.0
 _KEEPING = "keeping what became of a checkpoint; it waits in memory"
 _UPLOADING = "uploading checkpoints; they wait on this machine"
 
@@ -78,7 +78,7 @@ class Uploads:
 
     async def run(self) -> None:
         """Upload for ever."""
-        with backlog_shown(self._backlog):
+        with backlog_exported(self._backlog):
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._sort())
                 group.create_task(self._send_all(self._large))
@@ -138,7 +138,7 @@ class Uploads:
                 if not wire.is_disk_full(error):
                     raise
                 self._outages.failed(_KEEPING, error)
-                await asyncio.sleep(ROOM_AGAIN_S)
+                await asyncio.sleep(DISK_RETRY_S)
             else:
                 self._outages.worked(_KEEPING)
                 return

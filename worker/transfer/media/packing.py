@@ -23,7 +23,7 @@ AIM_BYTES = 8 * 1024 * 1024
 LIST_BYTES = 256 * 1024
 """Of what is said about the pieces of one pack."""
 CHUNK = 1024 * 1024
-SPOILT = 2**62
+UNREADABLE = 2**62
 """Where a file goes on that holds what is no record."""
 _STREAM = "application/octet-stream"
 
@@ -175,7 +175,7 @@ def _take_spool(folders: Folders, made: _Pack, on_refused: Callable[[str], None]
                     made.after.spool[path.name] = one.following
             except ValueError:
                 on_refused(f"{path.name} was not written by Muster; the rest of it is passed by")
-                made.after.spool[path.name] = SPOILT
+                made.after.spool[path.name] = UNREADABLE
 
 
 def _take_events(folders: Folders, made: _Pack) -> None:

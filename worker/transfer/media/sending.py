@@ -49,7 +49,7 @@ class Registry(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class MediaNeeds:
+class MediaDependencies:
     """What it needs besides: PUTs, the time, and whom to tell what is not kept."""
 
     put: Callable[[FileLink, Path], Awaitable[None]]
@@ -61,7 +61,7 @@ class MediaSender:
     """The media of one run. Its record and the pack under way lie at `place`."""
 
     def __init__(
-        self, run_id: RunId, folders: Folders, place: Path, registry: Registry, needs: MediaNeeds
+        self, run_id: RunId, folders: Folders, place: Path, registry: Registry, needs: MediaDependencies
     ) -> None:
         self._run_id = run_id
         self._folders = folders

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
+from worker.core.gang.backends.port import Rendezvous, RankPosition, communication, processes_per_slot
 
 _LOCK_FREE_CPU = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
 
@@ -22,7 +22,7 @@ class Horovod:
         """The members as Horovod writes them."""
         return ",".join(f"{_host(index)}:{self.processes(member)}" for index, member in enumerate(members))
 
-    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
+    def variables(self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations) -> dict[str, str]:
         """As the port says. Cross ranks count the members that have such a local rank, as Horovod's own assignment does."""
         if meeting is None:
             return {}
@@ -46,7 +46,7 @@ class Horovod:
         """As the port says; Horovod has a name of its own for it."""
         return {"HOROVOD_GLOO_IFACE": interface, **communication(interface, on_gpu)}
 
-    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+    def threads(self, place: RankPosition, cores: Sequence[int]) -> dict[str, str]:
         """Each rank's exchanging thread on the core of the rank's slot. Left to itself the kernel wakes it beside the rank that it hears from, and
         ranks that could train at once take turns (decision 0214). Nothing where there are fewer cores than ranks."""
         mine = place.members[place.seat.index]

@@ -6,11 +6,11 @@ from typing import Protocol
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.seats import Seat
+from worker.core.gang.seats import RankAssignment
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Rendezvous:
     """Where a gang meets, as `host:port` on the chief's machine."""
 
     address: str
@@ -18,13 +18,13 @@ class Meeting:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankPosition:
     """One process of a run: the run's name (another at each start, alike on all members), its members, this machine's seat
     among them, the process's number here."""
 
     run: str
     members: Sequence[GangMember]
-    seat: Seat
+    seat: RankAssignment
     local: int
 
     @property
@@ -46,13 +46,13 @@ class Backend(Protocol):
     def hosts(self, members: Sequence[GangMember]) -> str:
         """What the rendezvous must know of the members."""
 
-    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
+    def variables(self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations) -> dict[str, str]:
         """Return a process's own variables. `meeting` is None where the run has one process, or its kind does not meet."""
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
         """Return the variables that name the network interface; what the user's config says comes before them."""
 
-    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
+    def threads(self, place: RankPosition, cores: Sequence[int]) -> dict[str, str]:
         """Return the variables that say where the backend's own threads run, where slots are cores: `cores` are this machine's."""
 
 
