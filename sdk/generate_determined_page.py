@@ -93,10 +93,10 @@ A config is merged over a template with Determined's rules (`muster.config.merge
 ## Every key
 """
 _FATES = {
-    Fate.SAME: "same",
-    Fate.TRANSLATED: "translated",
-    Fate.WITHOUT_EFFECT: "ignored, with a warning",
-    Fate.REFUSED: "refused",
+    Translation.SAME: "same",
+    Translation.TRANSLATED: "translated",
+    Translation.WITHOUT_EFFECT: "ignored, with a warning",
+    Translation.REFUSED: "refused",
 }
 
 

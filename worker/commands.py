@@ -56,8 +56,8 @@ def join(
     import sys
 
     from shared.clock import SystemClock
+    from worker.connection.daemon_start import run_here, start_detached, systemd_unit
     from worker.connection.joining import JoinOptions, default_directory, join_here, resolve
-    from worker.connection.starting import run_here, start_detached, systemd_unit
 
     place = (directory or default_directory()).absolute()
     joining = resolve(JoinOptions(url, name, pool, address, labels, slots, kind, user), place)

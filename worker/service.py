@@ -18,19 +18,19 @@ from shared.messages.specs import SlotKind
 from shared.runtime.process import ServiceProcess
 from worker.connection.heartbeat import Heartbeat
 from worker.connection.identity import join, load_identity
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.environments.environments import Environments, installing_environment
-from worker.executors.parents import WarmParents, WarmParentConfig
+from worker.executors.local_processes import LocalProcesses
 from worker.executors.port import Executor
 from worker.executors.process import parent_environment
-from worker.executors.sight import LocalProcesses
+from worker.executors.warm_parents import WarmParentConfig, WarmParents
 from worker.handlers import Handlers
 from worker.machine.cgroups import Bounds, open_cgroups
 from worker.machine.gpus import open_gpus
 from worker.machine.host import Machine
-from worker.machine.notices import NoticeWatch, notices_of
+from worker.machine.reclaim_notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
-from worker.places import WorkerPaths
+from worker.paths import WorkerPaths
 from worker.ranks.server import RankServer
 from worker.runs.context import Tools
 from worker.runs.runs import Runs
@@ -38,10 +38,10 @@ from worker.sandbox.accounts import Account, find_account
 from worker.settings import Settings, WorkerSection, inherited_environment
 from worker.store.store import Store
 from worker.transfer.cache import FileCache
+from worker.transfer.cache_space import CacheSpace
 from worker.transfer.checkpoints.restore import Restorer
 from worker.transfer.code import CodeCache
 from worker.transfer.http import Transfer, new_session
-from worker.transfer.space import CacheSpace
 
 _LIBRARIES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 

@@ -21,7 +21,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """Show dead letters: message, consumer, error and age."""
-    from deploy.deadletters.desk import show_all
+    from deploy.deadletters.actions import show_all
 
     show_all(consumer, limit, as_json=as_json)
 
@@ -29,7 +29,7 @@ def list_(
 @deadletters.command("show")
 def show(position: int, as_json: Json = False) -> None:
     """Show one dead letter whole."""
-    from deploy.deadletters.desk import show_one
+    from deploy.deadletters.actions import show_one
 
     show_one(position, as_json=as_json)
 
@@ -39,7 +39,7 @@ def replay(
     positions: Positions = None, every: All = False, consumer: Consumer = None, as_json: Json = False
 ) -> None:
     """Send messages again to who could not handle them; who has handled them ignores them."""
-    from deploy.deadletters.desk import replay_all
+    from deploy.deadletters.actions import replay_all
 
     replay_all(positions or [], every, consumer, as_json=as_json)
 
@@ -49,6 +49,6 @@ def drop(
     positions: Positions = None, every: All = False, consumer: Consumer = None, as_json: Json = False
 ) -> None:
     """Remove dead letters for good."""
-    from deploy.deadletters.desk import drop_all
+    from deploy.deadletters.actions import drop_all
 
     drop_all(positions or [], every, consumer, as_json=as_json)

@@ -19,8 +19,8 @@ from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, Re
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
 from deploy.embedded.services import SERVICES, Service
-from deploy.embedded.supervision.keeper import SupervisedProcess
 from deploy.embedded.supervision.leftovers import WORKERS_FOLDER
+from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from deploy.keys.directory import Keys
 
 Found = TypeVar("Found", bound=Daemon)

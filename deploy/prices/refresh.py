@@ -91,7 +91,9 @@ def _tells(entry: ProviderEntry) -> bool:
     return isinstance(entry, AwsEntry | GcpEntry) or entry.prices is not None
 
 
-async def _ask(providers: Mapping[str, ProviderEntry], entries: Entries, at: PriceEndpoints) -> dict[str, list[Price]]:
+async def _ask(
+    providers: Mapping[str, ProviderEntry], entries: Entries, at: PriceEndpoints
+) -> dict[str, list[Price]]:
     found = {}
     for name, entry in providers.items():
         kinds = [kind["name"] for kind in entries.get("kinds", ()) if kind["provider"] == name]

@@ -10,6 +10,6 @@ def republish(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")] = False,
 ) -> None:
     """Have services say again how each of their entities is, for a consumer that is new or was rebuilt."""
-    from deploy.republish.wishes import request_all
+    from deploy.republish.requests import request_all
 
     request_all(service, as_json=as_json)

@@ -25,7 +25,7 @@ from shared.bus import Bus
 from shared.ids import RunId, WorkerId
 from shared.messages.reports import Mark
 from tests.bench.harness import percentile
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.journal.journal import Journal
 from worker.journal.sending import report_sender
 from worker.journal.sources import Source

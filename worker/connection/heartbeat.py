@@ -12,7 +12,7 @@ from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import ObservedAllocation, ObservedSet, ReclaimNotice, Slot
 from shared.runtime.outages import Outages
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.core.fleet import Workload, is_abandoned, is_orphaned
 from worker.settings import WorkerSection
 
@@ -50,7 +50,12 @@ class Heartbeat:
     """Sends, and remembers when the scheduler was last heard."""
 
     def __init__(
-        self, line: PlatformConnection, settings: WorkerSection, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
+        self,
+        line: PlatformConnection,
+        settings: WorkerSection,
+        slots: tuple[Slot, ...],
+        incarnation: UUID,
+        clock: Clock,
     ) -> None:
         """`leaving`, set later, says whether the machine's provider takes it back; `on_abandoned` ends the process."""
         self._line = line

@@ -90,7 +90,9 @@ def is_good(badge: StoredIdentity, now: datetime) -> bool:
     return badge.credentials is not None and badge.credentials.expires_at > now
 
 
-async def join(badge: StoredIdentity, settings: WorkerSection, clock: Clock, trouble: str | None = None) -> None:
+async def join(
+    badge: StoredIdentity, settings: WorkerSection, clock: Clock, trouble: str | None = None
+) -> None:
     """Trade the join token, or what the machine's cloud has signed of it, for credentials, unless kept ones are still good.
 
     A token is traded beside good ones too: what signed those may count no more, which nobody here can see. Where that fails they are used.

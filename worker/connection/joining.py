@@ -1,6 +1,6 @@
 """A person makes a machine a worker: `muster worker join`. What was said is kept beside the credentials, the token is not.
 
-Neighbours: `commands`, which people type; `identity`, which trades the token; `starting`, which starts the daemon at last.
+Neighbours: `commands`, which people type; `identity`, which trades the token; `daemon_start`, which starts the daemon at last.
 """
 
 import os
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from muster.errors import Rejected, Transient
 from shared.clock import Clock
 from worker.connection.identity import StoredIdentity, is_good, join, load_identity
-from worker.places import WorkerPaths
+from worker.paths import WorkerPaths
 from worker.settings import WorkerSection, inherited_environment
 
 JOIN_FILE = "join.json"
@@ -104,7 +104,9 @@ def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
     return joining
 
 
-async def join_here(joining: JoinSettings, token: str | None, directory: Path, clock: Clock) -> StoredIdentity:
+async def join_here(
+    joining: JoinSettings, token: str | None, directory: Path, clock: Clock
+) -> StoredIdentity:
     """Makes the machine a worker unless it is one still, and keeps what it is. Each token is good for one machine, once.
 
     Raises:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from muster.config.optimizations import Distributed
 from shared.ids import AllocationId, WorkerId
+from worker.core.gang.assignment import Formation, Gang
 from worker.core.gang.members import assign_ranks
-from worker.core.gang.seats import Formation, Gang
 from worker.core.run.desired import Desired
 from worker.core.run.records import LocalRun, Request
 from worker.core.run.reducers import on_desired, on_dropped

@@ -95,7 +95,9 @@ def is_check_due(silence: Silence, doubt: HangEvidence, now: float) -> bool:
     return doubt.looked_at is None or now >= doubt.looked_at + silence.patience_s / CHECKS
 
 
-def on_check(doubt: HangEvidence, sights: Mapping[int, RankSample], now: float, moving_processor: float) -> HangEvidence:
+def on_check(
+    doubt: HangEvidence, sights: Mapping[int, RankSample], now: float, moving_processor: float
+) -> HangEvidence:
     """The ranks were looked at; the first look shows only where they are. Who used more than `moving_processor` of a core has moved."""
     if doubt.looked_at is None:
         return replace(doubt, looked_at=now, sights=sights)
@@ -105,7 +107,9 @@ def on_check(doubt: HangEvidence, sights: Mapping[int, RankSample], now: float, 
         for rank, sight in sights.items()
         if rank in doubt.sights
     )
-    return HangEvidence(now if has_moved else doubt.moved_at, now, sights, 0 if has_moved else doubt.still + 1)
+    return HangEvidence(
+        now if has_moved else doubt.moved_at, now, sights, 0 if has_moved else doubt.still + 1
+    )
 
 
 def is_hung(silence: Silence, doubt: HangEvidence, now: float) -> bool:

@@ -21,7 +21,7 @@ import structlog
 
 from muster.errors import Rejected
 from worker.environments.constraints import find_conflict, load_constraints
-from worker.environments.steps import StepResult, Step, run_step
+from worker.environments.steps import Step, StepResult, run_step
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 
@@ -221,7 +221,9 @@ class Environments:
             said = ended.over or last or f"Python ended with code {ended.code}"
             raise _failed(wish, f"installs what no trial can start with: {said}")
 
-    async def _carry_out(self, folder: Path, command: list[str], wish: EnvironmentRequest, note: LogLine) -> StepResult:
+    async def _carry_out(
+        self, folder: Path, command: list[str], wish: EnvironmentRequest, note: LogLine
+    ) -> StepResult:
         environment = {**self._variables, "HOME": str(folder), "TMPDIR": str(folder / _TEMPORARY)}
         return await asyncio.to_thread(run_step, Step(command, wish.code, environment, self._account), note)
 

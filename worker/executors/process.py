@@ -16,7 +16,7 @@ from muster.wire.process_records import PROCESSES, is_served, read_ended
 from shared.runtime.outages import Outages
 from worker.core.naming import RENDEZVOUS, part_of
 from worker.executors.port import ExecutorEvents, Order
-from worker.executors.starts import StartFailures
+from worker.executors.start_failures import StartFailures
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05

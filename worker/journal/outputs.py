@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from worker.core.lines import Cut, LineWaits, cut_lines
-from worker.places import RunPaths
+from worker.paths import RunPaths
 
 READ_BYTES = 128 * 1024
 LAST_BYTES = 16 * 1024

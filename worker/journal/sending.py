@@ -5,7 +5,7 @@ from typing import Any
 
 from shared import telemetry
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.store.records import KeptRun
 
 REQUEST_S = 10.0
@@ -38,7 +38,11 @@ def trace_of(kept: KeptRun) -> dict[str, str]:
 
 
 def _sender(
-    kind: type[ReportBatch | LogBatch | ProfileBatch], stream: str, kept: KeptRun, line: PlatformConnection, extra: str = ""
+    kind: type[ReportBatch | LogBatch | ProfileBatch],
+    stream: str,
+    kept: KeptRun,
+    line: PlatformConnection,
+    extra: str = "",
 ) -> Send:
     head = f'{{"run_id":"{kept.run.run_id}","stream":"{stream}","first":'.encode()
     tail = f"]{extra}}}".encode()

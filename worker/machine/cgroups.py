@@ -14,7 +14,7 @@ from typing import Literal
 import structlog
 
 from shared.ids import RunId, WorkerId
-from worker.machine.kernel import count_kills
+from worker.machine.oom_kills import count_kills
 
 MOUNT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")

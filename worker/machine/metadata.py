@@ -1,4 +1,4 @@
-"""The cloud's metadata service, as a machine asks it about itself. Neighbours: `notices`, `identity`."""
+"""The cloud's metadata service, as a machine asks it about itself. Neighbours: `reclaim_notices`, `identity`."""
 
 import aiohttp
 

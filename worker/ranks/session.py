@@ -19,10 +19,10 @@ from muster import wire
 from muster.errors import Rejected
 from shared.runtime import faults
 from worker.journal.journal import Journal
-from worker.ranks.outlet import SendBuffer
-from worker.ranks.pace import StepMeter
+from worker.ranks.elastic_connections import ElasticConnections
 from worker.ranks.records import last_step, make_record, read_frames
-from worker.ranks.seats import ElasticConnections
+from worker.ranks.send_buffer import SendBuffer
+from worker.ranks.step_meter import StepMeter
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 1.2 * wire.POLL_S
@@ -58,7 +58,9 @@ class RankSession:
         decided: The newest validation with a verdict.
     """
 
-    def __init__(self, journal: Journal, events: SessionEvents, checkpoints: int, seats: ElasticConnections) -> None:
+    def __init__(
+        self, journal: Journal, events: SessionEvents, checkpoints: int, seats: ElasticConnections
+    ) -> None:
         self._journal = journal
         self._events = events
         self._data: socket.socket | None = None

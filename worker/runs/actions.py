@@ -10,8 +10,8 @@ from shared.messages.specs import Signal
 from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
 from worker.executors.port import Order
 from worker.journal.outputs import outputs_of
-from worker.ranks.launch.frames import rank_frames, rendezvous_frame, assignment_frame
-from worker.ranks.pace import StepMeter
+from worker.ranks.launch.frames import assignment_frame, rank_frames, rendezvous_frame
+from worker.ranks.step_meter import StepMeter
 from worker.runs.context import RunContext
 from worker.store.records import KeptRun
 

@@ -1,4 +1,4 @@
-"""Everything of one run on this machine, together: its record, journals, sources, session, log tail and uploads. Neighbour: `assembly` makes it."""
+"""Everything of one run on this machine, together: its record, journals, sources, session, log tail and uploads. Neighbour: `wiring` makes it."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.clock import Clock
 from shared.ids import WorkerId
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.core.run.records import LocalRun
 from worker.environments.environments import Environments
 from worker.executors.port import Processes
@@ -18,7 +18,7 @@ from worker.journal.sending import trace_of
 from worker.journal.sources import Source
 from worker.machine.gpus import Gpus
 from worker.machine.host import Machine
-from worker.places import WorkerPaths, RunPaths
+from worker.paths import RunPaths, WorkerPaths
 from worker.ranks.session import RankSession
 from worker.runs.preparing.hooks import Hook
 from worker.runs.watching.hangs import HangWatch

@@ -4,7 +4,7 @@ from muster import wire
 from worker.core.run.reasons import describe_full_disk
 from worker.core.run.reducers import Cause
 from worker.core.run.states import RunState
-from worker.machine.kernel import MemoryKills
+from worker.machine.oom_kills import MemoryKills
 from worker.runs.context import RunContext
 
 FULL_DISK_BYTES = 1024 * 1024

@@ -21,15 +21,15 @@ from worker.core.run.actions import KillRanks, OpenRendezvous, StartRanks
 from worker.core.run.plan import next_check
 from worker.core.run.records import LocalRun
 from worker.core.run.states import RunState
-from worker.executors.parents import WarmParents
+from worker.executors.warm_parents import WarmParents
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
 from worker.runs.actions import final_log_lines, resume
-from worker.runs.assembly import ContextEvents, open_context
 from worker.runs.context import RunContext, Tools
 from worker.runs.draining import Draining
 from worker.runs.messages import observed_of, read_desired
 from worker.runs.supervisor import Supervisor
+from worker.runs.wiring import ContextEvents, open_context
 from worker.store.records import KeptRun
 from worker.store.store import Store
 

@@ -11,7 +11,7 @@ from muster import wire
 from muster.errors import MusterError
 from shared.messages.specs import PolicyMatch, Signal
 from shared.runtime import faults
-from worker.core.gang.seats import FormationStep
+from worker.core.gang.assignment import FormationStep
 from worker.core.hang import GANG_HANGS, TERM_GRACE_S
 from worker.core.naming import RENDEZVOUS, part_of, process_name
 from worker.core.run import reducers as core, resize
@@ -23,16 +23,16 @@ from worker.core.run.actions import (
     Forget,
     KillRanks,
     OpenRendezvous,
+    SendAssignments,
+    SendSignal,
     StartRanks,
     StartStandbyRanks,
-    SendSignal,
-    SendAssignments,
 )
 from worker.core.run.plan import plan_step
 from worker.core.run.records import Fault, LocalRun
 from worker.core.run.states import RunState, Trigger
 from worker.executors.port import Order
-from worker.machine.kernel import MemoryKills
+from worker.machine.oom_kills import MemoryKills
 from worker.ranks.launch.frames import hook_frame
 from worker.runs import actions
 from worker.runs.context import RunContext, Tools
@@ -40,7 +40,7 @@ from worker.runs.exits import cause_of
 from worker.runs.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
 from worker.runs.preparing.prepare import prepare
 from worker.store.store import Store
-from worker.transfer.room import watch_limit
+from worker.transfer.disk_usage import watch_limit
 
 AFTER_KEEP = faults.register("worker.after_keep")
 KEEP_AGAIN_S = 0.5

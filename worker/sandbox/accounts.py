@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from muster.errors import Rejected
-from worker.places import RunPaths
+from worker.paths import RunPaths
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from shared.ids import AllocationId, RunId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import PolicyMatch, Signal
-from worker.core.gang.seats import Formation, FormationStep, Gang, RankAssignment
+from worker.core.gang.assignment import Formation, FormationStep, Gang, RankAssignment
 from worker.core.run.records import Ending, Exits, Fault, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import LAUNCHED, RunState
 

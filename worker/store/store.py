@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from muster import wire
 from shared.ids import RunId
 from shared.runtime.outages import Outages
-from worker.places import WorkerPaths
+from worker.paths import WorkerPaths
 from worker.store.records import KeptRun, read_record, write_record
 
 MAX_NUMBERINGS = 1000
@@ -77,7 +77,9 @@ class Store:
 
     def save_run(self, kept: KeptRun) -> None:
         """Keep a run as it now is; its end is kept on the disk itself."""
-        self._write(self._places.run(kept.run.run_id).record, _PendingWrite(write_record(kept), kept.run.is_over))
+        self._write(
+            self._places.run(kept.run.run_id).record, _PendingWrite(write_record(kept), kept.run.is_over)
+        )
 
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""

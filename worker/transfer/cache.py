@@ -7,8 +7,8 @@ from pathlib import Path
 from uuid import UUID
 
 from shared.messages.files import FileEntry
+from worker.transfer.cache_space import CacheSpace
 from worker.transfer.http import hash_file
-from worker.transfer.space import CacheSpace
 
 
 class FileCache:

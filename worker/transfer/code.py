@@ -12,11 +12,11 @@ from muster import archive
 from muster.errors import Rejected
 from shared.ids import RunId
 from shared.messages.files import GetCode
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
+from worker.transfer.cache_space import UNFINISHED, CacheSpace
 from worker.transfer.copying import copy_folder
+from worker.transfer.disk_usage import used_bytes
 from worker.transfer.http import Transfer
-from worker.transfer.room import used_bytes
-from worker.transfer.space import UNFINISHED, CacheSpace
 
 _log = structlog.get_logger()
 
@@ -24,7 +24,9 @@ _log = structlog.get_logger()
 class CodeCache:
     """Extracted snapshots by tenant and hash; whoever asks second waits for the first."""
 
-    def __init__(self, directory: Path, space: CacheSpace, line: PlatformConnection, transfer: Transfer) -> None:
+    def __init__(
+        self, directory: Path, space: CacheSpace, line: PlatformConnection, transfer: Transfer
+    ) -> None:
         self._directory = directory
         self._space = space
         self._line = line

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from deploy.keys.permissions import ADMIN
-from deploy.republish.wishes import send_request
+from deploy.republish.requests import send_request
 from shared.bus import Bus, Delivery, Unit
 from shared.bus.envelope import without_old
 from shared.bus.outbox import Outbox

@@ -18,7 +18,7 @@ from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ONE
 from tests.support.waiting import eventually
 from worker.environments import environments, steps
-from worker.environments.environments import Environments, EnvironmentRequest, installing_environment
+from worker.environments.environments import EnvironmentRequest, Environments, installing_environment
 
 TORCH = version("torch")
 USES = """
@@ -113,7 +113,9 @@ async def installed(tmp_path: Path, requirements: str) -> Path:
     # What this machine's own pip.conf says would be in the way.
     variables = installing_environment({**os.environ, "PIP_CONFIG_FILE": os.devnull})
     made = Environments(root, None, variables, "torch")
-    name = await made.make(EnvironmentRequest(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None)
+    name = await made.make(
+        EnvironmentRequest(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None
+    )
     return root / name / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 

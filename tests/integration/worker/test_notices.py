@@ -7,7 +7,7 @@ from aiohttp import ClientSession
 
 from muster.errors import Transient
 from tests.integration.worker.metadata import ACTION, PREEMPTED, REBALANCE, Metadata
-from worker.machine.notices import AwsNotices, GcpNotices, Notice
+from worker.machine.reclaim_notices import AwsNotices, GcpNotices, Notice
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

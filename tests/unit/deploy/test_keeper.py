@@ -10,7 +10,7 @@ import pytest
 
 from deploy.embedded.host.processes import Command
 from deploy.embedded.servers.base import HEALTHY, Daemon, Health, Home
-from deploy.embedded.supervision.keeper import LONGEST_PAUSE_S, START_TIMEOUT_S, SupervisedProcess
+from deploy.embedded.supervision.supervised_process import LONGEST_PAUSE_S, START_TIMEOUT_S, SupervisedProcess
 from muster.errors import Broken
 
 
@@ -86,7 +86,9 @@ def _run(keeper: SupervisedProcess, daemon: FakeDaemon, now: float) -> None:
     assert keeper.state == "running"
 
 
-def test_a_first_crash_is_mended_at_once_and_the_next_ever_later(keeper: SupervisedProcess, daemon: FakeDaemon) -> None:
+def test_a_first_crash_is_mended_at_once_and_the_next_ever_later(
+    keeper: SupervisedProcess, daemon: FakeDaemon
+) -> None:
     _run(keeper, daemon, 0.0)
     pauses = []
     now = 1.0
@@ -170,7 +172,9 @@ def test_what_cannot_be_started_again_for_want_of_room_is_tried_later(
     assert states == ["restarting", "running"]
 
 
-def test_what_is_stuck_is_ended_and_started_again_and_says_why(keeper: SupervisedProcess, daemon: FakeDaemon) -> None:
+def test_what_is_stuck_is_ended_and_started_again_and_says_why(
+    keeper: SupervisedProcess, daemon: FakeDaemon
+) -> None:
     _run(keeper, daemon, 0.0)
     daemon.health = Health("it stores nothing")
     assert keeper.tick(1.0), "what has changed is shown"

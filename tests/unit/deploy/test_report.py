@@ -11,7 +11,7 @@ import pytest
 
 from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.state import Part, State
-from deploy.embedded.status.report import Report, find_problems, collect_report
+from deploy.embedded.status.report import Report, collect_report, find_problems
 from deploy.embedded.status.tables import print_report
 from shared.messages.health import CheckResult
 

@@ -8,8 +8,8 @@ import pytest
 from deploy.embedded.servers.probe import (
     PARTITIONS,
     Failures,
-    ProbeTimes,
     FreeSpace,
+    ProbeTimes,
     StoreProbe,
     StoreWatch,
     StuckJudge,
@@ -113,7 +113,12 @@ async def test_a_nearly_full_disk_is_probed_and_no_failure_counts() -> None:
 
 @pytest.mark.parametrize(
     ("free", "room"),
-    [(9 * GB, FreeSpace.NONE), (10 * GB, FreeSpace.LITTLE), (19 * GB, FreeSpace.LITTLE), (20 * GB, FreeSpace.ENOUGH)],
+    [
+        (9 * GB, FreeSpace.NONE),
+        (10 * GB, FreeSpace.LITTLE),
+        (19 * GB, FreeSpace.LITTLE),
+        (20 * GB, FreeSpace.ENOUGH),
+    ],
 )
 def test_a_disk_is_full_where_the_store_refuses_objects(free: int, room: FreeSpace) -> None:
     assert free_space_on(free, 1000 * GB) is room

@@ -9,9 +9,9 @@ from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import GangMember
 from tests.support.missing import missing
-from worker.core.gang.backends.port import Backend, Rendezvous, RankPosition
+from worker.core.gang.assignment import RankAssignment
+from worker.core.gang.backends.port import Backend, RankPosition, Rendezvous
 from worker.core.gang.members import BACKENDS, assign_ranks
-from worker.core.gang.seats import RankAssignment
 
 MEMBERS = (
     GangMember(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),

@@ -14,9 +14,9 @@ from shared.ids import CheckpointId, RunId
 from shared.messages.checkpoints import Restored
 from shared.messages.files import FileEntry, FileLink
 from worker.transfer.cache import FileCache
+from worker.transfer.cache_space import CacheSpace
 from worker.transfer.checkpoints.restore import Latest, Restorer
 from worker.transfer.http import FILES_AT_ONCE
-from worker.transfer.space import CacheSpace
 
 TENANT, OTHER = UUID(int=1), UUID(int=2)
 RUN, CHECKPOINT = RunId(UUID(int=3)), CheckpointId(UUID(int=4))

@@ -8,11 +8,11 @@ import pytest
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import GangMember, Signal, SlotKind, TrialSpec
-from worker.core.gang.seats import Gang, RankAssignment
+from worker.core.gang.assignment import Gang, RankAssignment
 from worker.core.run.records import LocalRun
 from worker.machine.cgroups import Bounds, Cgroups
 from worker.machine.host import Machine
-from worker.places import RunPaths
+from worker.paths import RunPaths
 from worker.ranks.launch.environment import rank_environment
 
 ME = WorkerId("w1")

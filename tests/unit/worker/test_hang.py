@@ -10,11 +10,11 @@ from worker.core.hang import (
     HangEvidence,
     HangTimeouts,
     RankSample,
-    is_hung,
-    on_check,
-    measure_silence,
-    stack_of,
     is_check_due,
+    is_hung,
+    measure_silence,
+    on_check,
+    stack_of,
 )
 
 PATIENCE = HangTimeouts(hang_s=60.0, start_s=1800.0)

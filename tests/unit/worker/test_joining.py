@@ -10,11 +10,11 @@ from muster.errors import Rejected
 from shared.bus import AUTHENTICATION
 from shared.messages.workers import Credentials
 from shared.version import check_fits
-from worker.connection import starting
+from worker.connection import daemon_start
+from worker.connection.daemon_start import start_detached, systemd_unit
 from worker.connection.identity import is_good, load_identity
 from worker.connection.joining import JOIN_FILE, JoinOptions, JoinSettings, join_here, resolve
-from worker.connection.line import CONNECTED
-from worker.connection.starting import start_detached, systemd_unit
+from worker.connection.platform_connection import CONNECTED
 
 URL = "http://127.0.0.1:8080"
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -96,8 +96,8 @@ def test_who_is_left_running_is_told_whether_the_platform_lets_it_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, told: str
 ) -> None:
     daemon = f"import time; stay = lambda: time.sleep(1); {does}"
-    monkeypatch.setattr(starting, "_words", lambda: [sys.executable, "-u", "-S", "-c", daemon])
-    monkeypatch.setattr(starting, "ANSWERS_WITHIN_S", 0.2)
+    monkeypatch.setattr(daemon_start, "_words", lambda: [sys.executable, "-u", "-S", "-c", daemon])
+    monkeypatch.setattr(daemon_start, "ANSWERS_WITHIN_S", 0.2)
     try:
         outcome = start_detached(JoinSettings(url=URL, id="w", address="10.0.0.7"), tmp_path)
     except Rejected as error:

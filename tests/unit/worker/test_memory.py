@@ -6,12 +6,12 @@ from uuid import UUID
 import pytest
 
 from shared.ids import AllocationId, RunId
-from worker.core.gang.seats import Gang, RankAssignment
+from worker.core.gang.assignment import Gang, RankAssignment
 from worker.core.memory import GPU, HOST, KILLED, lack_of_memory
 from worker.core.run import reducers as core
 from worker.core.run.records import LocalRun
 from worker.core.run.states import RunState
-from worker.machine.kernel import MemoryKills
+from worker.machine.oom_kills import MemoryKills
 
 RUN = LocalRun(
     AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, Gang(1, RankAssignment(0, 1, 0, 2, 2)), RunState.RUNNING

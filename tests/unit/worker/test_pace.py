@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from muster import wire
-from worker.ranks.pace import StepMeter
+from worker.ranks.step_meter import StepMeter
 
 TOLD = wire.StepMeasurements(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
 

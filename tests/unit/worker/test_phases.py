@@ -18,7 +18,7 @@ from shared.messages.phases import PhaseKind, PhasesStored, ReportPhases
 from shared.settings import TelemetrySettings
 from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.runs.watching import phases as worker_phases
 from worker.runs.watching.phases import Phases, PhaseSender
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from muster.wire import EXIT_INVALID
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import Signal
-from worker.core.gang.seats import Formation, Gang, RankAssignment
+from worker.core.gang.assignment import Formation, Gang, RankAssignment
 from worker.core.hang import TERM_GRACE_S
 from worker.core.run import reducers as core
 from worker.core.run.actions import (
@@ -20,8 +20,8 @@ from worker.core.run.actions import (
     Forget,
     KillRanks,
     OpenRendezvous,
-    StartRanks,
     SendSignal,
+    StartRanks,
 )
 from worker.core.run.desired import Desired
 from worker.core.run.plan import GANG_GRACE_S, LINGER_S, next_check, plan, plan_step
@@ -37,7 +37,9 @@ WIDE = RankAssignment(index=0, members=1, first_rank=0, ranks=3, size=3)
 ALLOCATION, RUN = AllocationId(UUID(int=1)), RunId(UUID(int=2))
 
 
-def _run(seat: RankAssignment = ALONE, state: RunState = RunState.PREPARING, *, asked: bool = False) -> LocalRun:
+def _run(
+    seat: RankAssignment = ALONE, state: RunState = RunState.PREPARING, *, asked: bool = False
+) -> LocalRun:
     gang = Gang(1, seat, rendezvous_asked=asked)
     return LocalRun(ALLOCATION, RUN, 1, gang, state, Request(preemption_timeout_s=60.0))
 

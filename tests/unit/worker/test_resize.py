@@ -7,11 +7,18 @@ from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import GangMember, Signal, TrialSpec
 from worker.core.fleet import apply_desired
-from worker.core.run.actions import Action, OpenRendezvous, StartRanks, StartStandbyRanks, SendSignal, SendAssignments
+from worker.core.run.actions import (
+    Action,
+    OpenRendezvous,
+    SendAssignments,
+    SendSignal,
+    StartRanks,
+    StartStandbyRanks,
+)
 from worker.core.run.plan import plan
 from worker.core.run.records import LocalRun, Ranks
 from worker.core.run.reducers import on_exit, on_prepared, on_rendezvous, on_started
-from worker.core.run.resize import can_resize, joined, on_left, on_generation_confirmed, prepared
+from worker.core.run.resize import can_resize, joined, on_generation_confirmed, on_left, prepared
 from worker.core.run.states import RunState
 from worker.runs.messages import read_desired
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from worker.environments import steps
-from worker.environments.steps import StepResult, Step, run_step
+from worker.environments.steps import Step, StepResult, run_step
 
 
 def run(folder: Path, script: str, noted: list[str] | None = None) -> StepResult:

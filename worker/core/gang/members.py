@@ -6,11 +6,11 @@ from muster.config.optimizations import Distributed
 from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import GangMember
+from worker.core.gang.assignment import RankAssignment
 from worker.core.gang.backends.horovod import Horovod
 from worker.core.gang.backends.none import NoBackend
 from worker.core.gang.backends.port import Backend
 from worker.core.gang.backends.torch import Torch
-from worker.core.gang.seats import RankAssignment
 
 BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}
 

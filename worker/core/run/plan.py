@@ -11,8 +11,8 @@ from worker.core.run.actions import (
     Forget,
     KillRanks,
     OpenRendezvous,
-    StartRanks,
     SendSignal,
+    StartRanks,
 )
 from worker.core.run.records import LocalRun, Notice
 from worker.core.run.reducers import cancel, move

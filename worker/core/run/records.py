@@ -5,7 +5,7 @@ from typing import Literal
 
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import PolicyMatch, Signal
-from worker.core.gang.seats import Gang
+from worker.core.gang.assignment import Gang
 from worker.core.run.states import LAUNCHED, OVER, RunState
 
 Fault = Literal["user", "machine"]

@@ -6,7 +6,7 @@ from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import TrialSpec
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
-from worker.places import RunPaths
+from worker.paths import RunPaths
 from worker.transfer.checkpoints.restore import Latest
 
 

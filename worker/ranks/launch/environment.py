@@ -6,12 +6,12 @@ from muster import wire
 from muster.config.optimizations import Optimizations
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import WHOLE_SLOT
-from worker.core.gang.backends.port import Rendezvous, RankPosition
+from worker.core.gang.backends.port import RankPosition, Rendezvous
 from worker.core.gang.members import BACKENDS, parse_address
 from worker.core.gang.network import joining_interface
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine, interfaces
-from worker.places import RunPaths
+from worker.paths import RunPaths
 from worker.ranks.launch.description import is_elastic, spec_of
 
 # What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.

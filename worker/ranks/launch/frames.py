@@ -9,12 +9,12 @@ from worker.core.gang.members import BACKENDS
 from worker.core.naming import HOOK, RENDEZVOUS, process_name
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
-from worker.places import RunPaths
+from worker.paths import RunPaths
 from worker.ranks.launch.description import is_elastic, spec_of
 from worker.ranks.launch.environment import (
-    rejoin_environment,
     plain_environment,
     rank_environment,
+    rejoin_environment,
     threads_of,
 )
 

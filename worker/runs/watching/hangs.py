@@ -17,7 +17,7 @@ from muster.wire.heartbeat import (
     stacks_name,
 )
 from shared.messages.specs import SlotKind, TrialSpec
-from worker.core.gang.seats import RankAssignment
+from worker.core.gang.assignment import RankAssignment
 from worker.core.hang import (
     MOVING_ALONE,
     MOVING_IN_GANG,
@@ -26,14 +26,14 @@ from worker.core.hang import (
     RankSample,
     Silence,
     describe_hang,
-    is_hung,
-    on_check,
-    measure_silence,
-    stack_of,
     is_check_due,
+    is_hung,
+    measure_silence,
+    on_check,
+    stack_of,
 )
 from worker.executors.port import Processes
-from worker.sandbox.opening import opened
+from worker.sandbox.safe_open import opened
 
 NEVER = float("inf")
 DUMP_BYTES = 64 * 1024
@@ -116,7 +116,9 @@ class HangWatch:
 
 def open_hang_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> HangWatch:
     """The watch over a run on slots of a kind, as patient as its spec says."""
-    return HangWatch(folder, HangTimeouts(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes)
+    return HangWatch(
+        folder, HangTimeouts(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes
+    )
 
 
 def make_heartbeat_file(folder: Path, ranks: int) -> None:

@@ -15,7 +15,7 @@ from shared import telemetry
 from shared.clock import Clock
 from shared.ids import RunId
 from shared.messages.phases import REASON_CHARACTERS, PhaseKind, PhaseRecord, ReportPhases
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 
 LONG = timedelta(seconds=1)
 """Of a run's later checkpoints only those that took so long are told: neither trace nor page is to grow with every epoch."""

@@ -12,16 +12,16 @@ from pathlib import Path
 from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing, read_profiled, read_timings
 from shared.clock import Clock
 from shared.messages.reports import Report
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.core.profile import Usage, interval_s, named_for, system_values, timing_values
 from worker.executors.port import Processes
 from worker.journal.journal import Journal
 from worker.journal.sending import profile_sender
 from worker.journal.sources import Source
 from worker.machine.gpus import Gpus
-from worker.places import RunPaths
+from worker.paths import RunPaths
 from worker.ranks.launch.description import spec_of
-from worker.sandbox.opening import opened
+from worker.sandbox.safe_open import opened
 from worker.store.records import KeptRun
 
 
@@ -114,7 +114,9 @@ class Profile:
             return read_timings(os.pread(file, ranks * TIMING_BYTES, 0)) if file is not None else []
 
 
-def open_profile(kept: KeptRun, places: RunPaths, line: PlatformConnection, eyes: ProfileSources) -> Profile | None:
+def open_profile(
+    kept: KeptRun, places: RunPaths, line: PlatformConnection, eyes: ProfileSources
+) -> Profile | None:
     """Return what measures a run that is profiled; None for others.
 
     Raises:

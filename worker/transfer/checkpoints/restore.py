@@ -15,7 +15,7 @@ from shared.ids import RunId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
 from shared.runtime.cancelling import run_all
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 from worker.transfer.cache import FileCache
 from worker.transfer.http import FILES_AT_ONCE, Transfer
 

@@ -25,8 +25,8 @@ from worker.transfer.checkpoints.upload import (
     Registry,
     UploadEvents,
 )
+from worker.transfer.disk_usage import used_bytes
 from worker.transfer.http import FILES_AT_ONCE
-from worker.transfer.room import used_bytes
 
 AFTER_COMMIT = faults.register("worker.after_commit")
 SMALL_BYTES = 8 * 1024 * 1024

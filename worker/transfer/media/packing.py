@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from muster import wire
 from shared.messages.media import ITEMS_PER_PACK, MediaItem
-from worker.sandbox.opening import opened
+from worker.sandbox.safe_open import opened
 from worker.transfer.media.events import event_files
 
 AIM_BYTES = 8 * 1024 * 1024

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import Rendezvous, RankPosition, communication, processes_per_slot
+from worker.core.gang.backends.port import RankPosition, Rendezvous, communication, processes_per_slot
 
 _LOCK_FREE_CPU = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
 
@@ -22,7 +22,9 @@ class Horovod:
         """The members as Horovod writes them."""
         return ",".join(f"{_host(index)}:{self.processes(member)}" for index, member in enumerate(members))
 
-    def variables(self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations) -> dict[str, str]:
+    def variables(
+        self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations
+    ) -> dict[str, str]:
         """As the port says. Cross ranks count the members that have such a local rank, as Horovod's own assignment does."""
         if meeting is None:
             return {}

@@ -6,7 +6,7 @@ from zlib import crc32
 from muster import wire
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import Rendezvous, RankPosition, communication
+from worker.core.gang.backends.port import RankPosition, Rendezvous, communication
 
 FIRST_PORT, PORTS = 20_000, 12_000
 """Below those that systems give out by themselves."""
@@ -25,7 +25,9 @@ class NoBackend:
         """Nothing: there is no rendezvous."""
         return ""
 
-    def variables(self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations) -> dict[str, str]:
+    def variables(
+        self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations
+    ) -> dict[str, str]:
         """As the port says: Muster's own names, and those that `torchrun` takes for its options (`PET_…`)."""
         seat, members = place.seat, place.members
         slots, chief = max(1, members[seat.index].slots), members[0].address

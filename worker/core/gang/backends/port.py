@@ -6,7 +6,7 @@ from typing import Protocol
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.seats import RankAssignment
+from worker.core.gang.assignment import RankAssignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ class Backend(Protocol):
     def hosts(self, members: Sequence[GangMember]) -> str:
         """What the rendezvous must know of the members."""
 
-    def variables(self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations) -> dict[str, str]:
+    def variables(
+        self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations
+    ) -> dict[str, str]:
         """Return a process's own variables. `meeting` is None where the run has one process, or its kind does not meet."""
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:

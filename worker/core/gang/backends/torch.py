@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import Rendezvous, RankPosition, communication, processes_per_slot
+from worker.core.gang.backends.port import RankPosition, Rendezvous, communication, processes_per_slot
 
 
 class Torch:
@@ -20,7 +20,9 @@ class Torch:
         """Nothing: a store knows no members."""
         return ""
 
-    def variables(self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations) -> dict[str, str]:
+    def variables(
+        self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations
+    ) -> dict[str, str]:
         """As the port says. Without a meeting the one rank holds the store itself, on a port that the system chooses."""
         seat = place.seat
         return {

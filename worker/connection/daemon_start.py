@@ -12,7 +12,7 @@ from pathlib import Path
 from muster.errors import Rejected
 from shared.bus import AUTHENTICATION
 from worker.connection.joining import JoinSettings
-from worker.connection.line import CONNECTED
+from worker.connection.platform_connection import CONNECTED
 from worker.settings import inherited_environment
 
 LOG = "worker.log"

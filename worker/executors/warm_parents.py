@@ -11,7 +11,7 @@ import structlog
 from muster import wire
 from worker.executors.port import ExecutorEvents, Order
 from worker.executors.process import ProcessExecutor
-from worker.places import WorkerPaths
+from worker.paths import WorkerPaths
 
 IDLE_S = 300.0
 LOOK_EVERY_S = 10.0

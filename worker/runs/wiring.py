@@ -13,9 +13,9 @@ from worker.journal.logs import LogTail, TailEvents
 from worker.journal.outputs import outputs_of
 from worker.journal.sending import log_sender, report_sender, trace_of
 from worker.journal.sources import Source
-from worker.places import RunPaths
+from worker.paths import RunPaths
+from worker.ranks.elastic_connections import ElasticConnections
 from worker.ranks.launch.description import spec_of
-from worker.ranks.seats import ElasticConnections
 from worker.ranks.session import RankSession, SessionEvents
 from worker.runs.checkpoints import announce_checkpoint, settle_checkpoint
 from worker.runs.context import RunContext, Tools
@@ -27,7 +27,7 @@ from worker.transfer.checkpoints.upload import Announced, UploadEvents as Upload
 from worker.transfer.checkpoints.uploads import Uploads
 from worker.transfer.media.packing import Folders
 from worker.transfer.media.sending import MediaDependencies, MediaSender
-from worker.transfer.registry import RegistryClient
+from worker.transfer.registry_client import RegistryClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         uploads=uploads,
         media=MediaSender(kept.run.run_id, _media_of(places), places.media, registry, kept_media),
         watch=open_hang_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
-        profile=open_profile(kept, places, tools.line, ProfileSources(tools.processes, tools.gpus, tools.clock)),
+        profile=open_profile(
+            kept, places, tools.line, ProfileSources(tools.processes, tools.gpus, tools.clock)
+        ),
         phases=Phases(kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.line)),
     )
     context.start(report_source.run(), "reports")

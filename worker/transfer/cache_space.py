@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from worker.transfer.room import used_bytes
+from worker.transfer.disk_usage import used_bytes
 
 UNFINISHED = "fetch-"
 """How the folders begin in which something is being fetched, beside those of the tenants."""

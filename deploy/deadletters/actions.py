@@ -11,7 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from deploy.deadletters.letters import DeadLetter, Replayed, select, drop, load_dead_letter, load_dead_letters, replay
+from deploy.deadletters.stream import (
+    DeadLetter,
+    Replayed,
+    drop,
+    load_dead_letter,
+    load_dead_letters,
+    replay,
+    select,
+)
 from deploy.embedded.operator import with_jetstream
 from muster.errors import Rejected
 from shared.clock import SystemClock

@@ -11,7 +11,7 @@ from shared.messages.checkpoints import (
     UploadMany,
 )
 from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
-from worker.connection.line import PlatformConnection
+from worker.connection.platform_connection import PlatformConnection
 
 REQUEST_S = 10.0
 
