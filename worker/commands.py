@@ -59,16 +59,16 @@ def join(
     from worker.connection.daemon_start import run_here, start_detached, systemd_unit
     from worker.connection.joining import JoinOptions, default_directory, join_here, resolve
 
-    place = (directory or default_directory()).absolute()
-    joining = resolve(JoinOptions(url, name, pool, address, labels, slots, kind, user), place)
+    folder = (directory or default_directory()).absolute()
+    joining = resolve(JoinOptions(url, name, pool, address, labels, slots, kind, user), folder)
     secret = sys.stdin.readline().strip() if token == "-" else token
-    asyncio.run(join_here(joining, secret or None, place, SystemClock()))
+    asyncio.run(join_here(joining, secret or None, folder, SystemClock()))
     typer.echo(
-        f"worker {joining.id} is of pool {joining.pool} of {joining.url}; its folder is {place}", err=True
+        f"worker {joining.id} is of pool {joining.pool} of {joining.url}; its folder is {folder}", err=True
     )
     if systemd:
-        typer.echo(systemd_unit(joining, place))
+        typer.echo(systemd_unit(joining, folder))
     elif detach:
-        typer.echo(start_detached(joining, place), err=True)
+        typer.echo(start_detached(joining, folder), err=True)
     else:
-        run_here(joining, place)
+        run_here(joining, folder)

@@ -37,7 +37,7 @@ class Handlers:
 
     runs: Runs
     observe: Callable[[], ObservedSet]
-    heard: Callable[[], None]
+    on_contact: Callable[[], None]
 
     async def on_desired(self, message: Received) -> None:
         """Apply and answer; a deposed leader learns the epoch from the answer."""
@@ -47,7 +47,7 @@ class Handlers:
                 "apply desired set", parent=message.headers or {}, count=len(desired.allocations)
             ):
                 if self.runs.apply(desired):
-                    self.heard()
+                    self.on_contact()
         except (ValidationError, MusterError, OSError) as error:
             _log.error("a desired set could not be applied", error=str(error))
         if message.reply:

@@ -50,92 +50,96 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     """Adopt what an earlier daemon left, then connect and serve."""
     clock, own = SystemClock(), settings.worker
     account = find_account(own.user)
-    places = _own_places(own, account, process)
+    paths = _open_directory(own, account, process)
     environment = inherited_environment()
-    badge = load_identity(places.identity)
+    identity = load_identity(paths.identity)
     try:
         slots = find_slots(own, environment)
     except Rejected as error:
         with suppress(MusterError):
-            await join(badge, own, clock, trouble=error.message)
+            await join(identity, own, clock, trouble=error.message)
         raise
-    line = PlatformConnection(settings, badge, clock)
-    process.on_close(line.close)
+    platform = PlatformConnection(settings, identity, clock)
+    process.on_close(platform.close)
 
     session = await process.enter(new_session())
     transfer = Transfer(session)
-    machine = _machine(own, places, slots, environment, account)
+    machine = _machine(own, paths, slots, environment, account)
     installing = installing_environment(environment)
-    installed = Environments(places.environments, account, installing, own.warm_modules)
-    space = await asyncio.to_thread(CacheSpace, places.cache, own.cache_bytes)
+    installed = Environments(paths.environments, account, installing, own.warm_modules)
+    space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
     tools = Tools(
-        line=line,
+        platform=platform,
         worker=WorkerId(own.id),
         clock=clock,
-        places=places,
+        paths=paths,
         machine=machine,
         transfer=transfer,
-        code=CodeCache(places.code_cache, space, line, transfer),
-        checkpoints=Restorer(FileCache(places.checkpoint_cache, space), line, transfer),
+        code=CodeCache(paths.code_cache, space, platform, transfer),
+        checkpoints=Restorer(FileCache(paths.checkpoint_cache, space), platform, transfer),
         environments=installed,
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
         gpus=open_gpus(machine.kind),
     )
-    heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
-    runs = Runs(tools, Store(places), heartbeat.notice)
-    notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.notice()))
+    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock)
+    runs = Runs(tools, Store(paths), heartbeat.wake)
+    notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
     heartbeat.on_abandoned = process.end
-    start = WarmParentConfig(places, own.warm_modules, parent_environment(environment))
+    start = WarmParentConfig(paths, own.warm_modules, parent_environment(environment))
     executor = WarmParents(start, runs.on_process, runs.on_parent_ready)
     runs.attach(executor)
     runs.adopt()
     process.on_close(runs.close)
 
-    _hear_ranks(places, runs, account, process)
-    handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.heard)
+    _open_rank_server(paths, runs, account, process)
+    handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.on_contact)
     ending = _Ending(runs, executor, heartbeat)
     process.start("executor", executor.run, stop=ending.end)
-    process.start("line", lambda: line.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat)))
+    process.start(
+        "line", lambda: platform.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat))
+    )
     process.start("heartbeat", lambda: heartbeat.run(runs))
     process.start("notices", notices.run)
-    _check_health(process, executor, line)
+    _check_health(process, executor, platform)
     process.mark_ready()
 
 
-def _check_health(process: ServiceProcess, executor: WarmParents, line: PlatformConnection) -> None:
+def _check_health(process: ServiceProcess, executor: WarmParents, platform: PlatformConnection) -> None:
     """A worker has no stream and no database: its parts are all that `/ready` depends on."""
 
     async def starts_ranks() -> str | None:
         return None if executor.is_ready else "the warm parent, which starts ranks, is not ready"
 
     async def connected() -> str | None:
-        return None if line.is_connected else "not connected to the platform"
+        return None if platform.is_connected else "not connected to the platform"
 
     process.check("executor", starts_ranks)
     process.check("line", connected)
 
 
-def _own_places(own: WorkerSection, account: Account | None, process: ServiceProcess) -> WorkerPaths:
+def _open_directory(own: WorkerSection, account: Account | None, process: ServiceProcess) -> WorkerPaths:
     """This daemon's directory, made and held until it ends: of two daemons on one directory the second fails here."""
-    places = WorkerPaths(own.directory.absolute())
-    places.make(is_shared=account is not None)
-    lock = places.lock()
+    paths = WorkerPaths(own.directory.absolute())
+    paths.make(is_shared=account is not None)
+    lock = paths.lock()
     process.on_close(_soon(lambda: os.close(lock)))
-    return places
+    return paths
 
 
-def _hear_ranks(places: WorkerPaths, runs: Runs, account: Account | None, process: ServiceProcess) -> None:
+def _open_rank_server(
+    paths: WorkerPaths, runs: Runs, account: Account | None, process: ServiceProcess
+) -> None:
     """Let ranks connect, those of another user too where trials run as one."""
-    ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
+    ranks = RankServer(paths.socket, runs.find_session, 0o666 if account else 0o600)
     ranks.open()
     process.on_close(_soon(ranks.close))
 
 
 def _machine(
     own: WorkerSection,
-    places: WorkerPaths,
+    paths: WorkerPaths,
     slots: Sequence[Slot],
     environment: Mapping[str, str],
     account: Account | None,
@@ -143,9 +147,9 @@ def _machine(
     kind = slots[0].kind if slots else "cpu"
     return Machine(
         worker=WorkerId(own.id),
-        disk=places.root,
+        disk=paths.root,
         address=own.address,
-        socket=places.socket,
+        socket=paths.socket,
         path=os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath))),
         kind=kind,
         account=account,
@@ -181,16 +185,16 @@ class _Ending:
 async def _listen(bus: Bus, worker: WorkerId, handlers: Handlers, heartbeat: Heartbeat) -> None:
     await bus.subscribe(DesiredSet.subject(worker), handlers.on_desired)
     await bus.subscribe(TrialVerdict.subject(worker), handlers.on_verdict)
-    bus.on_reconnect.append(heartbeat.notice)
-    heartbeat.notice()
+    bus.on_reconnect.append(heartbeat.wake)
+    heartbeat.wake()
 
 
-def _all(*told: Callable[[str], None]) -> Callable[[str], None]:
-    def tell(text: str) -> None:
-        for one in told:
+def _all(*listeners: Callable[[str], None]) -> Callable[[str], None]:
+    def notify(text: str) -> None:
+        for one in listeners:
             one(text)
 
-    return tell
+    return notify
 
 
 def _soon(action: Callable[[], None]) -> Callable[[], Awaitable[None]]:

@@ -85,9 +85,9 @@ class Settings(ServiceSettings):
 
     worker: WorkerSection
 
-    def nats_url(self, told: str) -> str:
+    def nats_url(self, advertised_url: str) -> str:
         """The address set by hand, else the one told at joining."""
-        return self.nats.url if self.nats.url != NatsSettings().url or not told else told
+        return self.nats.url if self.nats.url != NatsSettings().url or not advertised_url else advertised_url
 
 
 def inherited_environment() -> dict[str, str]:

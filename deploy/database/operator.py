@@ -98,10 +98,10 @@ def take_over_database(*, is_sure: bool, as_json: bool) -> None:
     _reach(wanted, take_over(wanted))
     _write_settings(home, wanted)
     _restart(options, SERVICES, "the database is this platform's")
-    said = f"the database {wanted.name} belongs to the platform in {options.home} from now on"
+    message = f"the database {wanted.name} belongs to the platform in {options.home} from now on"
     if before is not None:
-        said += f"; the platform {short_id(before)}… no longer gets in: stop what still runs of it"
-    _report(home, wanted, said, as_json=as_json)
+        message += f"; the platform {short_id(before)}… no longer gets in: stop what still runs of it"
+    _report(home, wanted, message, as_json=as_json)
 
 
 def _confirm(wanted: PlatformDatabase, before: str) -> None:

@@ -32,17 +32,17 @@ _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
     """Print the letters, the oldest first."""
-    letters = with_jetstream(lambda stream: load_dead_letters(stream, consumer, limit))
+    found = with_jetstream(lambda stream: load_dead_letters(stream, consumer, limit))
     if as_json:
-        print(json.dumps([letter.summary() for letter in letters]))
+        print(json.dumps([letter.summary() for letter in found]))
         return
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDE)
-    if not letters:
+    if not found:
         console.print("no dead letters" + (f" of {consumer}" if consumer else ""))
         return
-    console.print(_table(letters, SystemClock().now()))
+    console.print(_table(found, SystemClock().now()))
     console.print(
         "`muster deadletters show POSITION` prints one whole; mend what its error names, then `replay` it, or `drop` it.",
         soft_wrap=True,
@@ -68,7 +68,7 @@ def replay_all(positions: Sequence[int], every: bool, consumer: str | None, *, a
     async def work(stream: JetStreamContext) -> None:
         for letter in await _choose(stream, positions, every, consumer):
             done = await replay(stream, letter)
-            print(json.dumps(asdict(done)) if as_json else _said(done, letter), flush=True)
+            print(json.dumps(asdict(done)) if as_json else _describe(done, letter), flush=True)
 
     with_jetstream(work)
 
@@ -79,8 +79,10 @@ def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_
     async def work(stream: JetStreamContext) -> None:
         for letter in await _choose(stream, positions, every, consumer):
             await drop(stream, letter.position)
-            said = f"dropped {letter.position}: {letter.type} {letter.message} of {letter.consumer}; its effect will not happen there"
-            print(json.dumps({"position": letter.position, "dropped": True}) if as_json else said, flush=True)
+            message = f"dropped {letter.position}: {letter.type} {letter.message} of {letter.consumer}; its effect will not happen there"
+            print(
+                json.dumps({"position": letter.position, "dropped": True}) if as_json else message, flush=True
+            )
 
     with_jetstream(work)
 
@@ -100,7 +102,7 @@ async def _choose(
     return select([await load_dead_letter(stream, position) for position in positions], positions)
 
 
-def _said(done: Replayed, letter: DeadLetter) -> str:
+def _describe(done: Replayed, letter: DeadLetter) -> str:
     where = f"{done.position}: {letter.type} {done.message} to {done.subject}"
     if done.repeated:
         return f"already replayed {where}; it lies in {done.stream} as {done.sequence}"
@@ -108,7 +110,7 @@ def _said(done: Replayed, letter: DeadLetter) -> str:
     return f"replayed {where}, as {done.sequence} of {done.stream}{left}; if {letter.consumer} fails again it comes back to `list`"
 
 
-def _table(letters: Sequence[DeadLetter], now: datetime) -> Table:
+def _table(found: Sequence[DeadLetter], now: datetime) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("position", "age"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -116,7 +118,7 @@ def _table(letters: Sequence[DeadLetter], now: datetime) -> Table:
         table.add_column(name, overflow="fold")
     table.add_column("message", no_wrap=True, min_width=_ID_WIDTH)
     table.add_column("error", overflow="fold")
-    for letter in letters:
+    for letter in found:
         age = _age(now - letter.died_at) if letter.died_at else ""
         table.add_row(
             str(letter.position), age, letter.consumer, letter.type, letter.message, escape(letter.error)

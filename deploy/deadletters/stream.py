@@ -85,17 +85,17 @@ class Replayed:
 
 
 async def load_dead_letters(jetstream: JetStreamContext, consumer: str | None, most: int) -> list[DeadLetter]:
-    """The oldest letters first, at most `most`; of one consumer, or of all. Raises Transient while JetStream is away."""
+    """Return at most `most` dead letters of one consumer or of all, oldest first. Raises Transient while JetStream is away."""
     subject = f"dlq.v1.{consumer}" if consumer else DEAD_LETTERS.subjects[0]
-    letters: list[DeadLetter] = []
+    result: list[DeadLetter] = []
     position = 1
-    while len(letters) < most:
-        found = await _next(jetstream, position, subject)
-        if found is None:
+    while len(result) < most:
+        message = await _next(jetstream, position, subject)
+        if message is None:
             break
-        letters.append(_letter(found))
-        position = letters[-1].position + 1
-    return letters
+        result.append(_letter(message))
+        position = result[-1].position + 1
+    return result
 
 
 async def load_dead_letter(jetstream: JetStreamContext, position: int) -> DeadLetter:
@@ -152,9 +152,9 @@ async def drop(jetstream: JetStreamContext, position: int) -> None:
         )
 
 
-def select(letters: Sequence[DeadLetter], positions: Sequence[int]) -> list[DeadLetter]:
+def select(found: Sequence[DeadLetter], positions: Sequence[int]) -> list[DeadLetter]:
     """The letters at these positions. Raises NotFound, before anything is done, for the first that is missing."""
-    by_position = {letter.position: letter for letter in letters}
+    by_position = {letter.position: letter for letter in found}
     missing = [position for position in positions if position not in by_position]
     if missing:
         raise NotFound(f"dead letter {missing[0]}")

@@ -204,13 +204,13 @@ def _download(client: Client, version: ModelVersion, directory: Path) -> None:
 def _evaluate(directory: Path) -> float:
     command = [sys.executable, "evaluate.py", str(directory)]
     done = subprocess.run(command, cwd=EXAMPLE, capture_output=True, text=True, timeout=120, check=False)
-    words = done.stdout.split()
-    if done.returncode or len(words) != 2:
+    fields = done.stdout.split()
+    if done.returncode or len(fields) != 2:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise Failed(
             f"the downloaded model cannot be evaluated ({last}): try `python evaluate.py {directory}` in {EXAMPLE}"
         )
-    accuracy = float(words[1])
+    accuracy = float(fields[1])
     console.print(f"accuracy on the held-out part: [bold green]{accuracy:.4f}[/]")
     if accuracy < LEAST_ACCURACY:
         raise Failed(

@@ -54,7 +54,7 @@ class Platform:
         self.gateway = Gateway(f"http://{LOOPBACK}:{rest}", f"{LOOPBACK}:{grpc}", self._admin_token())
         self.services = self._services(rest, grpc, sides)
 
-    def keepers(self) -> tuple[SupervisedProcess, ...]:
+    def processes(self) -> tuple[SupervisedProcess, ...]:
         """Everything that is to run, servers first."""
         servers = [SupervisedProcess(server, "server") for server in self.servers]
         services = [SupervisedProcess(service, "service") for service in self.services]

@@ -44,18 +44,18 @@ def start_detached(*, as_json: bool) -> None:
     options = load_options()
     running = _running(options.home)
     if running is None:
-        begun = time.monotonic()
+        began = time.monotonic()
         options.home.mkdir(parents=True, exist_ok=True)
         _clear(options)
         running = _watch(options.home, _spawn(options.home), as_json=as_json)
-        said = f"Muster is ready after {time.monotonic() - begun:.1f} s"
+        headline = f"Muster is ready after {time.monotonic() - began:.1f} s"
     else:
-        said = "Muster is already running"
+        headline = "Muster is already running"
     if as_json:
         print(json.dumps({"url": running.url, "grpc": running.grpc, "home": str(options.home)}))
     else:
         lines = [
-            f"[green]{said}[/]: {running.url} (gRPC {running.grpc})",
+            f"[green]{headline}[/]: {running.url} (gRPC {running.grpc})",
             *map(escape, sign_in_lines(options.home)),
             "`muster experiment create CONFIG FOLDER` starts a search, `muster status` shows what runs, `muster down` ends it.",
         ]

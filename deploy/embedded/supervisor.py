@@ -60,7 +60,7 @@ class Supervisor:
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
         self.home = platform.home.root
-        self.keepers = platform.keepers()
+        self.processes = platform.processes()
         self.phase: Phase = "starting"
         self._me = ProcessId.of(os.getpid())
         self._ending = False
@@ -101,12 +101,14 @@ class Supervisor:
     def _tick(self) -> bool:
         """Do what is due; True when something changed."""
         now = time.monotonic()
-        changed = [keeper.tick(now) for keeper in self.keepers if _is_done(self._before.get(keeper.name))]
+        changed = [
+            process.tick(now) for process in self.processes if _is_done(self._before.get(process.name))
+        ]
         return any(changed)
 
     def _set_up_servers(self, executor: Executor) -> None:
         """Set up each server once it runs for the first time; those of others run already."""
-        running = {keeper.name for keeper in self.keepers if keeper.state == "running"}
+        running = {process.name for process in self.processes if process.state == "running"}
         for name, step in self.platform.after().items():
             if name not in self._after and name in (*running, *self.platform.external()):
                 self._after[name] = executor.submit(step)
@@ -124,7 +126,7 @@ class Supervisor:
         return all(done) and self._is_steady()
 
     def _is_steady(self) -> bool:
-        return all(keeper.state == "running" for keeper in self.keepers)
+        return all(process.state == "running" for process in self.processes)
 
     def _write_client_file(self) -> None:
         gateway = self.platform.gateway
@@ -138,14 +140,14 @@ class Supervisor:
         self.phase = "stopping" if phase == "stopped" else phase
         self._save(message)
         (self.home / CLIENT_FILE).unlink(missing_ok=True)
-        services = [keeper for keeper in self.keepers if keeper.kind == "service"]
-        servers = [keeper for keeper in self.keepers if keeper.kind == "server"]
-        gateway = [keeper for keeper in services if keeper.name == "gateway"]
-        record = [keeper for keeper in servers if keeper.name == "postgres"]
+        services = [process for process in self.processes if process.kind == "service"]
+        servers = [process for process in self.processes if process.kind == "server"]
+        gateway = [process for process in services if process.name == "gateway"]
+        record = [process for process in servers if process.name == "postgres"]
         for group in (gateway, services):
             _stop_together(group)
         end_workers(self.home)
-        for group in ([keeper for keeper in servers if keeper not in record], record):
+        for group in ([process for process in servers if process not in record], record):
             _stop_together(group)
         self.phase = phase
         self._save(message)
@@ -160,7 +162,7 @@ class Supervisor:
             gateway.url,
             gateway.grpc,
             message,
-            (*(keeper.part() for keeper in self.keepers), *external),
+            (*(process.part() for process in self.processes), *external),
         )
         try:
             state.save(self.home)
@@ -197,10 +199,10 @@ def supervise(options: Options) -> None:
         raise Broken(_sentence(error, options.home)) from error
 
 
-def _stop_together(keepers: list[SupervisedProcess]) -> None:
-    if keepers:
-        with ThreadPoolExecutor(len(keepers)) as executor:
-            list(executor.map(SupervisedProcess.stop, keepers))
+def _stop_together(processes: list[SupervisedProcess]) -> None:
+    if processes:
+        with ThreadPoolExecutor(len(processes)) as executor:
+            list(executor.map(SupervisedProcess.stop, processes))
 
 
 def _is_done(step: "Future[None] | None") -> bool:

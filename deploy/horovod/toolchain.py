@@ -92,8 +92,8 @@ def _find_nccl(site_packages: Path) -> Nccl | None:
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if nvcc is None:
         return None
-    said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
-    release = re.search(r"release (\d+\.\d+)", said)
+    output = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
+    release = re.search(r"release (\d+\.\d+)", output)
     headers = next(
         (d for d in (site_packages / "nvidia/nccl/include", *SYSTEM_NCCL_HEADERS) if _is_nccl(d)), None
     )
@@ -116,6 +116,6 @@ def _library_folders(headers: Path) -> tuple[Path, ...]:
 
 def _cuda_home(nvcc: Path) -> Path:
     """Return CUDA's root: nvcc itself tells it, since what lies on the PATH may be a wrapper."""
-    said = subprocess.run([nvcc, "--dryrun", "x.cu"], capture_output=True, text=True, check=False).stderr
-    top = re.search(r"^#\$ TOP=(.+)$", said, re.MULTILINE)
+    output = subprocess.run([nvcc, "--dryrun", "x.cu"], capture_output=True, text=True, check=False).stderr
+    top = re.search(r"^#\$ TOP=(.+)$", output, re.MULTILINE)
     return Path(top[1]).resolve() if top else nvcc.resolve().parents[1]

@@ -20,7 +20,7 @@ from muster.errors import Conflict, Rejected
 SETUP_LOCK = 0x6D75737465
 """Held, on the administrator's own database, by whoever creates or changes roles of the server."""
 DATABASE_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
-_SHOWN_CHARS = 8
+_ID_CHARS = 8
 _IDENTITY = (
     "CREATE SCHEMA IF NOT EXISTS platform; CREATE TABLE IF NOT EXISTS platform.identity ("
     "id text NOT NULL, singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton), since timestamptz NOT NULL DEFAULT now())"
@@ -237,4 +237,4 @@ async def _inside(wanted: PlatformDatabase) -> AsyncIterator[Any]:
 
 def short_id(platform: str) -> str:
     """As much of an id as people compare."""
-    return platform[:_SHOWN_CHARS]
+    return platform[:_ID_CHARS]

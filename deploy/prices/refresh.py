@@ -51,18 +51,18 @@ class PriceEndpoints:
     billing: str | None = None
 
 
-def refresh(wish: RefreshOptions, *, as_json: bool, at: PriceEndpoints = PriceEndpoints()) -> None:
+def refresh(options: RefreshOptions, *, as_json: bool, at: PriceEndpoints = PriceEndpoints()) -> None:
     """Replace the prices, saying of each kind and zone what it costs, and since when that is known."""
-    text = _read(wish.catalogue)
+    text = _read(options.catalogue)
     read_catalogue(text)  # refuses what the provisioner would refuse, before anybody is asked
     before: Entries = yaml.safe_load(text) or {}
-    found = asyncio.run(_ask(_asked(wish), before, at))
+    found = asyncio.run(_ask(_asked(options), before, at))
     after = replaced(before, found)
     for provider, prices in found.items():
         for one in prices:
-            print(json.dumps(_said(provider, one)) if as_json else _line(provider, one), flush=True)
-    if not wish.dry_run:
-        _write(wish.catalogue, yaml.safe_dump(after, sort_keys=False, allow_unicode=True))
+            print(json.dumps(_to_json(provider, one)) if as_json else _line(provider, one), flush=True)
+    if not options.dry_run:
+        _write(options.catalogue, yaml.safe_dump(after, sort_keys=False, allow_unicode=True))
 
 
 def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
@@ -76,18 +76,18 @@ def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
     return {**entries, "kinds": kinds}
 
 
-def _asked(wish: RefreshOptions) -> dict[str, ProviderEntry]:
+def _asked(options: RefreshOptions) -> dict[str, ProviderEntry]:
     """The providers that tell prices: clouds, and clusters with a file of the site's own."""
-    entries = read_providers(_read(wish.providers)).providers
-    telling = {name: one for name, one in entries.items() if _tells(one)}
-    if wish.provider is not None and wish.provider not in telling:
-        message = f"{wish.providers} has no provider '{wish.provider}' that tells prices"
-        hint = f"there are: {', '.join(telling) or 'none'}; give a cluster a file of its own (`prices`)"
+    entries = read_providers(_read(options.providers)).providers
+    with_prices = {name: one for name, one in entries.items() if _has_prices(one)}
+    if options.provider is not None and options.provider not in with_prices:
+        message = f"{options.providers} has no provider '{options.provider}' that tells prices"
+        hint = f"there are: {', '.join(with_prices) or 'none'}; give a cluster a file of its own (`prices`)"
         raise Rejected("no_provider", message, "provider", hint)
-    return {name: one for name, one in telling.items() if wish.provider in (None, name)}
+    return {name: one for name, one in with_prices.items() if options.provider in (None, name)}
 
 
-def _tells(entry: ProviderEntry) -> bool:
+def _has_prices(entry: ProviderEntry) -> bool:
     return isinstance(entry, AwsEntry | GcpEntry) or entry.prices is not None
 
 
@@ -133,17 +133,17 @@ def _entry(price: Price, taken: Mapping[str | None, float]) -> Entries:
     return {name: value for name, value in entry.items() if value is not None}
 
 
-def _said(provider: str, price: Price) -> Entries:
-    places = {"provider": provider, "kind": price.kind, "zone": price.zone}
-    return {**places, "on_demand": price.on_demand, "spot": price.spot, "as_of": price.as_of.isoformat()}
+def _to_json(provider: str, price: Price) -> Entries:
+    ids = {"provider": provider, "kind": price.kind, "zone": price.zone}
+    return {**ids, "on_demand": price.on_demand, "spot": price.spot, "as_of": price.as_of.isoformat()}
 
 
 def _line(provider: str, price: Price) -> str:
-    told = [
+    parts = [
         f"{way} {value:.4f}" for way, value in (("on demand", price.on_demand), ("spot", price.spot)) if value
     ]
     where = f" in {price.zone}" if price.zone else ""
-    return f"{provider} {price.kind}{where}: {', '.join(told) or 'nothing is known'} an hour, as of {price.as_of}"
+    return f"{provider} {price.kind}{where}: {', '.join(parts) or 'nothing is known'} an hour, as of {price.as_of}"
 
 
 def _read(path: Path) -> str:

@@ -23,8 +23,8 @@ def request_all(service: str | None, *, as_json: bool) -> None:
     async def work(stream: JetStreamContext) -> None:
         for owner in [service] if service else BY_OWNER:
             await send_request(stream, owner)
-            said = f"{owner} was asked to publish all its entities again; it does so now, or once it runs"
-            print(json.dumps({"service": owner, "asked": True}) if as_json else said, flush=True)
+            message = f"{owner} was asked to publish all its entities again; it does so now, or once it runs"
+            print(json.dumps({"service": owner, "asked": True}) if as_json else message, flush=True)
 
     with_jetstream(work)
 

@@ -34,16 +34,16 @@ def main() -> None:
         for name, parameter in model.named_parameters():
             trial.log_histogram(epoch, name, parameter)
         images, classes = batch(generator)
-        told = model(images).argmax(1)
+        predicted = model(images).argmax(1)
         wrong = [
-            {"place": place, "is": int(classes[place]), "told": int(told[place])}
-            for place in (told != classes).nonzero().flatten()
+            {"place": place, "is": int(classes[place]), "predicted": int(predicted[place])}
+            for place in (predicted != classes).nonzero().flatten()
         ]
-        trial.log_image(epoch, "first", images[0], caption=f"told {told[0]}, is {classes[0]}")
-        trial.log_table(epoch, "wrong", wrong, ["place", "is", "told"])
-        trial.log_text(epoch, "summary", f"**{len(wrong)}** of {len(told)} are wrong")
+        trial.log_image(epoch, "first", images[0], caption=f"predicted {predicted[0]}, is {classes[0]}")
+        trial.log_table(epoch, "wrong", wrong, ["place", "is", "predicted"])
+        trial.log_text(epoch, "summary", f"**{len(wrong)}** of {len(predicted)} are wrong")
         writer.add_scalar("loss", float(loss), epoch)
-        trial.validate(epoch, loss=loss, accuracy=1 - len(wrong) / len(told))
+        trial.validate(epoch, loss=loss, accuracy=1 - len(wrong) / len(predicted))
         if trial.should_stop():
             break
     writer.close()

@@ -19,7 +19,7 @@ LOG = "worker.log"
 STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 10.0
 _READY = b"the process became ready"
-_LET_IN, _REFUSED = CONNECTED.encode(), AUTHENTICATION.encode()
+_CONNECTED, _REFUSED = CONNECTED.encode(), AUTHENTICATION.encode()
 """What the daemon's log says."""
 _LOOK_S = 0.1
 _SECRETS = ("MUSTER_TOKEN", "MUSTER_JOIN_TOKEN", "MUSTER_WORKER__JOIN_TOKEN")
@@ -45,7 +45,7 @@ WantedBy={target}
 
 def run_here(joining: JoinSettings, directory: Path) -> None:
     """Becomes the daemon; SIGTERM or Ctrl-C ends it, its ranks are asked to save first. Does not return."""
-    os.execve(sys.executable, _words(), _environment(joining, directory))  # noqa: S606 - our own interpreter
+    os.execve(sys.executable, _command(), _environment(joining, directory))  # noqa: S606 - our own interpreter
 
 
 def start_detached(joining: JoinSettings, directory: Path) -> str:
@@ -61,7 +61,7 @@ def start_detached(joining: JoinSettings, directory: Path) -> str:
     with log.open("ab") as output:
         os.fchmod(output.fileno(), 0o600)
         daemon = subprocess.Popen(
-            _words(),
+            _command(),
             env=_environment(joining, directory),
             cwd=directory,
             stdin=subprocess.DEVNULL,
@@ -69,43 +69,43 @@ def start_detached(joining: JoinSettings, directory: Path) -> str:
             stderr=output,
             start_new_session=True,
         )
-    said = _Said(daemon, log, before)
-    if said.first_of((_READY,), STARTS_WITHIN_S) is None:
+    log_reader = _DaemonLog(daemon, log, before)
+    if log_reader.first_of((_READY,), STARTS_WITHIN_S) is None:
         raise Rejected(
             "worker_slow", f"the worker has not become ready in {STARTS_WITHIN_S:g} s", hint=f"see {log}"
         )
-    ends = f"`kill {daemon.pid}` ends it gently"
-    heard = said.first_of((_LET_IN, _REFUSED), ANSWERS_WITHIN_S)
-    if heard == _REFUSED:
+    how_to_stop = f"`kill {daemon.pid}` ends it gently"
+    found = log_reader.first_of((_CONNECTED, _REFUSED), ANSWERS_WITHIN_S)
+    if found == _REFUSED:
         raise Rejected(
             "worker_refused",
-            f"the bus lets this machine in no more: its key was revoked, or the platform signs with others; process {daemon.pid} goes on asking, and {ends}",
+            f"the bus lets this machine in no more: its key was revoked, or the platform signs with others; process {daemon.pid} goes on asking, and {how_to_stop}",
             hint=f"give it a new token: `muster worker token`; where its key was revoked, remove {directory / 'identity'} before",
         )
-    waits = "" if heard else "; the platform has not answered yet, and is asked again"
-    return f"it runs as process {daemon.pid}{waits}; {ends}"
+    waits = "" if found else "; the platform has not answered yet, and is asked again"
+    return f"it runs as process {daemon.pid}{waits}; {how_to_stop}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _DaemonLog:
     """What a daemon writes into its log, from `begin` on."""
 
     daemon: subprocess.Popen[bytes]
     log: Path
     begin: int
 
-    def first_of(self, words: Sequence[bytes], within_s: float) -> bytes | None:
+    def first_of(self, markers: Sequence[bytes], within_s: float) -> bytes | None:
         """Waits for one of the words. Raises Rejected when the daemon ends before."""
         end = time.monotonic() + within_s
         while time.monotonic() < end:
             with self.log.open("rb") as written:
                 written.seek(self.begin)
-                said = written.read()
-            for word in words:
-                if word in said:
-                    return word
+                log_reader = written.read()
+            for marker in markers:
+                if marker in log_reader:
+                    return marker
             if self.daemon.poll() is not None:
-                last = said.decode(errors="replace").strip().splitlines()[-1:]
+                last = log_reader.decode(errors="replace").strip().splitlines()[-1:]
                 raise Rejected("worker_ended", f"the worker ended: {' '.join(last)}", hint=f"see {self.log}")
             time.sleep(_LOOK_S)
         return None
@@ -124,7 +124,7 @@ def systemd_unit(joining: JoinSettings, directory: Path) -> str:
     )
 
 
-def _words() -> list[str]:
+def _command() -> list[str]:
     return [sys.executable, "-P", "-m", "worker"]
 
 

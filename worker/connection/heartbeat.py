@@ -34,14 +34,14 @@ class LocalRuns(Protocol):
     def is_drained(self) -> bool: ...
 
     @property
-    def standing(self) -> Workload: ...
+    def workload(self) -> Workload: ...
 
     @property
     def trouble(self) -> str | None: ...
 
     def observed(self) -> tuple[ObservedAllocation, ...]: ...
 
-    def doom(self, reason: str) -> None: ...
+    def fail_all(self, reason: str) -> None: ...
 
     def tick(self) -> float | None: ...
 
@@ -51,14 +51,14 @@ class Heartbeat:
 
     def __init__(
         self,
-        line: PlatformConnection,
+        platform: PlatformConnection,
         settings: WorkerSection,
         slots: tuple[Slot, ...],
         incarnation: UUID,
         clock: Clock,
     ) -> None:
         """`leaving`, set later, says whether the machine's provider takes it back; `on_abandoned` ends the process."""
-        self._line = line
+        self._platform = platform
         self._settings = settings
         self._labels = settings.own_labels
         self._slots = slots
@@ -66,18 +66,18 @@ class Heartbeat:
         self._clock = clock
         self._sequence = 0
         self._changed = asyncio.Event()
-        self._heard_at = clock.monotonic()
+        self._last_contact_at = clock.monotonic()
         self._outages = Outages()
         self.leaving: Callable[[], ReclaimNotice | None] = lambda: None
         self.on_abandoned: Callable[[], None] = lambda: None
 
-    def notice(self) -> None:
+    def wake(self) -> None:
         """Something changed: say so at once."""
         self._changed.set()
 
-    def heard(self) -> None:
+    def on_contact(self) -> None:
         """The scheduler spoke."""
-        self._heard_at = self._clock.monotonic()
+        self._last_contact_at = self._clock.monotonic()
 
     def observe(self, runs: LocalRuns) -> ObservedSet:
         """The set as it is now."""
@@ -102,14 +102,14 @@ class Heartbeat:
         """Beat until the machine is abandoned; look after what time alone brings."""
         while True:
             self._changed.clear()
-            is_heard = await self.beat(runs)
-            if is_orphaned(self._heard_at, self._clock.monotonic(), self._settings.orphan_after_s):
-                runs.doom(f"the scheduler was silent for {self._settings.orphan_after_s:.0f} s")
+            is_answered = await self.beat(runs)
+            if is_orphaned(self._last_contact_at, self._clock.monotonic(), self._settings.orphan_after_s):
+                runs.fail_all(f"the scheduler was silent for {self._settings.orphan_after_s:.0f} s")
             if self._is_abandoned(runs):
                 self.on_abandoned()
                 return
             look = runs.tick()
-            wait_s = EVERY_S if is_heard else AGAIN_S
+            wait_s = EVERY_S if is_answered else AGAIN_S
             if look is not None:
                 wait_s = min(wait_s, max(0.01, look - self._clock.monotonic()))
             try:
@@ -120,8 +120,8 @@ class Heartbeat:
 
     def _is_abandoned(self, runs: LocalRuns) -> bool:
         """A rented machine that nobody speaks to costs money for nothing: its worker ends, and the machine with it."""
-        silent_s = self._clock.monotonic() - self._heard_at
-        if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.standing):
+        silent_s = self._clock.monotonic() - self._last_contact_at
+        if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.workload):
             return False
         _log.warning("nobody was heard and nothing runs here: the worker ends", silent_s=round(silent_s))
         return True
@@ -129,10 +129,10 @@ class Heartbeat:
     async def beat(self, runs: LocalRuns) -> bool:
         """Send the set once; False: nobody answered."""
         try:
-            await self._line.request(self.observe(runs), timeout_s=ANSWER_S)
+            await self._platform.request(self.observe(runs), timeout_s=ANSWER_S)
         except MusterError as error:
             self._outages.failed(SENDING_HEARTBEATS, error)
             return False
         self._outages.worked(SENDING_HEARTBEATS)
-        self.heard()
+        self.on_contact()
         return True

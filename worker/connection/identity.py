@@ -63,8 +63,8 @@ class StoredIdentity:
         if not self.is_kept:
             return RETRY_UNSAVED_AFTER
         issued = nats_jwt.decode(self.credentials.jwt).get("iat")
-        begun = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
-        half = begun + (self.credentials.expires_at - begun) / 2
+        issued_at = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
+        half = issued_at + (self.credentials.expires_at - issued_at) / 2
         return max(half - now, timedelta(0))
 
     def _jwt(self) -> bytes:
@@ -85,13 +85,13 @@ def load_identity(directory: Path) -> StoredIdentity:
     return StoredIdentity(directory, seed_path.read_text().strip(), credentials)
 
 
-def is_good(badge: StoredIdentity, now: datetime) -> bool:
+def is_good(identity: StoredIdentity, now: datetime) -> bool:
     """Whether the bus lets it in with what is kept."""
-    return badge.credentials is not None and badge.credentials.expires_at > now
+    return identity.credentials is not None and identity.credentials.expires_at > now
 
 
 async def join(
-    badge: StoredIdentity, settings: WorkerSection, clock: Clock, trouble: str | None = None
+    identity: StoredIdentity, settings: WorkerSection, clock: Clock, trouble: str | None = None
 ) -> None:
     """Trade the join token, or what the machine's cloud has signed of it, for credentials, unless kept ones are still good.
 
@@ -103,18 +103,18 @@ async def join(
         Transient: The gateway does not answer.
     """
     token = settings.join_token.get_secret_value() if settings.join_token else ""
-    can_do_without = is_good(badge, clock.now())
-    if can_do_without and (badge.is_new or not token):
+    can_do_without = is_good(identity, clock.now())
+    if can_do_without and (identity.is_new or not token):
         return
     try:
-        await _trade(badge, settings, token, trouble)
+        await _trade(identity, settings, token, trouble)
     except MusterError as error:
         if not can_do_without:
             raise
         _log.info("the join token was not traded; the credentials of before are used", why=str(error))
 
 
-async def _trade(badge: StoredIdentity, settings: WorkerSection, token: str, trouble: str | None) -> None:
+async def _trade(identity: StoredIdentity, settings: WorkerSection, token: str, trouble: str | None) -> None:
     if not settings.gateway_url or not (token or settings.cloud):
         raise Rejected(
             "join_needed",
@@ -123,7 +123,7 @@ async def _trade(badge: StoredIdentity, settings: WorkerSection, token: str, tro
         )
     body: dict[str, str | None] = {
         "worker": settings.id,
-        "user_key": badge.user_key,
+        "user_key": identity.user_key,
         "pool": settings.pool,
         "address": settings.address,
         "version": platform_version(),
@@ -149,13 +149,13 @@ async def _trade(badge: StoredIdentity, settings: WorkerSection, token: str, tro
             hint = "a token admits one machine, once: `muster worker token` makes another"
             raise Rejected("join_refused", refused.message, hint=hint)
         raise refused
-    badge.keep(Credentials.model_validate(content))
+    identity.keep(Credentials.model_validate(content))
     _log.info("the worker joined", worker=settings.id, pool=settings.pool)
 
 
-async def renew(badge: StoredIdentity, bus: Bus, worker: WorkerId) -> None:
+async def renew(identity: StoredIdentity, bus: Bus, worker: WorkerId) -> None:
     """Ask the scheduler for fresh credentials. Raises as `Bus.request`."""
-    badge.keep(await bus.request(Renew(worker=worker, user_key=badge.user_key), worker))
+    identity.keep(await bus.request(Renew(worker=worker, user_key=identity.user_key), worker))
     _log.info("the worker's credentials were renewed")
 
 

@@ -82,8 +82,10 @@ def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
         Rejected: Nobody has ever said where the platform is, or what was said cannot be.
     """
     kept = _load(directory)
-    said = {name: value for name in JoinOptions.__slots__ if (value := getattr(given, name)) is not None}
-    url = str(said.get("url", kept.get("url", ""))).rstrip("/")
+    given_values = {
+        name: value for name in JoinOptions.__slots__ if (value := getattr(given, name)) is not None
+    }
+    url = str(given_values.get("url", kept.get("url", ""))).rstrip("/")
     if not urlsplit(url).hostname:
         raise Rejected(
             "url_missing",
@@ -91,7 +93,7 @@ def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
             "--url",
             "give --url https://HOST:PORT and --token, as `muster worker token` prints it there",
         )
-    found = {"id": _host_name(), "address": "", **kept, **said, "url": url}
+    found = {"id": _host_name(), "address": "", **kept, **given_values, "url": url}
     if not found["address"]:
         found["address"] = _address_towards(url)
     try:
@@ -113,11 +115,11 @@ async def join_here(
         Rejected: The platform refuses, or no token was given and none that was traded before is good.
         Transient: The platform does not answer.
     """
-    places = WorkerPaths(directory)
-    places.make(is_shared=joining.user is not None)
-    badge = load_identity(places.identity)
-    if token is None and not is_good(badge, clock.now()):
-        had = badge.credentials
+    paths = WorkerPaths(directory)
+    paths.make(is_shared=joining.user is not None)
+    identity = load_identity(paths.identity)
+    if token is None and not is_good(identity, clock.now()):
+        had = identity.credentials
         raise Rejected(
             "token_missing",
             f"what this machine joined with ran out at {had.expires_at:%Y-%m-%d %H:%M} UTC: it is renewed each 12 h while the worker runs"
@@ -128,12 +130,12 @@ async def join_here(
         )
     secret = SecretStr(token) if token else None
     settings = WorkerSection(**_own(joining, directory), join_token=secret)
-    if token is not None and not (is_good(badge, clock.now()) and _is_same(joining, directory)):
-        badge.credentials = None
-    await join(badge, settings, clock)
+    if token is not None and not (is_good(identity, clock.now()) and _is_same(joining, directory)):
+        identity.credentials = None
+    await join(identity, settings, clock)
     _keep(joining, directory)
-    _check_bus(joining, badge)
-    return badge
+    _check_bus(joining, identity)
+    return identity
 
 
 def _own(joining: JoinSettings, directory: Path) -> dict[str, object]:
@@ -182,13 +184,15 @@ def _address_towards(url: str) -> str:
         raise Transient(f"the platform at {url} is not reachable: {error}", 1.0, "unreachable") from error
 
 
-def _check_bus(joining: JoinSettings, badge: StoredIdentity) -> None:
+def _check_bus(joining: JoinSettings, identity: StoredIdentity) -> None:
     """Raises Rejected where the bus is said to be at an address that only its own machine reaches, and this is another."""
-    told = badge.credentials.nats_url if badge.credentials else ""
-    if _is_loopback(urlsplit(told).hostname or "") and not _is_loopback(urlsplit(joining.url).hostname or ""):
+    advertised_url = identity.credentials.nats_url if identity.credentials else ""
+    if _is_loopback(urlsplit(advertised_url).hostname or "") and not _is_loopback(
+        urlsplit(joining.url).hostname or ""
+    ):
         raise Rejected(
             "bus_unreachable",
-            f"the platform says that its bus is at {told}, which only its own machine reaches",
+            f"the platform says that its bus is at {advertised_url}, which only its own machine reaches",
             hint="have its administrator set MUSTER_SCHEDULER__WORKER_NATS_URL, and the bus listen there",
         )
 

@@ -29,9 +29,9 @@ _log = structlog.get_logger()
 class PlatformConnection:
     """Joins, connects, renews; until then every request is Transient."""
 
-    def __init__(self, settings: Settings, badge: StoredIdentity, clock: Clock) -> None:
+    def __init__(self, settings: Settings, identity: StoredIdentity, clock: Clock) -> None:
         self._settings = settings
-        self._badge = badge
+        self._identity = identity
         self._clock = clock
         self._worker = WorkerId(settings.worker.id)
         self._bus: Bus | None = None
@@ -60,9 +60,9 @@ class PlatformConnection:
         self._bus = await self._connect()
         await on_connected(self._bus)
         while True:
-            await asyncio.sleep(max(1.0, self._badge.renewal_in(self._clock.now()).total_seconds()))
+            await asyncio.sleep(max(1.0, self._identity.renewal_in(self._clock.now()).total_seconds()))
             try:
-                await renew(self._badge, self._bus, self._worker)
+                await renew(self._identity, self._bus, self._worker)
             except MusterError as error:
                 _log.warning("the credentials could not be renewed", error=str(error))
                 await asyncio.sleep(RENEW_RETRY_S)
@@ -77,10 +77,10 @@ class PlatformConnection:
         outages = Outages()
         while True:
             try:
-                await join(self._badge, self._settings.worker, self._clock)
-                told = self._badge.credentials.nats_url if self._badge.credentials else ""
-                url = self._settings.nats_url(told)
-                bus = await Bus.connect(url, self._worker, identity=self._badge.identity())
+                await join(self._identity, self._settings.worker, self._clock)
+                advertised_url = self._identity.credentials.nats_url if self._identity.credentials else ""
+                url = self._settings.nats_url(advertised_url)
+                bus = await Bus.connect(url, self._worker, identity=self._identity.identity())
             except Transient as error:
                 outages.failed(_REACHING, error)
                 await asyncio.sleep(min(error.retry_after_s, MAX_WAIT_S))

@@ -65,7 +65,7 @@ def apply_desired(
 
 def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> LocalRun:
     """A run that this worker hears of for the first time. One whose gang trains already is to join it."""
-    seat = assign_ranks(desired.members, worker, distributed)
+    assignment = assign_ranks(desired.members, worker, distributed)
     generation = desired.generation
     return LocalRun(
         allocation_id=desired.allocation_id,
@@ -73,17 +73,17 @@ def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> L
         token=desired.token,
         gang=Gang(
             generation,
-            seat,
-            rendezvous=None if seat.is_chief else desired.rendezvous,
-            formation=Formation(generation, seat, stands_by=True) if generation > 1 else None,
+            assignment,
+            rendezvous=None if assignment.is_chief else desired.rendezvous,
+            formation=Formation(generation, assignment, stands_by=True) if generation > 1 else None,
         ),
         request=Request(desired.wanted, desired.decide_at, desired.preemption_timeout_s),
     )
 
 
-def is_orphaned(heard_at: float, now: float, orphan_after_s: float = ORPHAN_AFTER_S) -> bool:
+def is_orphaned(last_contact_at: float, now: float, orphan_after_s: float = ORPHAN_AFTER_S) -> bool:
     """Whether the scheduler was silent for so long that nobody can be waiting for the ranks here."""
-    return now - heard_at >= orphan_after_s
+    return now - last_contact_at >= orphan_after_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,14 @@ class Workload:
     """What holds a machine: runs that have not ended, and what the platform has not got yet of those that have."""
 
     has_runs: bool
-    owes: bool
+    has_unsent: bool
 
 
-def is_abandoned(silent_s: float, limit_s: float | None, standing: Workload) -> bool:
+def is_abandoned(silent_s: float, limit_s: float | None, workload: Workload) -> bool:
     """Whether a rented machine should end itself: nobody speaks to it, and nothing runs on it. `limit_s` None: it is not rented."""
-    if limit_s is None or standing.has_runs:
+    if limit_s is None or workload.has_runs:
         return False
-    return silent_s >= limit_s * (UNSENT_DATA_FACTOR if standing.owes else 1)
+    return silent_s >= limit_s * (UNSENT_DATA_FACTOR if workload.has_unsent else 1)
 
 
 def _change(known: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:

@@ -43,7 +43,7 @@ class Silence:
     """The last sign of life that was expected of a gang's ranks here was due at `since` (monotonic seconds), at this phase of theirs."""
 
     since: float
-    patience_s: float
+    timeout_s: float
     phase: RankPhase
 
 
@@ -61,62 +61,65 @@ class HangEvidence:
 
     Attributes:
         moved_at: When one of them was last seen to move.
-        looked_at: When they were last looked at, and saw `sights`.
+        looked_at: When they were last looked at, and saw `samples`.
         still: Looks since then in which none had moved.
     """
 
     moved_at: float = float("-inf")
-    looked_at: float | None = None
-    sights: Mapping[int, RankSample] = field(default_factory=dict)
-    still: int = 0
+    checked_at: float | None = None
+    samples: Mapping[int, RankSample] = field(default_factory=dict)
+    unchanged: int = 0
 
 
-def measure_silence(pulses: Iterable[Heartbeat], patience: HangTimeouts) -> Silence | None:
+def measure_silence(heartbeats: Iterable[Heartbeat], timeouts: HangTimeouts) -> Silence | None:
     """How long the ranks of this machine are silent; None where nothing is expected of them: none has been heard yet, or one is at
     work that has no steps, for which the others wait. Once one of them steps, all wait for steps: a gang's do so together. Their end is
     waited for once all are at it."""
-    heard = [pulse for pulse in pulses if pulse.phase is not RankPhase.ABSENT]
-    phases = {pulse.phase for pulse in heard}
-    if not heard or RankPhase.BUSY in phases:
+    reported = [heartbeat for heartbeat in heartbeats if heartbeat.phase is not RankPhase.ABSENT]
+    phases = {heartbeat.phase for heartbeat in reported}
+    if not reported or RankPhase.BUSY in phases:
         return None
     phase = next(one for one in (RankPhase.STEPPING, RankPhase.STARTING, RankPhase.ENDED) if one in phases)
-    patience_s = patience.start_s if phase is RankPhase.STARTING else patience.hang_s
+    timeout_s = timeouts.start_s if phase is RankPhase.STARTING else timeouts.hang_s
     if phase is RankPhase.ENDED:
-        patience_s = min(patience_s or LONGEST_END_S, LONGEST_END_S)
-    if patience_s is None:
+        timeout_s = min(timeout_s or LONGEST_END_S, LONGEST_END_S)
+    if timeout_s is None:
         return None
-    return Silence(max(map(_due_at, heard)), patience_s, phase)
+    return Silence(max(map(_due_at, reported)), timeout_s, phase)
 
 
-def is_check_due(silence: Silence, doubt: HangEvidence, now: float) -> bool:
+def is_check_due(silence: Silence, evidence: HangEvidence, now: float) -> bool:
     """Whether it is time to look at the ranks."""
-    if now < _quiet_since(silence, doubt) + silence.patience_s / 2:
+    if now < _quiet_since(silence, evidence) + silence.timeout_s / 2:
         return False
-    return doubt.looked_at is None or now >= doubt.looked_at + silence.patience_s / CHECKS
+    return evidence.checked_at is None or now >= evidence.checked_at + silence.timeout_s / CHECKS
 
 
 def on_check(
-    doubt: HangEvidence, sights: Mapping[int, RankSample], now: float, moving_processor: float
+    evidence: HangEvidence, samples: Mapping[int, RankSample], now: float, moving_processor: float
 ) -> HangEvidence:
     """The ranks were looked at; the first look shows only where they are. Who used more than `moving_processor` of a core has moved."""
-    if doubt.looked_at is None:
-        return replace(doubt, looked_at=now, sights=sights)
-    passed_s = now - doubt.looked_at
+    if evidence.checked_at is None:
+        return replace(evidence, checked_at=now, samples=samples)
+    passed_s = now - evidence.checked_at
     has_moved = any(
-        _has_moved(doubt.sights[rank], sight, passed_s * moving_processor)
-        for rank, sight in sights.items()
-        if rank in doubt.sights
+        _has_moved(evidence.samples[rank], sample, passed_s * moving_processor)
+        for rank, sample in samples.items()
+        if rank in evidence.samples
     )
     return HangEvidence(
-        now if has_moved else doubt.moved_at, now, sights, 0 if has_moved else doubt.still + 1
+        now if has_moved else evidence.moved_at, now, samples, 0 if has_moved else evidence.unchanged + 1
     )
 
 
-def is_hung(silence: Silence, doubt: HangEvidence, now: float) -> bool:
+def is_hung(silence: Silence, evidence: HangEvidence, now: float) -> bool:
     """Whether the patience is over, and nothing has moved; or, of scripts that are over, whether they were for too long."""
     if silence.phase is RankPhase.ENDED and now >= silence.since + LONGEST_END_S:
         return True
-    return doubt.still >= CHECKS_WITHOUT_PROGRESS and now >= _quiet_since(silence, doubt) + silence.patience_s
+    return (
+        evidence.unchanged >= CHECKS_WITHOUT_PROGRESS
+        and now >= _quiet_since(silence, evidence) + silence.timeout_s
+    )
 
 
 def describe_hang(silence: Silence, now: float) -> str:
@@ -145,19 +148,19 @@ def stack_of(dump: str, thread: int) -> str | None:
     heads = list(_HEAD.finditer(dump))
     if not heads:
         return None
-    ends = [*(head.start() for head in heads[1:]), len(dump)]
-    stacks = {int(head[1], 16): dump[head.end() : end] for head, end in zip(heads, ends, strict=True)}
+    bounds = [*(head.start() for head in heads[1:]), len(dump)]
+    stacks = {int(head[1], 16): dump[head.end() : end] for head, end in zip(heads, bounds, strict=True)}
     lines = stacks.get(thread, dump[heads[-1].end() :]).strip("\n").split("\n")
     return "\n".join(line for line in lines if _PARENT not in line)
 
 
-def _due_at(pulse: Heartbeat) -> float:
+def _due_at(heartbeat: Heartbeat) -> float:
     """When the next sign of life was expected; a rank that has ended gives none."""
-    return (pulse.at_ns + (0 if pulse.phase is RankPhase.ENDED else pulse.longest_ns)) / _NS
+    return (heartbeat.at_ns + (0 if heartbeat.phase is RankPhase.ENDED else heartbeat.longest_ns)) / _NS
 
 
-def _quiet_since(silence: Silence, doubt: HangEvidence) -> float:
-    return max(silence.since, doubt.moved_at)
+def _quiet_since(silence: Silence, evidence: HangEvidence) -> float:
+    return max(silence.since, evidence.moved_at)
 
 
 def _has_moved(before: RankSample, now: RankSample, moving_s: float) -> bool:

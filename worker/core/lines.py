@@ -58,11 +58,11 @@ class _State(NamedTuple):
     end: int
 
 
-def cut_lines(data: bytes, is_last: bool, patience: LineWaits = LineWaits()) -> Cut:
+def cut_lines(data: bytes, is_last: bool, waits: LineWaits = LineWaits()) -> Cut:
     """Cut `data` into lines, as a terminal would show them. What is waited for is not consumed; colours go.
 
     Of a line that is written over again and again, as progress bars do, older states are dropped; the newest waits for the line's end
-    or for `patience`. A line without its end waits too, unless it is too long or the output has ended.
+    or for `waits`. A line without its end waits too, unless it is too long or the output has ended.
     """
     lines: list[str] = []
     position = 0
@@ -80,22 +80,22 @@ def cut_lines(data: bytes, is_last: bool, patience: LineWaits = LineWaits()) -> 
             lines.append(text if state is None or text.strip() else state.text)
             state = None
         position = after
-    return _finish(data, lines, position, state, patience if not is_last else None)
+    return _finish(data, lines, position, state, waits if not is_last else None)
 
 
 def _finish(
-    data: bytes, lines: list[str], position: int, state: _State | None, patience: LineWaits | None
+    data: bytes, lines: list[str], position: int, state: _State | None, waits: LineWaits | None
 ) -> Cut:
     """What follows the last whole line: shown or left."""
     rest = clean_line(data[position:])
-    if patience is None:
+    if waits is None:
         last = rest if rest.strip() or state is None else state.text
         return Cut((*lines, last) if last else tuple(lines), len(data))
     if state is not None:
-        if patience.waits_for_state and position - state.start <= MAX_LINE_BYTES:
+        if waits.waits_for_state and position - state.start <= MAX_LINE_BYTES:
             return Cut(tuple(lines), state.start)
         return Cut((*lines, state.text), state.end, is_open=True)
-    if rest.strip() and not patience.waits_for_end:
+    if rest.strip() and not waits.waits_for_end:
         return Cut((*lines, rest), len(data), is_open=True)
     return Cut(tuple(lines), position)
 

@@ -15,8 +15,8 @@ HOST = "the trial ran out of memory: smaller batches or fewer loader workers nee
 KILLED = "the kernel killed a process of the trial because memory ran out: smaller batches or fewer loader workers need less of it"
 
 
-def lack_of_memory(said: str) -> str | None:
-    """What ran out, and what helps; `said` is the error that a rank named. None where it was something else."""
-    if _TORCHS in said.partition(":")[0] or any(sign in said for sign in _OF_GPUS):
+def lack_of_memory(error: str) -> str | None:
+    """What ran out, and what helps; `error` is the error that a rank named. None where it was something else."""
+    if _TORCHS in error.partition(":")[0] or any(sign in error for sign in _OF_GPUS):
         return GPU
-    return HOST if any(sign in said for sign in _OF_THE_MACHINE) else None
+    return HOST if any(sign in error for sign in _OF_THE_MACHINE) else None

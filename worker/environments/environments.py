@@ -88,12 +88,12 @@ class _Making:
         """From the thread in which pip is followed."""
         self.printed = line or self.printed
 
-    async def wait(self, requirements: str, say: LogLine) -> None:
+    async def wait(self, requirements: str, log: LogLine) -> None:
         """Wait until it is there, or has failed. A run that ends meanwhile does not take it from the others."""
         began = time.monotonic()
         while not (await asyncio.wait({self.task}, timeout=PROGRESS_EVERY_S))[0]:
             at = f": {self.printed}" if self.printed else ""
-            say(f"pip is at work on {requirements}, {(time.monotonic() - began) / 60:.0f} min by now{at}")
+            log(f"pip is at work on {requirements}, {(time.monotonic() - began) / 60:.0f} min by now{at}")
         self.task.result()
 
 
@@ -108,7 +108,7 @@ class Environments:
         self._variables = dict(variables)
         self._building: dict[str, _Making] = {}
 
-    async def make(self, wish: EnvironmentRequest, say: LogLine) -> str:
+    async def make(self, request: EnvironmentRequest, log: LogLine) -> str:
         """Return the environment's name, once it is there. What pip cannot install is the user's fault, with pip's own words.
 
         What every trial starts from is left as it is (`constraints`).
@@ -118,20 +118,24 @@ class Environments:
                 installed.
             OSError: The disk is full or broken.
         """
-        name = await asyncio.to_thread(self._name_of, wish, wish.read())
+        name = await asyncio.to_thread(self._name_of, request, request.read())
         if not (self._root / name / _READY).exists():
             began = time.monotonic()
             building = self._building.get(name)
             if building is None:
-                say(f"an environment is made for {wish.requirements}: pip installs what it names")
+                log(f"an environment is made for {request.requirements}: pip installs what it names")
                 building = self._building[name] = _Making()
-                task = asyncio.create_task(self._build(name, wish, building.note), name=f"environment {name}")
+                task = asyncio.create_task(
+                    self._build(name, request, building.note), name=f"environment {name}"
+                )
                 task.add_done_callback(lambda _: self._building.pop(name, None))
                 building.task = task
             else:
-                say(f"the environment for {wish.requirements} is being made for another run; this one waits")
-            await building.wait(wish.requirements, say)
-            say(f"the environment for {wish.requirements} is there after {time.monotonic() - began:.1f} s")
+                log(
+                    f"the environment for {request.requirements} is being made for another run; this one waits"
+                )
+            await building.wait(request.requirements, log)
+            log(f"the environment for {request.requirements} is there after {time.monotonic() - began:.1f} s")
         (self._root / name / _READY).touch()
         return name
 
@@ -151,29 +155,36 @@ class Environments:
         interpreter = "" if self.has_parents else self.interpreter(name)
         return replace(machine, path=path, interpreter=interpreter)
 
-    def _name_of(self, wish: EnvironmentRequest, text: str) -> str:
+    def _name_of(self, request: EnvironmentRequest, text: str) -> str:
         # What lies in the code folder is part of it only where the file speaks of it.
-        code = wish.code_hash if _REFERS.search(text) else None
-        parts = [text, code, str(wish.tenant), sys.version, sys.prefix, *_base(), _constraints()]
+        code = request.code_hash if _REFERS.search(text) else None
+        parts = [text, code, str(request.tenant), sys.version, sys.prefix, *_base(), _constraints()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    async def _build(self, name: str, wish: EnvironmentRequest, note: LogLine) -> None:
+    async def _build(self, name: str, request: EnvironmentRequest, note: LogLine) -> None:
         folder = self._root / name
         await asyncio.to_thread(self._begin, folder)
         python = self.interpreter(name)
         try:
             await self._run(
-                folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], wish, note
+                folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], request, note
             )
             (folder / _site_packages() / "worker.pth").write_text(_base_pth())
             (folder / _CONSTRAINTS).write_text(_constraints())
             install = [python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"]
             install += ["-c", str(folder / _CONSTRAINTS)]
             # What a build prints is passed on at once (-v): pip would hold it back, without bound, until the build is over.
-            told = ["-v", "--disable-pip-version-check", "--progress-bar", "off", "-r", wish.requirements]
-            await self._run(folder, [*install, *told], wish, note)
+            options = [
+                "-v",
+                "--disable-pip-version-check",
+                "--progress-bar",
+                "off",
+                "-r",
+                request.requirements,
+            ]
+            await self._run(folder, [*install, *options], request, note)
             await asyncio.to_thread(self._finish, folder)
-            await self._check(folder, wish, note)
+            await self._check(folder, request, note)
             (folder / _READY).touch()
         except BaseException:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -203,29 +214,33 @@ class Environments:
         for ready in found[: max(0, len(found) - MAX_ENVIRONMENTS + 1)]:
             shutil.rmtree(ready.parent, ignore_errors=True)
 
-    async def _run(self, folder: Path, command: list[str], wish: EnvironmentRequest, note: LogLine) -> None:
+    async def _run(
+        self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine
+    ) -> None:
         """Run a step of the making, as the trials' own user: what is installed may run code of its own."""
-        ended = await self._carry_out(folder, command, wish, note)
+        ended = await self._run_step(folder, command, request, note)
         if ended.over:
-            raise _failed(wish, f"could not be installed: pip was ended, {ended.over}")
+            raise _failed(request, f"could not be installed: pip was ended, {ended.over}")
         if ended.code:
-            conflict = find_conflict(ended.output, wish.requirements, load_constraints())
-            raise conflict or _failed(wish, f"could not be installed: {_last_words(ended.output)}")
+            conflict = find_conflict(ended.output, request.requirements, load_constraints())
+            raise conflict or _failed(request, f"could not be installed: {_error_summary(ended.output)}")
 
-    async def _check(self, folder: Path, wish: EnvironmentRequest, note: LogLine) -> None:
+    async def _check(self, folder: Path, request: EnvironmentRequest, note: LogLine) -> None:
         """Import what every trial starts from: where that was replaced by something that fails, none ever would, and its slots would be held."""
         command = [self.interpreter(folder.name), "-I", "-c", _CHECK, self._warm]
-        ended = await self._carry_out(folder, command, wish, note)
+        ended = await self._run_step(folder, command, request, note)
         if ended.over or ended.code:
             last = ended.output.strip().rpartition("\n")[2]
-            said = ended.over or last or f"Python ended with code {ended.code}"
-            raise _failed(wish, f"installs what no trial can start with: {said}")
+            detail = ended.over or last or f"Python ended with code {ended.code}"
+            raise _failed(request, f"installs what no trial can start with: {detail}")
 
-    async def _carry_out(
-        self, folder: Path, command: list[str], wish: EnvironmentRequest, note: LogLine
+    async def _run_step(
+        self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine
     ) -> StepResult:
         environment = {**self._variables, "HOME": str(folder), "TMPDIR": str(folder / _TEMPORARY)}
-        return await asyncio.to_thread(run_step, Step(command, wish.code, environment, self._account), note)
+        return await asyncio.to_thread(
+            run_step, Step(command, request.code, environment, self._account), note
+        )
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -235,15 +250,15 @@ def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _failed(wish: EnvironmentRequest, said: str) -> Rejected:
+def _failed(request: EnvironmentRequest, detail: str) -> Rejected:
     return Rejected(
         "requirements_failed",
-        f"{wish.requirements} {said}",
+        f"{request.requirements} {detail}",
         place="environment.requirements",
     )
 
 
-def _last_words(output: str) -> str:
+def _error_summary(output: str) -> str:
     """The errors that pip named; without any, the end of what it wrote."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]

@@ -20,7 +20,7 @@ LOOK_S = 0.5
 _READ_BYTES = 1024 * 1024
 _KEPT_BYTES = 1024 * 1024
 _END_BYTES = 1024
-_MOST_SAID = 200
+_MAX_CHARACTERS = 200
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 Note = Callable[[str], None]
@@ -65,7 +65,9 @@ class _Printed:
     @property
     def last_line(self) -> str:
         lines = self.kept[-_END_BYTES:].decode(errors="replace").strip().splitlines()
-        return "".join(letter for letter in lines[-1] if letter.isprintable())[:_MOST_SAID] if lines else ""
+        return (
+            "".join(letter for letter in lines[-1] if letter.isprintable())[:_MAX_CHARACTERS] if lines else ""
+        )
 
 
 def run_step(step: Step, note: Note) -> StepResult:

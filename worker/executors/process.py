@@ -24,7 +24,7 @@ START_AGAIN_S = 5.0
 READY_WITHIN_S = 180.0
 """A warm parent that has not imported by then what ranks need is ended, and another one started."""
 _OUTDATED = "an older warm parent was adopted: new runs wait until those that it holds have ended"
-_MEETS_ELSEWHERE = "the worker was replaced by a newer version between the opening of the gang's rendezvous and the start of its ranks"
+_RENDEZVOUS_LOST = "the worker was replaced by a newer version between the opening of the gang's rendezvous and the start of its ranks"
 _GREETING = "greeting the warm parent"
 _log = structlog.get_logger()
 
@@ -74,8 +74,8 @@ class ProcessExecutor:
                 self._end_unstarted(order)
             self._waiting.append(order)
             return
-        if self._is_outdated and isinstance(order, wire.Launch) and self._holds_only_meeting_of(order.run):
-            failed = wire.ProcessFrame(order.name, order.run, 0, exit_code=1, error=_MEETS_ELSEWHERE)
+        if self._is_outdated and isinstance(order, wire.Launch) and self._holds_only_rendezvous_of(order.run):
+            failed = wire.ProcessFrame(order.name, order.run, 0, exit_code=1, error=_RENDEZVOUS_LOST)
             asyncio.get_running_loop().call_soon(self._events.on_process, failed)
             return
         if self._is_outdated and (is_for_next or any(one.run == order.run for one in self._waiting)):
@@ -92,10 +92,10 @@ class ProcessExecutor:
         ]
         self._waiting = [one for one in self._waiting if one not in ended]
         for one in ended:
-            told = wire.ProcessFrame(one.name, one.run, 0, exit_code=-kill.number)
-            asyncio.get_running_loop().call_soon(self._events.on_process, told)
+            frame = wire.ProcessFrame(one.name, one.run, 0, exit_code=-kill.number)
+            asyncio.get_running_loop().call_soon(self._events.on_process, frame)
 
-    def _holds_only_meeting_of(self, run: str) -> bool:
+    def _holds_only_rendezvous_of(self, run: str) -> bool:
         """Whether of a run there is its rendezvous and nothing else: it would wait for ranks that wait for its end."""
         mine = [part_of(name) for name in self._living if name.startswith(f"{run}.")]
         return bool(mine) and all(part == RENDEZVOUS for part in mine)
@@ -146,7 +146,7 @@ class ProcessExecutor:
             self._look_at_child(now)
             if self._child is None and now - started_at >= START_AGAIN_S:
                 started_at = now
-                self._tell_lost()
+                self._report_lost()
                 try:
                     self._start(now)
                 except OSError as error:
@@ -168,7 +168,7 @@ class ProcessExecutor:
         elif code is not None:
             self._child = None
             if self._is_starting and not (code == 0 and is_served(self._directory)):
-                self._on_failed_start(self._starts.last_said() or f"it ended with exit code {code}")
+                self._on_failed_start(self._starts.last_output_line() or f"it ended with exit code {code}")
 
     def _on_failed_start(self, why: str) -> None:
         """A warm parent did not come up. From the third in a row on what waits for it fails: its slots would be held for nothing."""
@@ -179,12 +179,12 @@ class ProcessExecutor:
         failed = [one for one in self._waiting if isinstance(one, wire.Launch | wire.OpenRendezvous)]
         self._waiting = [one for one in self._waiting if one not in failed]
         for one in failed:
-            told = wire.ProcessFrame(
+            frame = wire.ProcessFrame(
                 one.name, one.run, 0, exit_code=1, error=f"this machine cannot start it: {trouble}"
             )
-            asyncio.get_running_loop().call_soon(self._events.on_process, told)
+            asyncio.get_running_loop().call_soon(self._events.on_process, frame)
 
-    def _tell_lost(self) -> None:
+    def _report_lost(self) -> None:
         """What a dead parent held is dead. The next one would say so too, when it has imported what ranks need: in seconds."""
         if not is_served(self._directory):
             for process in read_ended(self._directory / PROCESSES):

@@ -7,7 +7,7 @@ MAX_FAILED_STARTS = 3
 EXCLUDED_S = 60.0
 """So long after the last failed start nothing new is to begin here, where nothing else shows that it would work again."""
 _END_BYTES = 4096
-_MOST_SAID = 300
+_MAX_CHARACTERS = 300
 
 
 class StartFailures:
@@ -18,7 +18,7 @@ class StartFailures:
         self._log = log
         self._failed = 0
         self._run = ""
-        self._words = ""
+        self._reason = ""
         self._until: float | None = None
 
     def parent_failed(self, why: str) -> None:
@@ -43,9 +43,9 @@ class StartFailures:
         is_past = self._until is not None and asyncio.get_running_loop().time() >= self._until
         if self._failed < MAX_FAILED_STARTS or is_past:
             return None
-        return f"{MAX_FAILED_STARTS} starts in a row failed, {self._words}"
+        return f"{MAX_FAILED_STARTS} starts in a row failed, {self._reason}"
 
-    def last_said(self) -> str:
+    def last_output_line(self) -> str:
         """The last line that the warm parent wrote."""
         try:
             with self._log.open("rb") as log:
@@ -53,8 +53,8 @@ class StartFailures:
                 lines = log.read().decode(errors="replace").strip().splitlines()
         except OSError:
             return ""
-        return lines[-1].strip()[:_MOST_SAID] if lines else ""
+        return lines[-1].strip()[:_MAX_CHARACTERS] if lines else ""
 
-    def _count(self, words: str) -> None:
+    def _count(self, reason: str) -> None:
         self._failed += 1
-        self._words = words
+        self._reason = reason

@@ -23,7 +23,7 @@ _log = structlog.get_logger()
 class WarmParentConfig:
     """How warm parents are started: where they live, with which modules and variables."""
 
-    places: WorkerPaths
+    paths: WorkerPaths
     warm: str
     environment: dict[str, str]
 
@@ -59,7 +59,7 @@ class WarmParents:
         """A run is in an environment: its processes belong to that one's parent, which is started where there is none."""
         self._at[run] = environment
         if environment not in self._links:
-            self._start.places.parent_of(environment).mkdir(mode=0o700, exist_ok=True)
+            self._start.paths.parent_of(environment).mkdir(mode=0o700, exist_ok=True)
             self._links[environment] = self._link(environment, interpreter)
             _log.info("an environment's parent is needed", environment=environment)
             if PLAIN in self._tasks:
@@ -92,11 +92,13 @@ class WarmParents:
 
     def _link(self, environment: str, interpreter: str) -> ProcessExecutor:
         start = self._start
-        events = ExecutorEvents(partial(self._heard, environment), partial(self._on_ready, environment))
-        directory = start.places.parent_of(environment)
+        events = ExecutorEvents(
+            partial(self._record_process, environment), partial(self._on_ready, environment)
+        )
+        directory = start.paths.parent_of(environment)
         return ProcessExecutor(directory, start.warm, start.environment, events, interpreter)
 
-    def _heard(self, environment: str, process: wire.ProcessFrame) -> None:
+    def _record_process(self, environment: str, process: wire.ProcessFrame) -> None:
         if environment:
             self._at.setdefault(process.run, environment)
         self._on_process(process)

@@ -58,9 +58,9 @@ class LogTail:
         offsets = self._load_offsets()
         self._readers = [OutputReader(output, offsets.get(output.key, 0)) for output in outputs]
         self._outages = Outages()
-        self._said: deque[bytes] = deque(maxlen=MAX_PENDING_LINES)
+        self._pending: deque[bytes] = deque(maxlen=MAX_PENDING_LINES)
         self._ending = asyncio.Event()
-        self._last_words: tuple[str, ...] = ()
+        self._final_lines: tuple[str, ...] = ()
         self._warnings: list[str] = []
         self._remarks: dict[str, datetime] = {}
         self.is_done = False
@@ -96,7 +96,7 @@ class LogTail:
         while not self.is_done:
             is_last = self._ending.is_set()
             try:
-                self._write_said()
+                self._write_pending()
                 has_more = [await self._read_some(reader, is_last) for reader in self._readers]
                 self._outages.worked(_KEEPING)
             except OSError as error:
@@ -113,55 +113,55 @@ class LogTail:
     def _is_behind(self) -> bool:
         return self._journal.backlog_bytes > BACKLOG_BYTES
 
-    def end(self, last_words: tuple[str, ...] = ()) -> None:
+    def end(self, final_lines: tuple[str, ...] = ()) -> None:
         """Nothing more is written: read the rest, also a line without an end, then add these lines of the platform's own."""
-        self._last_words = last_words
+        self._final_lines = final_lines
         self._ending.set()
 
-    def say(self, text: str, level: Level = "info") -> None:
+    def log(self, text: str, level: Level = "info") -> None:
         """A line of the platform's own in the trial's log."""
-        self._said.append(self._record(0, "platform", level, text))
+        self._pending.append(self._record(0, "platform", level, text))
         with suppress(OSError):  # it is said when there is room
-            self._write_said()
+            self._write_pending()
 
-    def remark(self, text: str) -> None:
+    def warn_rate_limited(self, text: str) -> None:
         """A warning of what passes and costs nothing, said at most once in ten minutes."""
         now = self._clock.now()
-        said = self._remarks.get(text)
-        if said is None or now - said > REMARK_EVERY:
+        last_at = self._remarks.get(text)
+        if last_at is None or now - last_at > REMARK_EVERY:
             self._remarks[text] = now
-            self.say(text, "warning")
+            self.log(text, "warning")
 
     def warn(self, text: str) -> None:
         """A warning, said once now and once more at the log's end, where people look."""
         if text not in self._warnings and len(self._warnings) < WARNINGS:
             self._warnings.append(text)
-            self.say(text, "warning")
+            self.log(text, "warning")
 
     def _end_of(self, rank: int) -> bytes:
         """The last that a rank wrote to stderr."""
-        ends = (reader.last() for reader in self._readers if reader.output.key == f"{rank}.stderr")
-        return next(ends, b"")
+        tails = (reader.last() for reader in self._readers if reader.output.key == f"{rank}.stderr")
+        return next(tails, b"")
 
     def _finish(self) -> None:
         """The last lines; done when they are written too."""
         warnings, self._warnings = self._warnings, []
-        words, self._last_words = self._last_words, ()
+        final_lines, self._final_lines = self._final_lines, ()
         for text in warnings:
-            self.say(text, "warning")
-        for text in words:
-            self.say(text, "error")
-        self.is_done = not self._said
+            self.log(text, "warning")
+        for text in final_lines:
+            self.log(text, "error")
+        self.is_done = not self._pending
 
     async def _pause(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(POLL_S):
                 await self._ending.wait()
 
-    def _write_said(self) -> None:
-        if self._said:
-            self._append(self._said)
-            self._said.clear()
+    def _write_pending(self) -> None:
+        if self._pending:
+            self._append(self._pending)
+            self._pending.clear()
 
     async def _read_some(self, reader: OutputReader, is_last: bool) -> bool:
         """Whether there is more to read. Others have their turn after each read: a rank that prints a gigabyte must not silence its worker."""

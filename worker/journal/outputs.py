@@ -34,9 +34,9 @@ class Output:
         return f"{self.rank}.{self.stream}"
 
 
-def outputs_of(places: RunPaths, ranks: Iterable[int]) -> list[Output]:
+def outputs_of(paths: RunPaths, ranks: Iterable[int]) -> list[Output]:
     """What these ranks write."""
-    return [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in STREAMS]
+    return [Output(paths.output(rank, stream), rank, stream) for rank in ranks for stream in STREAMS]
 
 
 class OutputReader:
@@ -45,7 +45,7 @@ class OutputReader:
     def __init__(self, output: Output, offset: int) -> None:
         self.output = output
         self.offset = offset
-        self._shown_at = -STATE_EVERY_S
+        self._progress_at = -STATE_EVERY_S
         self._size = 0
         self._grown_at = 0.0
 
@@ -63,14 +63,14 @@ class OutputReader:
         except OSError:
             return Cut((), 0), False
         is_full = len(data) == READ_BYTES
-        cut = cut_lines(data, is_last and not is_full, self._patience(now, is_full))
+        cut = cut_lines(data, is_last and not is_full, self._waits(now, is_full))
         return cut, is_full
 
     def take(self, cut: Cut, now: float) -> None:
         """Its lines are journaled: go on behind them."""
         self.offset += cut.consumed
         if cut.is_open:
-            self._shown_at = now
+            self._progress_at = now
 
     def rest(self) -> bytes:
         """What has not been read yet; of very much the end."""
@@ -88,9 +88,9 @@ class OutputReader:
         except OSError:
             return b""
 
-    def _patience(self, now: float, has_more: bool) -> LineWaits:
+    def _waits(self, now: float, has_more: bool) -> LineWaits:
         """How long to wait; the end of a line that a read has cut in two is there already, however old the file is."""
         return LineWaits(
-            waits_for_state=now - self._shown_at < STATE_EVERY_S,
+            waits_for_state=now - self._progress_at < STATE_EVERY_S,
             waits_for_end=has_more or now - self._grown_at < END_WAIT_S,
         )

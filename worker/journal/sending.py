@@ -12,9 +12,9 @@ REQUEST_S = 10.0
 Send = Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]
 
 
-def report_sender(kept: KeptRun, line: PlatformConnection) -> Send:
+def report_sender(kept: KeptRun, platform: PlatformConnection) -> Send:
     trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
-    send_plainly = _sender(ReportBatch, "reports", kept, line, trace)
+    send_plainly = _sender(ReportBatch, "reports", kept, platform, trace)
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
         if first > 1:
@@ -25,12 +25,12 @@ def report_sender(kept: KeptRun, line: PlatformConnection) -> Send:
     return send
 
 
-def log_sender(kept: KeptRun, line: PlatformConnection) -> Send:
-    return _sender(LogBatch, "logs", kept, line)
+def log_sender(kept: KeptRun, platform: PlatformConnection) -> Send:
+    return _sender(LogBatch, "logs", kept, platform)
 
 
-def profile_sender(kept: KeptRun, line: PlatformConnection) -> Send:
-    return _sender(ProfileBatch, "profile", kept, line)
+def profile_sender(kept: KeptRun, platform: PlatformConnection) -> Send:
+    return _sender(ProfileBatch, "profile", kept, platform)
 
 
 def trace_of(kept: KeptRun) -> dict[str, str]:
@@ -41,7 +41,7 @@ def _sender(
     kind: type[ReportBatch | LogBatch | ProfileBatch],
     stream: str,
     kept: KeptRun,
-    line: PlatformConnection,
+    platform: PlatformConnection,
     extra: str = "",
 ) -> Send:
     head = f'{{"run_id":"{kept.run.run_id}","stream":"{stream}","first":'.encode()
@@ -49,6 +49,6 @@ def _sender(
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
         payload = b"".join((head, str(first).encode(), b',"records":[', b",".join(payloads), tail))
-        return await line.send(kind, payload, timeout_s=REQUEST_S)
+        return await platform.send(kind, payload, timeout_s=REQUEST_S)
 
     return send

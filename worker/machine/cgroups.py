@@ -71,7 +71,7 @@ class Cgroups:
                 (group / file).write_text(str(wanted[name]))
             self._set_swap(group, tree, wanted)
 
-    def entrances(self, run: RunId) -> list[str]:
+    def procs_files(self, run: RunId) -> list[str]:
         """Where a process of the run writes itself in, as its first act."""
         return [str(group / _PROCS) for _, group in self._groups(run) if group.is_dir()]
 
@@ -136,10 +136,10 @@ def claim_trees(bounds: Bounds, mount: Path = MOUNT, own: Path = OWN) -> tuple[T
     wanted = bounds.of(1)
     if not wanted:
         return ()
-    places = dict(_own_groups(own))
+    own_groups = dict(_own_groups(own))
     if (mount / "cgroup.controllers").exists():
-        return (_unified(mount / places.get("", "/").lstrip("/"), wanted),)
-    return tuple(_separate(mount / name / places.get(name, "/").lstrip("/"), name) for name in wanted)
+        return (_unified(mount / own_groups.get("", "/").lstrip("/"), wanted),)
+    return tuple(_separate(mount / name / own_groups.get(name, "/").lstrip("/"), name) for name in wanted)
 
 
 def _own_groups(own: Path) -> Iterable[tuple[str, str]]:

@@ -41,13 +41,13 @@ class Machine:
         """The sentence about its disk when that is full."""
         return wire.disk_full_text(self.worker, self.disk)
 
-    def words(self, error: OSError) -> str:
+    def describe_disk_error(self, error: OSError) -> str:
         """What an error of its disk means to people."""
         if wire.is_disk_full(error):
             return self.full_text
         return f"worker {self.worker} cannot write to its disk: {error.strerror or error}"
 
-    def has_room(self, needed_bytes: int) -> bool:
+    def has_free_space(self, needed_bytes: int) -> bool:
         """Whether its disk has room for so much."""
         return shutil.disk_usage(self.disk).free >= needed_bytes
 

@@ -16,13 +16,13 @@ _log = structlog.get_logger()
 class ElasticConnections:
     """Connections by local rank; a later one of the same rank replaces it."""
 
-    def __init__(self, on_seated: Callable[[int, int], None]) -> None:
-        """`on_seated` is told of each rank that says its generation, by its local number."""
-        self._on_seated = on_seated
+    def __init__(self, on_generation_confirmed: Callable[[int, int], None]) -> None:
+        """`on_generation_confirmed` is told of each rank that says its generation, by its local number."""
+        self._on_generation_confirmed = on_generation_confirmed
         self._connections: dict[int, socket.socket] = {}
 
     @property
-    def taken(self) -> Iterable[int]:
+    def connected(self) -> Iterable[int]:
         """The local ranks that are connected."""
         return tuple(self._connections)
 
@@ -35,7 +35,7 @@ class ElasticConnections:
         # What came with the first frame is read already.
         loop.call_soon(self._take, local, decoder, b"")
 
-    def tell(self, local: int, frame: wire.Join | wire.Leave) -> None:
+    def send(self, local: int, frame: wire.Join | wire.Leave) -> None:
         """Tell a rank; one that is cut off hears it when it is back and says where it is."""
         connection = self._connections.get(local)
         if connection is not None:
@@ -46,7 +46,7 @@ class ElasticConnections:
 
     def close(self) -> None:
         """Nothing is heard any more."""
-        for local in self.taken:
+        for local in self.connected:
             self._drop(local)
 
     def _read(self, local: int, connection: socket.socket, decoder: wire.Decoder) -> None:
@@ -65,7 +65,7 @@ class ElasticConnections:
         try:
             for frame in decoder.feed(data):
                 if isinstance(frame, wire.GenerationConfirmed):
-                    self._on_seated(local, frame.generation)
+                    self._on_generation_confirmed(local, frame.generation)
         except Rejected as error:
             _log.warning("a rank's seat broke the protocol", error=str(error))
             self._drop(local)

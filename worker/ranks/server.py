@@ -78,7 +78,7 @@ class RankServer:
             connection.close()
             _log.warning("a rank was refused", reason=reason)
         elif frame.seat >= 0:
-            session.seats.attach(frame.seat, connection, decoder)
+            session.elastic.attach(frame.seat, connection, decoder)
         elif frame.bell:
             session.attach_bell(connection)
         else:

@@ -59,7 +59,7 @@ class RankSession:
     """
 
     def __init__(
-        self, journal: Journal, events: SessionEvents, checkpoints: int, seats: ElasticConnections
+        self, journal: Journal, events: SessionEvents, checkpoints: int, elastic: ElasticConnections
     ) -> None:
         self._journal = journal
         self._events = events
@@ -72,7 +72,7 @@ class RankSession:
         self._broken = False
         self.validations = journal.tag
         self.step = last_step(journal)
-        self.seats, self.pace = seats, StepMeter()
+        self.elastic, self.step_meter = elastic, StepMeter()
         self.checkpoints = checkpoints
         self.settled = (0, 0.0)
         self.signal = "run"
@@ -94,7 +94,7 @@ class RankSession:
             connection.send(wire.encode(self._welcome()))
         asyncio.get_running_loop().add_reader(connection, self._on_bell)
 
-    def tell(self, signal: str) -> None:
+    def send_signal(self, signal: str) -> None:
         """Ask this of the ranks."""
         self.signal = signal
         self._send(wire.Signalled(signal))
@@ -108,7 +108,7 @@ class RankSession:
     def settle(self, checkpoint: int, after_s: float) -> None:
         """The registry has decided on a checkpoint, so long after it was announced; a small one may overtake a large one."""
         self.settled = max(self.settled, (checkpoint, after_s))
-        self._tell_kept()
+        self._send_progress()
 
     def read(self) -> None:
         """Take in everything that was said so far."""
@@ -151,7 +151,7 @@ class RankSession:
     def close(self) -> None:
         """Nothing is taken any more."""
         self._held.clear()
-        self.seats.close()
+        self.elastic.close()
         self._drop_data()
         self._drop_bell()
 
@@ -204,9 +204,9 @@ class RankSession:
                 done += 1
         except OSError as error:
             self._on_disk_fault(frames[done:], error)
-        self._tell_kept()
+        self._send_progress()
 
-    def _tell_kept(self) -> None:
+    def _send_progress(self) -> None:
         self._send(wire.Journaled(self._journal.last, self.checkpoints, *self.settled))
 
     def _act(self, frame: wire.Frame) -> None:
@@ -217,7 +217,7 @@ class RankSession:
             case wire.Acknowledge():
                 self._events.on_acknowledged(frame.signal)
             case wire.StepMeasurements():
-                self.pace.on_measured(frame)
+                self.step_meter.on_measured(frame)
             case wire.Started():
                 self._events.on_started()
 
@@ -253,7 +253,7 @@ class RankSession:
             self._journal.append(records)
             faults.point(AFTER_JOURNAL)
         self.validations, self.step = validations, step
-        self.pace.on_report(step, points[-1].time_ms)
+        self.step_meter.on_report(step, points[-1].time_ms)
         if records:
             self._events.on_reports(any(point.decision for point in points))
         return True

@@ -23,9 +23,9 @@ class StepMeter:
 
     def __init__(self) -> None:
         self._began: tuple[int, int] | None = None
-        self._stretches: deque[float] = deque(maxlen=MAX_INTERVALS)
-        self._shown: StepMeasurement | None = None
-        self._told: StepMeasurement | None = None
+        self._intervals: deque[float] = deque(maxlen=MAX_INTERVALS)
+        self._computed: StepMeasurement | None = None
+        self._reported: StepMeasurement | None = None
 
     def on_report(self, step: int, time_ms: int) -> None:
         """Rank 0 was at `step`. Of several reports that are read at once the last will do."""
@@ -34,20 +34,20 @@ class StepMeter:
             return
         steps, passed_ms = step - self._began[0], time_ms - self._began[1]
         if steps and passed_ms >= INTERVAL_MS:
-            self._stretches.append(passed_ms / 1000 / steps)
+            self._intervals.append(passed_ms / 1000 / steps)
             self._began = step, time_ms
 
     def on_measured(self, frame: wire.StepMeasurements) -> None:
         """The script has measured itself. What is no news, and nonsense from user code, changes nothing."""
         with suppress(ValidationError):
-            self._told = _newer(self._told, _read(frame))
+            self._reported = _newer(self._reported, _read(frame))
 
     def measured(self) -> StepMeasurement | None:
         """What the script has told, else what it has shown; None: not enough was heard yet."""
-        if self._told is None and len(self._stretches) >= MIN_INTERVALS:
-            step_s = min(max(median(self._stretches), MIN_STEP_S), MOST_STEP_S)
-            self._shown = _newer(self._shown, StepMeasurement(step_s=step_s))
-        return self._told or self._shown
+        if self._reported is None and len(self._intervals) >= MIN_INTERVALS:
+            step_s = min(max(median(self._intervals), MIN_STEP_S), MOST_STEP_S)
+            self._computed = _newer(self._computed, StepMeasurement(step_s=step_s))
+        return self._reported or self._computed
 
 
 def _read(frame: wire.StepMeasurements) -> StepMeasurement:

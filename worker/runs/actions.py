@@ -30,12 +30,12 @@ def decide(context: RunContext, signal: Signal, decide_at: float | None) -> None
 def conclude(context: RunContext, send: Send) -> None:
     """Take the last lines and the last reports of a run that has ended here, and leave no process of it."""
     run = context.run
-    context.session.finish(context.places.unsent)
+    context.session.finish(context.paths.unsent)
     context.session.close()
     context.tail.end(final_log_lines(context.kept))
     context.media.finish()
     if context.profile:
-        context.profile.finish(context.subject)
+        context.profile.finish(context.profiled_run)
     context.report_source.wake(urgent=True)
     context.log_source.wake(urgent=True)
     send(wire.Kill(str(run.run_id), _SIGKILL))
@@ -59,9 +59,9 @@ def start_ranks(context: RunContext, send: Send) -> None:
     """Have the warm parent fork all ranks of this machine."""
     run = context.run
     context.phases.on_ranks_asked()
-    with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.seat.ranks):
+    with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.assignment.ranks):
         for frame in rank_frames(
-            run, context.kept.allocation, context.places, context.machine, context.kept.token
+            run, context.kept.allocation, context.paths, context.machine, context.kept.token
         ):
             send(frame)
 
@@ -75,26 +75,26 @@ def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
         context.tail.warn(f"what this machine may give the run stays bounded as it was: {error}")
     births = run.ranks.births
     born = range(first, len(births))
-    context.tail.follow(outputs_of(context.places, [births[local][1] for local in born]))
+    context.tail.follow(outputs_of(context.paths, [births[local][1] for local in born]))
     if machine.account is not None:
-        machine.account.own(context.places)
+        machine.account.own(context.paths)
     with telemetry.span("start stand-by ranks", parent=context.trace, run=run.run_id, slots=len(born)):
         for frame in rank_frames(
-            run, context.kept.allocation, context.places, machine, context.kept.token, born
+            run, context.kept.allocation, context.paths, machine, context.kept.token, born
         ):
             send(frame)
 
 
 def send_assignments(context: RunContext) -> None:
     """Tell every connected rank where it belongs."""
-    for local in context.session.seats.taken:
+    for local in context.session.elastic.connected:
         send_assignment(context, local)
 
 
 def send_assignment(context: RunContext, local: int) -> None:
     """Tell a rank where it belongs; it passes over what it knows."""
     frame = assignment_frame(local, context.run, context.kept.allocation, context.machine)
-    context.session.seats.tell(local, frame)
+    context.session.elastic.send(local, frame)
 
 
 def close_rendezvous(context: RunContext, send: Send) -> None:
@@ -102,7 +102,7 @@ def close_rendezvous(context: RunContext, send: Send) -> None:
     for name in context.started:
         if part_of(name) == RENDEZVOUS and generation_of(name) < context.run.gang.generation:
             send(wire.Kill(str(context.run.run_id), _SIGKILL, name))
-    context.session.pace = StepMeter()
+    context.session.step_meter = StepMeter()
 
 
 def kill_ranks(context: RunContext, send: Send) -> None:
@@ -110,15 +110,15 @@ def kill_ranks(context: RunContext, send: Send) -> None:
     run = context.run
     was_asked = run.asked not in (Signal.RUN, Signal.KILL) and not run.request.dropped
     if run.ending.forced and was_asked:
-        words = _OVERDUE.format(asked=run.asked, within_s=run.request.preemption_timeout_s)
-        context.tail.say(words, "warning")
+        message = _OVERDUE.format(asked=run.asked, within_s=run.request.preemption_timeout_s)
+        context.tail.log(message, "warning")
     send(wire.Kill(str(run.run_id), _SIGKILL))
 
 
 def limit_resources(context: RunContext) -> None:
     """Have the kernel bound what the run may have on this machine, by the slots that it has here. Raises OSError."""
     run, members = context.run, context.kept.allocation.members
-    context.machine.cgroups.make(run.run_id, members[run.gang.next_seat.index].slots)
+    context.machine.cgroups.make(run.run_id, members[run.gang.next_assignment.index].slots)
 
 
 def resume(context: RunContext, send: Send) -> None:

@@ -15,8 +15,8 @@ def announce_checkpoint(context: RunContext, frame: wire.CheckpointFrame) -> Non
         OSError: The disk is full or broken.
     """
     folder = Path(frame.directory)
-    if folder.parent != context.places.checkpoints or folder.name in ("", ".", ".."):
-        context.tail.say(
+    if folder.parent != context.paths.checkpoints or folder.name in ("", ".", ".."):
+        context.tail.log(
             f"checkpoint {frame.number} was not taken: {frame.directory} is not its folder", "error"
         )
         return
@@ -46,6 +46,6 @@ def settle_checkpoint(context: RunContext, record: Announced) -> None:
         context.tools.checkpoints.keep(tenant, record.directory, record.files or ())
     else:
         drop_folder(record.directory)
-        context.tail.say(
+        context.tail.log(
             f"checkpoint {record.number} of step {record.step} was not kept: {record.state}", "warning"
         )

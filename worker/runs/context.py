@@ -36,10 +36,10 @@ from worker.transfer.media.sending import MediaSender
 class Tools:
     """What all runs of the worker share."""
 
-    line: PlatformConnection
+    platform: PlatformConnection
     worker: WorkerId
     clock: Clock
-    places: WorkerPaths
+    paths: WorkerPaths
     machine: Machine
     transfer: Transfer
     code: CodeCache
@@ -55,7 +55,7 @@ class RunContext:
     """One run. `run` is replaced by the supervisor alone; `started` has the process of each name that the warm parent has told."""
 
     kept: KeptRun
-    places: RunPaths
+    paths: RunPaths
     tools: Tools
     session: RankSession
     reports: Journal
@@ -96,12 +96,16 @@ class RunContext:
         return self.tail.is_done and all(one.is_drained for one in parts)
 
     @property
-    def subject(self) -> ProfiledRun:
+    def profiled_run(self) -> ProfiledRun:
         """What of the run a profile looks at."""
         mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
         slots = next((one.slot_ids for one in mine), ())
         return ProfiledRun(
-            self.started.values(), self.session.step, self.run.local_ranks, self.run.gang.seat.index, slots
+            self.started.values(),
+            self.session.step,
+            self.run.local_ranks,
+            self.run.gang.assignment.index,
+            slots,
         )
 
     def start(self, main: Coroutine[Any, Any, None], name: str) -> None:

@@ -44,7 +44,7 @@ def observed_of(context: RunContext) -> ObservedAllocation:
         state=_observed_state(run),
         wanted=run.request.wanted,
         decide_at=run.request.decide_at,
-        rendezvous=run.gang.rendezvous if run.gang.seat.is_chief else None,
+        rendezvous=run.gang.rendezvous if run.gang.assignment.is_chief else None,
         acknowledged=run.notice.acknowledged,
         forced=ending.forced,
         exit_code=ending.exit_code,
@@ -74,4 +74,4 @@ def _measured(context: RunContext) -> StepMeasurement | None:
     slots = spec_of(context.kept.allocation).slots
     if slots.min == slots.max:
         return None
-    return context.session.pace.measured()
+    return context.session.step_meter.measured()

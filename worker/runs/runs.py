@@ -59,7 +59,7 @@ class Runs:
             self._supervisor.on_acknowledged,
             lambda context: on_change(),
             self._supervisor.on_disk_fault,
-            self._supervisor.on_seated,
+            self._supervisor.on_generation_confirmed,
             self._supervisor.on_policies,
         )
 
@@ -82,16 +82,16 @@ class Runs:
         return not self._contexts and not self._draining.contexts
 
     @property
-    def standing(self) -> Workload:
+    def workload(self) -> Workload:
         """What keeps this machine here."""
         has_runs = any(not context.run.is_over for context in self._contexts.values())
-        return Workload(has_runs, owes=not self.is_drained)
+        return Workload(has_runs, has_unsent=not self.is_drained)
 
     @property
     def trouble(self) -> str | None:
         """Why a run that began now would wait for room (`prepare`), or could not be started; None while it would."""
         machine = self._tools.machine
-        if not machine.has_room(self._tools.min_free_bytes):
+        if not machine.has_free_space(self._tools.min_free_bytes):
             return machine.full_text
         starts = self._starts_fail()
         return starts and f"worker {machine.worker} can start nothing: {starts}"
@@ -166,7 +166,7 @@ class Runs:
                 self._supervisor.send(wire.Forget(process.run))
             return
         if process.left:
-            context.tail.remark(_LEFT.format(left=process.left))
+            context.tail.warn_rate_limited(_LEFT.format(left=process.left))
         if part_of(process.name) == HOOK:
             context.hook.on_process(process)
             return
@@ -196,7 +196,7 @@ class Runs:
                 resume(context, self._supervisor.send)
                 self._supervisor.update(context, run)
 
-    def doom(self, reason: str) -> None:
+    def fail_all(self, reason: str) -> None:
         """End every run here, at no cost to its user."""
         for context in list(self._contexts.values()):
             self._supervisor.update(context, core.on_fault(context.run, reason))
@@ -226,7 +226,7 @@ class Runs:
 
     async def end(self, reason: str) -> None:
         """End every run here and wait shortly until all have ended."""
-        self.doom(reason)
+        self.fail_all(reason)
         async with asyncio.timeout(END_S):
             while True:
                 if all(context.run.is_over for context in self._contexts.values()):
@@ -247,7 +247,7 @@ class Runs:
             context = open_context(kept, self._tools, self._events)
         except OSError as error:
             # Without a record it does not exist here: the scheduler sends it again.
-            self._outages.failed(_TAKING, self._tools.machine.words(error))
+            self._outages.failed(_TAKING, self._tools.machine.describe_disk_error(error))
             return
         self._outages.worked(_TAKING)
         self._contexts[run.allocation_id] = context

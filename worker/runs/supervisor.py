@@ -94,7 +94,7 @@ class Supervisor:
             case CloseRendezvous():
                 actions.close_rendezvous(context, self.send)
             case SendSignal():
-                context.session.tell(str(action.signal))
+                context.session.send_signal(str(action.signal))
             case KillRanks():
                 actions.kill_ranks(context, self.send)
             case Forget():
@@ -110,7 +110,7 @@ class Supervisor:
             await self._run_hook(context)
         except (MusterError, OSError) as error:
             fault: Fault = "user" if isinstance(error, HookFailed) else "machine"
-            context.tail.say(f"the run could not be prepared: {error}", "error")
+            context.tail.log(f"the run could not be prepared: {error}", "error")
             self.update(context, core.on_failed(context.run, Trigger.PREPARATION_FAILED, fault, str(error)))
             return
         self.update(context, core.on_prepared(context.run))
@@ -141,13 +141,13 @@ class Supervisor:
                 self.update(context, resize.on_left(run, process.name))
             return
         started = sum(part_of(name) != RENDEZVOUS for name in context.started)
-        if run.state in (RunState.RENDEZVOUS, RunState.STARTING) and started == run.gang.seat.ranks:
+        if run.state in (RunState.RENDEZVOUS, RunState.STARTING) and started == run.gang.assignment.ranks:
             self.update(context, core.on_started(run))
         if process.exit_code is not None:
             self._on_exit(context, process, process.exit_code)
 
     def _on_exit(self, context: RunContext, process: wire.ProcessFrame, code: int) -> None:
-        first = context.run.gang.seat.first_rank
+        first = context.run.gang.assignment.first_rank
         rank = first + int(part_of(process.name))
         if rank == first and not self._has_kept_all(context, process):
             return
@@ -160,34 +160,34 @@ class Supervisor:
         if signal in set(Signal) - {Signal.RUN} and not context.run.is_over:
             self.update(context, core.on_acknowledged(context.run, Signal(signal)))
 
-    def on_seated(self, context: RunContext, local: int, generation: int) -> None:
+    def on_generation_confirmed(self, context: RunContext, local: int, generation: int) -> None:
         """A rank says in which gang it trains, and is told again what it may have missed."""
         if context.run.is_over:
             return
         self.update(context, resize.on_generation_confirmed(context.run, local, generation))
         formation = context.run.gang.formation
-        is_told = formation is not None and formation.step is FormationStep.TOLD
+        is_told = formation is not None and formation.step is FormationStep.NOTIFIED
         is_behind = formation is not None and generation < formation.generation
         if (is_told and is_behind) or local >= context.run.local_ranks:
             actions.send_assignment(context, local)
 
     def on_disk_fault(self, context: RunContext, error: OSError) -> None:
         """What was to be kept of this run could not be: a full disk is waited for, a broken one ends the run."""
-        words = self._tools.machine.words(error)
+        message = self._tools.machine.describe_disk_error(error)
         if wire.is_disk_full(error):
-            context.tail.remark(f"{words}; what the trial reports waits for it")
+            context.tail.warn_rate_limited(f"{message}; what the trial reports waits for it")
         else:
-            self.update(context, core.on_fault(context.run, words))
+            self.update(context, core.on_fault(context.run, message))
 
     async def bound(self, context: RunContext) -> None:
         """End a run that takes more room than this worker gives one."""
         most_bytes = self._tools.machine.run_bytes
         if most_bytes is not None:
-            await watch_limit(context.places.root, most_bytes, lambda words: self._on_over(context, words))
+            await watch_limit(context.paths.root, most_bytes, lambda message: self._on_over(context, message))
 
-    def _on_over(self, context: RunContext, words: str) -> None:
+    def _on_over(self, context: RunContext, message: str) -> None:
         if not context.run.is_over:
-            self.update(context, core.on_fault(context.run, words, "user"))
+            self.update(context, core.on_fault(context.run, message, "user"))
 
     def tick(self) -> None:
         """A second has passed."""
@@ -196,7 +196,7 @@ class Supervisor:
     def look(self, context: RunContext) -> None:
         """Look at a run's processes: what they use, where that is asked, and whether they hang."""
         if context.profile and not context.run.is_over:
-            context.profile.look(context.subject)
+            context.profile.look(context.profiled_run)
         self._watch(context)
 
     def _watch(self, context: RunContext) -> None:
@@ -204,18 +204,18 @@ class Supervisor:
         run = context.run
         if run.state not in (RunState.RUNNING, RunState.RESIZING):
             return
-        context.watch.look(run.gang.seat, context.started.values(), self._tools.clock.monotonic())
-        if run.gang.seat.members == 1 and context.watch.hang is not None:
+        context.watch.look(run.gang.assignment, context.started.values(), self._tools.clock.monotonic())
+        if run.gang.assignment.members == 1 and context.watch.hang is not None:
             self.end_hung(context)
 
     def end_hung(self, context: RunContext) -> None:
         """End a run whose ranks hang: by SIGTERM, and soon by SIGKILL. Where each of them waits is said in its log."""
         run = context.run
-        if run.is_doomed or run.is_over:
+        if run.has_fault or run.is_over:
             return
         for rank, stack in context.watch.stacks():
-            context.tail.say(
-                f"rank {run.gang.seat.first_rank + rank} waits here (most recent call first):\n{stack}",
+            context.tail.log(
+                f"rank {run.gang.assignment.first_rank + rank} waits here (most recent call first):\n{stack}",
                 "error",
             )
         self.send(wire.Kill(str(run.run_id), _SIGTERM))
@@ -229,9 +229,9 @@ class Supervisor:
         self.update(context, core.on_policies(context.run, met))
 
     async def _run_hook(self, context: RunContext) -> None:
-        if has_hook(context.places.code):
+        if has_hook(context.paths.code):
             run, allocation = context.run, context.kept.allocation
-            frame = hook_frame(run, allocation, context.places, context.machine, SCRIPT)
+            frame = hook_frame(run, allocation, context.paths, context.machine, SCRIPT)
             await run_hook(context.hook, frame, self.send, lambda: context.run.is_over)
 
     def _keep(self, context: RunContext) -> None:
@@ -249,7 +249,7 @@ class Supervisor:
         """
         if context.run.asked is Signal.KILL or context.run.request.dropped:
             context.session.close()
-        elif not context.session.finish(context.places.unsent):
+        elif not context.session.finish(context.paths.unsent):
             context.start(self._look_again(context, process), "end of the first rank")
             return False
         return True

@@ -37,7 +37,7 @@ class ContextEvents:
     on_acknowledged: Callable[[RunContext, str], None]
     on_progress: Callable[[RunContext], None]
     on_disk_fault: Callable[[RunContext, OSError], None]
-    on_seated: Callable[[RunContext, int, int], None]
+    on_generation_confirmed: Callable[[RunContext, int, int], None]
     on_policies: Callable[[RunContext, int, str, tuple[PolicyMatch, ...]], None]
 
 
@@ -47,39 +47,41 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     Raises:
         OSError: The disk is full or broken.
     """
-    places = tools.places.run(kept.run.run_id)
-    places.make()
-    ears = _EventHandlers(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
-    reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
-    report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
-    log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
+    paths = tools.paths.run(kept.run.run_id)
+    paths.make()
+    handlers = _EventHandlers(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
+    reports, logs = Journal(paths.journal("reports")), Journal(paths.journal("logs"))
+    report_source = Source(reports, report_sender(kept, tools.platform), handlers.on_refused)
+    log_source = Source(logs, log_sender(kept, tools.platform), lambda text: None)
     needs = UploadNeeds(
         tools.transfer.put,
         tools.transfer.put_part,
-        ears.on_upload_due,
-        ears.on_settled,
-        ears.on_upload_waiting,
+        handlers.on_upload_due,
+        handlers.on_settled,
+        handlers.on_upload_waiting,
     )
-    registry = RegistryClient(tools.line)
-    uploads = Uploads(places.uploads, registry, needs)
-    kept_media = MediaDependencies(tools.transfer.put, tools.clock, ears.on_refused)
-    ears.context = context = RunContext(
+    registry = RegistryClient(tools.platform)
+    uploads = Uploads(paths.uploads, registry, needs)
+    kept_media = MediaDependencies(tools.transfer.put, tools.clock, handlers.on_refused)
+    handlers.context = context = RunContext(
         kept=kept,
-        places=places,
+        paths=paths,
         tools=tools,
-        session=_open_session(kept.run, reports, ears, uploads.announced),
+        session=_open_session(kept.run, reports, handlers, uploads.announced),
         reports=reports,
         logs=logs,
         report_source=report_source,
         log_source=log_source,
-        tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
+        tail=_open_tail(kept.run, paths, logs, tools.clock, handlers.tail_events(log_source)),
         uploads=uploads,
-        media=MediaSender(kept.run.run_id, _media_of(places), places.media, registry, kept_media),
-        watch=open_hang_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
+        media=MediaSender(kept.run.run_id, _media_of(paths), paths.media, registry, kept_media),
+        watch=open_hang_watch(paths.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
         profile=open_profile(
-            kept, places, tools.line, ProfileSources(tools.processes, tools.gpus, tools.clock)
+            kept, paths, tools.platform, ProfileSources(tools.processes, tools.gpus, tools.clock)
         ),
-        phases=Phases(kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.line)),
+        phases=Phases(
+            kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.platform)
+        ),
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
@@ -132,8 +134,8 @@ class _EventHandlers:
         self.context.phases.on_entered()
         self.events.on_progress(self.context)
 
-    def on_seated(self, local: int, generation: int) -> None:
-        self.events.on_seated(self.context, local, generation)
+    def on_generation_confirmed(self, local: int, generation: int) -> None:
+        self.events.on_generation_confirmed(self.context, local, generation)
 
     def on_line(self, rank: int, line: str) -> None:
         if met := self.policies.met_by(line):
@@ -143,29 +145,29 @@ class _EventHandlers:
         self.events.on_disk_fault(self.context, error)
 
 
-def _media_of(places: RunPaths) -> Folders:
+def _media_of(paths: RunPaths) -> Folders:
     """Where media are: `SummaryWriter()` writes below the working directory where nobody names another."""
-    return Folders(places.spool, ((places.tensorboard, ""), (places.code / "runs", "runs/")))
+    return Folders(paths.spool, ((paths.tensorboard, ""), (paths.code / "runs", "runs/")))
 
 
-def _open_session(run: LocalRun, reports: Journal, ears: _EventHandlers, announced: int) -> RankSession:
+def _open_session(run: LocalRun, reports: Journal, handlers: _EventHandlers, announced: int) -> RankSession:
     """What the ranks talk to, with what the run was told last."""
     events = SessionEvents(
-        on_reports=ears.on_reports,
-        on_checkpoint=ears.on_checkpoint,
-        on_acknowledged=ears.on_acknowledged,
-        on_started=ears.on_started,
-        on_cut=ears.on_refused,
-        on_disk_fault=ears.on_disk_fault,
+        on_reports=handlers.on_reports,
+        on_checkpoint=handlers.on_checkpoint,
+        on_acknowledged=handlers.on_acknowledged,
+        on_started=handlers.on_started,
+        on_cut=handlers.on_refused,
+        on_disk_fault=handlers.on_disk_fault,
     )
-    session = RankSession(reports, events, announced, ElasticConnections(ears.on_seated))
+    session = RankSession(reports, events, announced, ElasticConnections(handlers.on_generation_confirmed))
     session.signal, session.decide_at = str(run.notice.signal), run.request.decide_at
     return session
 
 
-def _open_tail(run: LocalRun, places: RunPaths, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
+def _open_tail(run: LocalRun, paths: RunPaths, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
     """Follows what the ranks of this machine write."""
-    first = run.gang.seat.first_rank
+    first = run.gang.assignment.first_rank
     ranks = [rank for _, rank in run.ranks.births] or range(first, first + run.local_ranks)
-    offsets, outputs = places.root / "offsets.json", outputs_of(places, ranks)
+    offsets, outputs = paths.root / "offsets.json", outputs_of(paths, ranks)
     return LogTail(logs, offsets, outputs, clock, events)

@@ -17,19 +17,19 @@ class Account:
     user: int
     group: int
 
-    def own(self, places: RunPaths) -> None:
+    def own(self, paths: RunPaths) -> None:
         """Give the run's directories to this user, and let it pass to them."""
-        places.root.chmod(0o711)
+        paths.root.chmod(0o711)
         for folder in (
-            places.code,
-            places.home,
-            places.checkpoints,
-            places.logs,
-            places.watch,
-            places.spool,
-            places.tensorboard,
-            places.latest,
-            places.unsent,
+            paths.code,
+            paths.home,
+            paths.checkpoints,
+            paths.logs,
+            paths.watch,
+            paths.spool,
+            paths.tensorboard,
+            paths.latest,
+            paths.unsent,
         ):
             for path in (folder, *folder.rglob("*")) if folder.exists() else ():
                 os.chown(path, self.user, self.group, follow_symlinks=False)

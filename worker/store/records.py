@@ -44,7 +44,7 @@ class FormationRecord(BaseModel):
     generation: int
     seat: RankAssignment | None
     may_go: bool = False
-    is_told: bool = False
+    is_told: bool = False  # glossary: allowed
 
 
 class RunRecord(BaseModel):
@@ -59,7 +59,7 @@ class RunRecord(BaseModel):
     verdict: Signal = Signal.RUN
     verdicts: int = 0
     decide_at: float | None = None
-    told: Signal = Signal.RUN
+    told: Signal = Signal.RUN  # glossary: allowed
     asked_at: float | None = None
     rendezvous: str | None = None
     rendezvous_asked: bool = False
@@ -68,11 +68,11 @@ class RunRecord(BaseModel):
     kill_sent: bool = False
     counted: int | None = None
     forced: bool = False
-    doomed: bool = False
+    doomed: bool = False  # glossary: allowed
     kill_at: float | None = None
     acknowledged: Signal | None = None
     exits: tuple[tuple[int, int], ...] = ()
-    said: str = ""
+    said: str = ""  # glossary: allowed
     starved: bool = False
     last_exit_at: float | None = None
     exit_code: int | None = None
@@ -128,7 +128,7 @@ def _to_record(run: LocalRun) -> RunRecord:
         run_id=run.run_id,
         token=run.token,
         generation=gang.generation,
-        seat=gang.seat,
+        seat=gang.assignment,
         preemption_timeout_s=request.preemption_timeout_s,
         state=_DISK_STATES[run.state],
         wanted=request.wanted,
@@ -144,11 +144,11 @@ def _to_record(run: LocalRun) -> RunRecord:
         kill_sent=run.state is RunState.KILLING,
         counted=ending.counted,
         forced=ending.forced,
-        doomed=run.is_doomed,
+        doomed=run.has_fault,
         kill_at=ending.kill_at,
         acknowledged=run.notice.acknowledged,
         exits=exits.codes,
-        said=exits.said,
+        said=exits.error,
         starved=exits.starved,
         last_exit_at=exits.last_at,
         exit_code=ending.exit_code,
@@ -160,7 +160,7 @@ def _to_record(run: LocalRun) -> RunRecord:
         stands_by=gang.stands_by,
         births=ranks.births,
         leaving=ranks.leaving,
-        seated=ranks.seated,
+        seated=ranks.confirmed,
     )
 
 
@@ -221,9 +221,9 @@ def _to_formation_record(formation: Formation | None) -> FormationRecord | None:
         return None
     return FormationRecord.model_construct(
         generation=formation.generation,
-        seat=formation.seat,
+        seat=formation.assignment,
         may_go=formation.step is not FormationStep.PREPARING,
-        is_told=formation.step is FormationStep.TOLD,
+        is_told=formation.step is FormationStep.NOTIFIED,
     )
 
 
@@ -232,5 +232,5 @@ def _from_formation_record(record: FormationRecord | None, stands_by: bool) -> F
         return None
     step = FormationStep.PREPARED if record.may_go else FormationStep.PREPARING
     return Formation(
-        record.generation, record.seat, FormationStep.TOLD if record.is_told else step, stands_by
+        record.generation, record.seat, FormationStep.NOTIFIED if record.is_told else step, stands_by
     )

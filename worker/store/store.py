@@ -35,9 +35,9 @@ class _PendingWrite:
 class Store:
     """Small files, each replaced as a whole."""
 
-    def __init__(self, places: WorkerPaths) -> None:
-        self._places = places
-        self._owed: dict[Path, _PendingWrite] = {}
+    def __init__(self, paths: WorkerPaths) -> None:
+        self._places = paths
+        self._pending: dict[Path, _PendingWrite] = {}
         self._outages = Outages()
 
     def load_epoch(self) -> int:
@@ -66,11 +66,11 @@ class Store:
             OSError: The disk is full or broken; nothing of the run is here then.
         """
         try:
-            places, left = self._places.run(kept.run.run_id), self._places.numbering / str(kept.run.run_id)
-            places.make()
+            paths, left = self._places.run(kept.run.run_id), self._places.numbering / str(kept.run.run_id)
+            paths.make()
             if left.is_dir():
-                shutil.copytree(left, places.journals, dirs_exist_ok=True)
-            write_whole(places.record, write_record(kept), sync=False)
+                shutil.copytree(left, paths.journals, dirs_exist_ok=True)
+            write_whole(paths.record, write_record(kept), sync=False)
         except OSError:
             self.drop_run(kept.run.run_id)
             raise
@@ -83,7 +83,7 @@ class Store:
 
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""
-        self._owed.pop(self._places.run(run_id).record, None)
+        self._pending.pop(self._places.run(run_id).record, None)
         shutil.rmtree(self._places.run(run_id).root, ignore_errors=True)
 
     def leave_run(self, run_id: RunId) -> None:
@@ -100,22 +100,22 @@ class Store:
 
     def settle(self) -> None:
         """Write what is owed, as far as there is room."""
-        for path, owed in list(self._owed.items()):
+        for path, pending in list(self._pending.items()):
             with suppress(OSError):
-                self._write(path, owed)
+                self._write(path, pending)
 
-    def _write(self, path: Path, owed: _PendingWrite) -> None:
+    def _write(self, path: Path, pending: _PendingWrite) -> None:
         """Write now or owe it. Raises OSError for a disk that is broken and not full."""
-        self._owed[path] = owed
+        self._pending[path] = pending
         try:
-            write_whole(path, owed.text, owed.sync)
+            write_whole(path, pending.text, pending.sync)
         except OSError as error:
             if not wire.is_disk_full(error):
                 raise
             self._outages.failed(_KEEPING, error)
             return
-        del self._owed[path]
-        if not self._owed:
+        del self._pending[path]
+        if not self._pending:
             self._outages.worked(_KEEPING)
 
 

@@ -25,11 +25,11 @@ class CodeCache:
     """Extracted snapshots by tenant and hash; whoever asks second waits for the first."""
 
     def __init__(
-        self, directory: Path, space: CacheSpace, line: PlatformConnection, transfer: Transfer
+        self, directory: Path, space: CacheSpace, platform: PlatformConnection, transfer: Transfer
     ) -> None:
         self._directory = directory
         self._space = space
-        self._line = line
+        self._platform = platform
         self._transfer = transfer
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -56,7 +56,7 @@ class CodeCache:
         return True
 
     async def _fetch(self, run_id: RunId, cached: Path, target: Path) -> None:
-        link = await self._line.request(GetCode(run_id=run_id))
+        link = await self._platform.request(GetCode(run_id=run_id))
         if link.sha256 != cached.name:
             raise Rejected(
                 "code_mismatch", f"the registry has code {link.sha256}, the run names {cached.name}"

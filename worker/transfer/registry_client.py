@@ -19,24 +19,24 @@ REQUEST_S = 10.0
 class RegistryClient:
     """Its requests, each with the time that its answer may take."""
 
-    def __init__(self, line: PlatformConnection) -> None:
-        self._line = line
+    def __init__(self, platform: PlatformConnection) -> None:
+        self._platform = platform
 
     async def announce(self, upload: Upload) -> UploadLinks:
-        return await self._line.request(upload, timeout_s=REQUEST_S)
+        return await self._platform.request(upload, timeout_s=REQUEST_S)
 
     async def commit(self, commit: CommitCheckpoint) -> Committed:
         # Verifying reads every object: a large checkpoint takes its time.
-        return await self._line.request(commit, timeout_s=6 * REQUEST_S)
+        return await self._platform.request(commit, timeout_s=6 * REQUEST_S)
 
     async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]:
-        return (await self._line.request(request, timeout_s=REQUEST_S)).answers
+        return (await self._platform.request(request, timeout_s=REQUEST_S)).answers
 
     async def commit_many(self, request: CommitMany) -> Sequence[Committed]:
-        return (await self._line.request(request, timeout_s=6 * REQUEST_S)).answers
+        return (await self._platform.request(request, timeout_s=6 * REQUEST_S)).answers
 
     async def send_media(self, request: SendMedia) -> MediaTarget:
-        return await self._line.request(request, timeout_s=REQUEST_S)
+        return await self._platform.request(request, timeout_s=REQUEST_S)
 
     async def commit_media(self, request: CommitMedia) -> MediaCommitted:
-        return await self._line.request(request, timeout_s=3 * REQUEST_S)
+        return await self._platform.request(request, timeout_s=3 * REQUEST_S)

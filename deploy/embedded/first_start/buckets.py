@@ -12,7 +12,7 @@ from urllib3.exceptions import HTTPError
 from muster.errors import Transient
 
 _PROBE = ".muster-probe"
-_PATIENCE_S = 20.0
+_TIMEOUT_S = 20.0
 
 
 def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None:
@@ -30,7 +30,7 @@ def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None
         region="us-east-1",
         http_client=PoolManager(retries=False, timeout=Timeout(5.0)),
     )
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _TIMEOUT_S
     while True:
         try:
             if not client.bucket_exists(bucket):

@@ -118,26 +118,26 @@ def run_to_end(command: Command, timeout_s: float) -> int:
 
 def end(process: subprocess.Popen[bytes], signs: Sequence[tuple[signal.Signals, float]]) -> None:
     """Send each signal in turn until the process has ended within the seconds given with it; SIGKILL at last."""
-    for sign, patience_s in (*signs, (signal.SIGKILL, 10.0)):
+    for sign, timeout_s in (*signs, (signal.SIGKILL, 10.0)):
         if process.poll() is not None:
             return
         with suppress(ProcessLookupError):
             process.send_signal(sign)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(patience_s)
+            process.wait(timeout_s)
 
 
 def end_foreign(identity: ProcessId, signs: Sequence[tuple[signal.Signals, float]]) -> None:
     """As `end`, for a process that is not our child; its group goes with it."""
-    for sign, patience_s in (*signs, (signal.SIGKILL, 10.0)):
+    for sign, timeout_s in (*signs, (signal.SIGKILL, 10.0)):
         identity.send_to_group(sign)
-        if wait_until(lambda: not identity.is_alive(), patience_s):
+        if wait_until(lambda: not identity.is_alive(), timeout_s):
             return
 
 
-def wait_until(condition: Callable[[], bool], patience_s: float, pause_s: float = 0.02) -> bool:
+def wait_until(condition: Callable[[], bool], timeout_s: float, pause_s: float = 0.02) -> bool:
     """Ask until the condition holds; False when the patience ran out."""
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() >= deadline:
             return False

@@ -30,8 +30,8 @@ def ensure_user(name: str) -> str:
         )
         return pwd.getpwnam(name).pw_name
     except (OSError, subprocess.CalledProcessError, KeyError) as error:
-        said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else error
-        raise Broken(f"the system user {name} could not be made ({said})") from error
+        detail = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else error
+        raise Broken(f"the system user {name} could not be made ({detail})") from error
 
 
 def find_trial_user() -> str | None:

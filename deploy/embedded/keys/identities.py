@@ -21,7 +21,7 @@ from shared.ids import SITE, WorkerId
 from shared.messages.workers import GetWorkerKey
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
-_RESTART_PATIENCE_S = 60.0
+_RESTART_TIMEOUT_S = 60.0
 OLD_KEYS_VALID = "what was signed before still counts"
 RELOAD = "have each NATS server that includes {conf} read it again: `nats-server --signal reload`"
 
@@ -64,14 +64,14 @@ def rotate_key(service: str, *, as_json: bool) -> None:
     if state is not None and is_here:
         restart(options, state, service)
     elif options.nats_url:
-        said = f"give {service} its new {Keys(options.keys).credentials(service)}, start it again, then run `muster keys revoke {old}`"
-        print(json.dumps({"service": service, "old_key": old, "revoked": False}) if as_json else said)
+        message = f"give {service} its new {Keys(options.keys).credentials(service)}, start it again, then run `muster keys revoke {old}`"
+        print(json.dumps({"service": service, "old_key": old, "revoked": False}) if as_json else message)
         return
     revoke_key(options.keys, old, service, SystemClock().now())
-    said = f"{service} has another key, and the old one {old} is revoked"
+    message = f"{service} has another key, and the old one {old} is revoked"
     if is_here and not reload(options):
-        said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
-    print(json.dumps({"service": service, "old_key": old, "revoked": True}) if as_json else said)
+        message += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
+    print(json.dumps({"service": service, "old_key": old, "revoked": True}) if as_json else message)
 
 
 def own_options() -> Options:
@@ -120,9 +120,9 @@ def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS
         part = _part(now, service) if now else None
         return part is not None and part.state == "running" and part.process not in (None, before.process)
 
-    if not wait_until(is_back, _RESTART_PATIENCE_S):
+    if not wait_until(is_back, _RESTART_TIMEOUT_S):
         raise Broken(
-            f"{service} did not start again within {_RESTART_PATIENCE_S:g} s; {if_not};"
+            f"{service} did not start again within {_RESTART_TIMEOUT_S:g} s; {if_not};"
             f" see {options.home / 'logs' / f'{service}.log'}"
         )
 

@@ -30,15 +30,15 @@ def rotate_signing(what: Literal["operator", "account"], *, as_json: bool) -> No
     state = _running(options)
     if what == "operator":
         rotate_operator(options.keys, now)
-        said = "another operator vouches for the accounts"
+        message = "another operator vouches for the accounts"
         if state is not None and _part_of(state, "nats"):
             _write_configuration(options, state)
             restart(options, state, "nats")
         else:
-            said += f"; start each NATS server again, one after the other, with {Keys(options.keys).server_conf}: users go on as they are"
+            message += f"; start each NATS server again, one after the other, with {Keys(options.keys).server_conf}: users go on as they are"
     else:
         rotate_account(options.keys, now)
-        said = f"services and workers are signed for with other keys; {_LATER}"
+        message = f"services and workers are signed for with other keys; {_LATER}"
         if state is not None and reload(options):
             for service in SERVICES:
                 restart(options, state, service)
@@ -49,18 +49,18 @@ def rotate_signing(what: Literal["operator", "account"], *, as_json: bool) -> No
                 if state is not None
                 else "each with its .creds, the scheduler with worker-issuer.json too"
             )
-            said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, and only then start the services again: {again}"
-    _say({"changed": what}, said, as_json=as_json)
+            message += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, and only then start the services again: {again}"
+    _print({"changed": what}, message, as_json=as_json)
 
 
 def finish_account(*, as_json: bool) -> None:
     """Ends what the account's former keys signed. Raises Rejected where the operator's keys are not here."""
     options = own_options()
     was = retire(options.keys, SystemClock().now())
-    said = "what the former keys signed counts no more" if was else "no keys were changed that still count"
+    message = "what the former keys signed counts no more" if was else "no keys were changed that still count"
     if was and not reload(options):
-        said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
-    _say({"retired": was}, said, as_json=as_json)
+        message += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
+    _print({"retired": was}, message, as_json=as_json)
 
 
 def _running(options: Options) -> State | None:
@@ -78,5 +78,5 @@ def _write_configuration(options: Options, state: State) -> None:
     NatsServer(Home(options.home), port, Keys(options.keys)).prepare()
 
 
-def _say(facts: dict[str, object], said: str, *, as_json: bool) -> None:
-    print(json.dumps(facts) if as_json else said)
+def _print(facts: dict[str, object], message: str, *, as_json: bool) -> None:
+    print(json.dumps(facts) if as_json else message)

@@ -159,7 +159,7 @@ class Daemon(ABC):
         self.process.wait()
         psutil.wait_procs(children, timeout=10.0)
 
-    def wait_ready(self, patience_s: float = 30.0) -> None:
+    def wait_ready(self, timeout_s: float = 30.0) -> None:
         """Return when it serves.
 
         Raises:
@@ -167,13 +167,13 @@ class Daemon(ABC):
         """
         process = self.process
         assert process is not None
-        if not wait_until(lambda: process.poll() is not None or self.ready(), patience_s) or not self.ready():
-            raise Broken(f"{self.name} did not start; the end of {self.log}:\n{self.last_words()}")
+        if not wait_until(lambda: process.poll() is not None or self.ready(), timeout_s) or not self.ready():
+            raise Broken(f"{self.name} did not start; the end of {self.log}:\n{self.log_tail()}")
 
     def clean(self) -> None:  # noqa: B027
         """Remove what the process leaves outside its data."""
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """The end of its log, for an error message."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return "\n".join(_short(line) for line in lines[-LAST_LINES:])

@@ -99,7 +99,7 @@ class PostgresServer(Daemon):
         settings = {**_SETTINGS, "unix_socket_directories": str(self.socket_directory)}
         if not self.durable:
             settings |= {"fsync": "off", "full_page_writes": "off"}
-        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        options = [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
         return Command(
             arguments=(str(_binaries() / "postgres"), "-D", str(data), *options),
             environment=plain_environment(self.home, data),
@@ -147,15 +147,15 @@ class PostgresServer(Daemon):
         if code != 0:
             for entry in data.iterdir():
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-            raise Broken(f"the database could not be initialised in {data}:\n{self.last_words()}")
+            raise Broken(f"the database could not be initialised in {data}:\n{self.log_tail()}")
 
 
 def find_postmaster(data: Path) -> ProcessId | None:
     """The living server of a data folder, as its lock and its command line say."""
     with suppress(OSError, ValueError, IndexError):
         pid = int((data / "postmaster.pid").read_text().splitlines()[0])
-        words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
-        if words[0].endswith("postgres") and str(data) in words:
+        arguments = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+        if arguments[0].endswith("postgres") and str(data) in arguments:
             return ProcessId.of(pid)
     return None
 

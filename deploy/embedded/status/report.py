@@ -229,8 +229,11 @@ def _worker_lines(home: Path) -> tuple[ProcessRow, ...]:
 def _is_isolating(pid: int | None) -> bool:
     """Whether a worker was told to run trials as another user."""
     with suppress(OSError):
-        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        return any(word.startswith(b"MUSTER_WORKER__USER=") and not word.endswith(b"=") for word in words)
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return any(
+            variable.startswith(b"MUSTER_WORKER__USER=") and not variable.endswith(b"=")
+            for variable in variables
+        )
     return False
 
 

@@ -92,8 +92,8 @@ def find_marked(home: Path) -> Iterator[ProcessId]:
     mark = f"{MARKER}={home}".encode()
     for process in psutil.process_iter():
         with suppress(OSError):
-            words = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
-            if mark in words and (identity := ProcessId.of(process.pid)) is not None:
+            variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            if mark in variables and (identity := ProcessId.of(process.pid)) is not None:
                 yield identity
 
 
@@ -101,7 +101,7 @@ def _holder(lock: Path) -> ProcessId | None:
     """Who wrote its pid into a lock file, if it lives. The lock itself is not tried: that could stop one that is starting."""
     with suppress(OSError, ValueError, IndexError):
         pid = int(lock.read_text().split()[0])
-        if any(word in _command_line(pid) for word in _WORKER_MODULES):
+        if any(argument in _command_line(pid) for argument in _WORKER_MODULES):
             return ProcessId.of(pid)
     return None
 
@@ -119,8 +119,8 @@ def _kill(processes: set[ProcessId]) -> None:
     _await_end(processes, 5.0)
 
 
-def _await_end(processes: Iterable[ProcessId], patience_s: float) -> None:
-    wait_until(lambda: not any(process.is_alive() for process in processes), patience_s, pause_s=0.05)
+def _await_end(processes: Iterable[ProcessId], timeout_s: float) -> None:
+    wait_until(lambda: not any(process.is_alive() for process in processes), timeout_s, pause_s=0.05)
 
 
 def _signs(process: ProcessId) -> StopSigns:
@@ -132,7 +132,7 @@ def _signs(process: ProcessId) -> StopSigns:
 
 
 def _is_service(process: ProcessId) -> bool:
-    return any(word.startswith("services.") for word in _command_line(process.pid))
+    return any(argument.startswith("services.") for argument in _command_line(process.pid))
 
 
 def _command_line(pid: int) -> list[str]:

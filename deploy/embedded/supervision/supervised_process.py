@@ -43,7 +43,7 @@ class SupervisedProcess:
     _failures: int = field(default=0)
     _ran_once: bool = False
     _start_timeout_s: float = START_TIMEOUT_S
-    _ends_for: str = ""
+    _stop_reason: str = ""
 
     @property
     def name(self) -> str:
@@ -120,7 +120,7 @@ class SupervisedProcess:
             self.state, self._since, self._ran_once = "running", now, True
             self._start_timeout_s = START_TIMEOUT_S
         elif now - self._since > self._start_timeout_s:
-            self._ends_for = f"it was not ready {self._start_timeout_s:g} s after its start"
+            self._stop_reason = f"it was not ready {self._start_timeout_s:g} s after its start"
             self._start_timeout_s = min(2 * self._start_timeout_s, LONGEST_START_TIMEOUT_S)
             process.kill()
 
@@ -140,17 +140,17 @@ class SupervisedProcess:
             note(f"{self.name}: {health.trouble or 'it works again'}")
         self.trouble = health.trouble
         if health.is_stuck:
-            self._ends_for = health.trouble
+            self._stop_reason = health.trouble
             self.daemon.stop()
 
     def _on_end(self, now: float, code: int) -> None:
         self.daemon.clean()
         self._failures += 1
-        why = self._ends_for or f"it ended with exit code {code}"
-        self.restarted_for, self._ends_for, self.trouble = why, "", ""
+        why = self._stop_reason or f"it ended with exit code {code}"
+        self.restarted_for, self._stop_reason, self.trouble = why, "", ""
         if not self._ran_once and (code == BAD_SETTINGS or self._failures >= FIRST_STARTS):
             raise Broken(
-                f"{self.name} does not start: {why}; the end of {self.daemon.log}:\n{self.daemon.last_words()}"
+                f"{self.name} does not start: {why}; the end of {self.daemon.log}:\n{self.daemon.log_tail()}"
             )
         note(f"{self.name} is started again: {why}")
         self._pause(now)

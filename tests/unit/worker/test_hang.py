@@ -32,16 +32,16 @@ def _pulse(at_s: float, phase: RankPhase = RankPhase.STEPPING, longest_s: float 
     return Heartbeat(round(at_s * 1e9), round(longest_s * 1e9), 1, 100, phase)
 
 
-def _watched(pulses: list[Heartbeat], sights: list[RankSample], moving: float = 0.2) -> float | None:
+def _watched(heartbeats: list[Heartbeat], samples: list[RankSample], moving: float = 0.2) -> float | None:
     """When a gang that stays as it is was called hung, looked at each second; its last sight stays."""
-    doubt = HangEvidence()
+    evidence = HangEvidence()
     for now in range(4000):
-        silence = measure_silence(pulses, PATIENCE)
-        if silence is None or not is_check_due(silence, doubt, now):
+        silence = measure_silence(heartbeats, PATIENCE)
+        if silence is None or not is_check_due(silence, evidence, now):
             continue
-        sight = sights.pop(0) if len(sights) > 1 else sights[0]
-        doubt = on_check(doubt, {0: sight}, now, moving)
-        if is_hung(silence, doubt, now):
+        sample = samples.pop(0) if len(samples) > 1 else samples[0]
+        evidence = on_check(evidence, {0: sample}, now, moving)
+        if is_hung(silence, evidence, now):
             return now
     return None
 
@@ -58,10 +58,10 @@ def test_before_its_first_steps_it_has_the_time_to_start() -> None:
 
 
 @pytest.mark.parametrize(
-    "pulses", [[_pulse(1, RankPhase.BUSY), _pulse(1)], [_pulse(0, RankPhase.ABSENT)], []]
+    "heartbeats", [[_pulse(1, RankPhase.BUSY), _pulse(1)], [_pulse(0, RankPhase.ABSENT)], []]
 )
-def test_nothing_is_expected_of_a_checkpoint_or_of_code_that_never_spoke(pulses: list[Heartbeat]) -> None:
-    assert measure_silence(pulses, PATIENCE) is None
+def test_nothing_is_expected_of_a_checkpoint_or_of_code_that_never_spoke(heartbeats: list[Heartbeat]) -> None:
+    assert measure_silence(heartbeats, PATIENCE) is None
 
 
 def test_processes_whose_script_is_over_have_a_minute_once_all_are_at_it() -> None:
@@ -80,7 +80,7 @@ def test_however_much_moves_at_the_end_of_a_script_it_is_bounded() -> None:
 def test_no_limit_is_no_limit() -> None:
     assert measure_silence([_pulse(1)], HangTimeouts(None, None)) is None
     assert (over := measure_silence([_pulse(1, RankPhase.ENDED)], HangTimeouts(None, None))) is not None
-    assert over.patience_s == LONGEST_END_S, "but of slots that nobody uses any more"
+    assert over.timeout_s == LONGEST_END_S, "but of slots that nobody uses any more"
 
 
 def test_a_stack_that_moves_is_a_sign_of_life() -> None:
@@ -108,8 +108,8 @@ def test_the_stack_is_that_of_the_thread_that_trains() -> None:
 
 
 def test_records_are_read_whatever_user_code_wrote_there() -> None:
-    pulse = _pulse(3)
-    assert read_heartbeats(pulse.pack() + b"\xff" * len(pulse.pack()) + b"short") == [
-        pulse,
+    heartbeat = _pulse(3)
+    assert read_heartbeats(heartbeat.pack() + b"\xff" * len(heartbeat.pack()) + b"short") == [
+        heartbeat,
         Heartbeat(2**64 - 1, 2**64 - 1, 2**64 - 1, 2**32 - 1, RankPhase.ABSENT),
     ]

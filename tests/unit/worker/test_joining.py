@@ -64,12 +64,12 @@ async def test_without_a_token_only_who_has_joined_before_goes_on(tmp_path: Path
     joining = JoinSettings(url=URL, id="one", address="127.0.0.1")
     with pytest.raises(Rejected, match="has not joined yet"):
         await join_here(joining, None, tmp_path, _Clock())
-    badge = load_identity(tmp_path / "identity")
-    badge.keep(_credentials(NOW + timedelta(hours=3)))
+    identity = load_identity(tmp_path / "identity")
+    identity.keep(_credentials(NOW + timedelta(hours=3)))
     assert is_good(await join_here(joining, None, tmp_path, _Clock()), NOW)
     for name in (JOIN_FILE, "identity/seed", "identity/credentials.json"):
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
-    badge.keep(_credentials(NOW - timedelta(minutes=1)))
+    identity.keep(_credentials(NOW - timedelta(minutes=1)))
     with pytest.raises(Rejected, match="ran out at 2026-11-22 11:59"):
         await join_here(joining, None, tmp_path, _Clock())
 
@@ -96,7 +96,7 @@ def test_who_is_left_running_is_told_whether_the_platform_lets_it_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, told: str
 ) -> None:
     daemon = f"import time; stay = lambda: time.sleep(1); {does}"
-    monkeypatch.setattr(daemon_start, "_words", lambda: [sys.executable, "-u", "-S", "-c", daemon])
+    monkeypatch.setattr(daemon_start, "_command", lambda: [sys.executable, "-u", "-S", "-c", daemon])
     monkeypatch.setattr(daemon_start, "ANSWERS_WITHIN_S", 0.2)
     try:
         outcome = start_detached(JoinSettings(url=URL, id="w", address="10.0.0.7"), tmp_path)

@@ -19,7 +19,7 @@ RUN = LocalRun(
 
 
 @pytest.mark.parametrize(
-    ("said", "what"),
+    ("error", "what"),
     [
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB", GPU),
         ("torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2 GiB", GPU),
@@ -38,8 +38,8 @@ RUN = LocalRun(
         ("", None),
     ],
 )
-def test_the_error_says_which_memory_it_was(said: str, what: str | None) -> None:
-    assert lack_of_memory(said) == what
+def test_the_error_says_which_memory_it_was(error: str, what: str | None) -> None:
+    assert lack_of_memory(error) == what
 
 
 def test_the_first_that_failed_says_why_the_gang_ended() -> None:

@@ -38,14 +38,14 @@ ALLOCATION, RUN = AllocationId(UUID(int=1)), RunId(UUID(int=2))
 
 
 def _run(
-    seat: RankAssignment = ALONE, state: RunState = RunState.PREPARING, *, asked: bool = False
+    assignment: RankAssignment = ALONE, state: RunState = RunState.PREPARING, *, asked: bool = False
 ) -> LocalRun:
-    gang = Gang(1, seat, rendezvous_asked=asked)
+    gang = Gang(1, assignment, rendezvous_asked=asked)
     return LocalRun(ALLOCATION, RUN, 1, gang, state, Request(preemption_timeout_s=60.0))
 
 
-def _running(seat: RankAssignment = ALONE) -> LocalRun:
-    return _run(seat, RunState.RUNNING)
+def _running(assignment: RankAssignment = ALONE) -> LocalRun:
+    return _run(assignment, RunState.RUNNING)
 
 
 def _desired(wanted: Signal, decide_at: float | None = None, rendezvous: str | None = None) -> Desired:
@@ -251,10 +251,12 @@ EVENTS = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from([ALONE, CHIEF, SECOND, WIDE]), st.lists(EVENTS, max_size=25))
-def test_whatever_happens_it_ends_and_never_starts_twice(seat: RankAssignment, events: list[str]) -> None:
-    run, now, starts, kills = _run(seat), 0.0, 0, 0
+def test_whatever_happens_it_ends_and_never_starts_twice(
+    assignment: RankAssignment, events: list[str]
+) -> None:
+    run, now, starts, kills = _run(assignment), 0.0, 0, 0
     exited: set[int] = set()
-    for event in (*events, "drop", "wait", *["exit 0"] * seat.ranks):
+    for event in (*events, "drop", "wait", *["exit 0"] * assignment.ranks):
         now += 1000.0 if event == "wait" else 1.0
         if run.is_over:
             break
@@ -273,8 +275,8 @@ def test_whatever_happens_it_ends_and_never_starts_twice(seat: RankAssignment, e
                 run = core.on_started(run)
             case "doom":
                 run = core.on_fault(run, "trouble")
-            case "exit 0" | "exit 1" if run.has_launched and len(exited) < seat.ranks:
-                rank = seat.first_rank + len(exited)
+            case "exit 0" | "exit 1" if run.has_launched and len(exited) < assignment.ranks:
+                rank = assignment.first_rank + len(exited)
                 exited.add(rank)
                 run = core.on_exit(run, rank, int(event[-1]), now)
         run, actions = plan(run, now)
@@ -373,8 +375,8 @@ def test_what_a_resize_needs_is_done_in_one_step() -> None:
     running = core.on_started(plan(running, 0.0)[0])
     asked = replace(running, gang=replace(running.gang, generation=2, formation=Formation(2, wider)))
     step = plan_step(running, asked, 1.0)
-    assert [type(action).__name__ for action in step.after] == ["StartStandBys", "OpenRendezvous"]
-    settled = replace(step.run, gang=replace(step.run.gang, seat=wider, formation=None))
+    assert [type(action).__name__ for action in step.after] == ["StartStandbyRanks", "OpenRendezvous"]
+    settled = replace(step.run, gang=replace(step.run.gang, assignment=wider, formation=None))
     assert plan_step(step.run, settled, 2.0).after == (CloseRendezvous(),)
 
 

@@ -113,12 +113,12 @@ def test_a_record_of_before_is_read_and_written_as_it_was(changes: dict[str, Any
 
 
 def test_all_that_is_known_of_a_run_survives_a_restart() -> None:
-    seat = RankAssignment(1, 2, 1, 2, 3)
+    assignment = RankAssignment(1, 2, 1, 2, 3)
     run = LocalRun(
         ALLOCATION,
         RUN,
         7,
-        Gang(4, seat, "a:1", True, Formation(4, seat, FormationStep.TOLD, stands_by=True)),
+        Gang(4, assignment, "a:1", True, Formation(4, assignment, FormationStep.NOTIFIED, stands_by=True)),
         RunState.KILLING,
         Request(Signal.STOP, 9.0, 60.0, Signal.PAUSE, 3, True),
         Notice(Signal.STOP, 1.0, Signal.STOP),

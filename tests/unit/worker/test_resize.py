@@ -63,10 +63,10 @@ def _acted(run: LocalRun) -> tuple[LocalRun, list[Action]]:
     return step[0], done
 
 
-def _running(run: LocalRun, *seated: int) -> LocalRun:
+def _running(run: LocalRun, *confirmed: int) -> LocalRun:
     run, _ = _acted(on_prepared(run))
     run = on_started(run)
-    for local, generation in enumerate(seated):
+    for local, generation in enumerate(confirmed):
         run = on_generation_confirmed(run, local, generation)
     return run
 
@@ -86,11 +86,11 @@ def test_the_chief_trains_on_until_all_are_prepared_and_then_forms_anew() -> Non
     run, done = _acted(_heard(run, _allocation(2, 1, 2)))
     assert done == [OpenRendezvous()]
     run, done = _acted(on_rendezvous(run, "10.0.0.1:4000"))
-    assert (done, prepared(run), joined(run), run.gang.seat.size) == ([], 2, 1, 1)
+    assert (done, prepared(run), joined(run), run.gang.assignment.size) == ([], 2, 1, 1)
     run, done = _acted(_heard(run, _allocation(2, 1, 2, meeting="10.0.0.1:4000")))
     assert done == [SendAssignments()]
     run = on_generation_confirmed(run, 0, 2)
-    assert (run.gang.formation, joined(run), run.gang.seat.size, run.gang.rendezvous) == (
+    assert (run.gang.formation, joined(run), run.gang.assignment.size, run.gang.rendezvous) == (
         None,
         2,
         3,

@@ -32,15 +32,15 @@ class FormationStep(StrEnum):
 
     PREPARING = "preparing"
     PREPARED = "prepared"
-    TOLD = "told"
+    NOTIFIED = "told"
 
 
 @dataclass(frozen=True, slots=True)
 class Formation:
-    """A gang that is to be formed. `seat` None: without this worker. `stands_by`: no rank here has joined any gang before."""
+    """A gang that is to be formed. `assignment` None: without this worker. `stands_by`: no rank here has joined any gang before."""
 
     generation: int
-    seat: RankAssignment | None
+    assignment: RankAssignment | None
     step: FormationStep = FormationStep.PREPARING
     stands_by: bool = False
 
@@ -53,19 +53,19 @@ class Gang:
         generation: Of the newest members that this worker has heard of.
         rendezvous: Where its ranks meet: opened here by the chief, else copied from the desired set.
         rendezvous_asked: Whether the chief has asked for it.
-        formation: The gang that its ranks are to form next, while they train in the one that `seat` belongs to (see `core/run/resize`).
+        formation: The gang that its ranks are to form next, while they train in the one that `assignment` belongs to (see `core/run/resize`).
     """
 
     generation: int
-    seat: RankAssignment
+    assignment: RankAssignment
     rendezvous: str | None = None
     rendezvous_asked: bool = False
     formation: Formation | None = None
 
     @property
-    def next_seat(self) -> RankAssignment:
+    def next_assignment(self) -> RankAssignment:
         """This worker's part of the gang that is being formed, or else of the one there is."""
-        return self.formation.seat if self.formation and self.formation.seat else self.seat
+        return self.formation.assignment if self.formation and self.formation.assignment else self.assignment
 
     @property
     def stands_by(self) -> bool:

@@ -27,7 +27,7 @@ def assign_ranks(members: Sequence[GangMember], worker: WorkerId, distributed: D
     for index, member in enumerate(members):
         ranks = backend.processes(member)
         if member.worker == worker:
-            return RankAssignment(index, len(members), first, ranks, size, backend.meets)
+            return RankAssignment(index, len(members), first, ranks, size, backend.needs_rendezvous)
         first += ranks
     raise Rejected("no_member", f"worker {worker} is no member of this run's gang")
 

@@ -97,7 +97,7 @@ def _must_not_start(run: LocalRun) -> bool:
 def _must_be_killed(run: LocalRun, now: float) -> bool:
     if run.request.dropped or run.asked is Signal.KILL:
         return True
-    if run.is_doomed and run.ending.kill_at is None:
+    if run.has_fault and run.ending.kill_at is None:
         return True
     look = next_check(run)
     return look is not None and now >= look
@@ -123,19 +123,19 @@ def _is_out_of_time(run: LocalRun, now: float) -> bool:
 
 def _plan_start(run: LocalRun) -> Planned:
     gang = run.gang
-    if gang.seat.is_gang and gang.seat.is_chief and not gang.rendezvous_asked:
+    if gang.assignment.is_gang and gang.assignment.is_chief and not gang.rendezvous_asked:
         return _with_rendezvous_asked(run), (OpenRendezvous(),)
-    waits = gang.seat.is_gang and gang.rendezvous is None and not gang.stands_by
+    waits = gang.assignment.is_gang and gang.rendezvous is None and not gang.stands_by
     if run.state is RunState.STARTING or waits:
         return run, ()
-    first = gang.seat.first_rank
-    births = tuple((gang.generation, first + local) for local in range(gang.seat.ranks))
+    first = gang.assignment.first_rank
+    births = tuple((gang.generation, first + local) for local in range(gang.assignment.ranks))
     return move(replace(run, ranks=replace(run.ranks, births=births)), Trigger.LAUNCHED), (StartRanks(),)
 
 
 def _plan_training(run: LocalRun, now: float) -> Planned:
     gang = run.gang
-    if gang.formation is not None and gang.next_seat.is_chief and not gang.rendezvous_asked:
+    if gang.formation is not None and gang.next_assignment.is_chief and not gang.rendezvous_asked:
         return _with_rendezvous_asked(run), (OpenRendezvous(),)
     if run.notice.signal is run.asked:
         return run, ()

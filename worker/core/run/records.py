@@ -57,7 +57,7 @@ class Ranks:
     """
 
     births: tuple[tuple[int, int], ...] = ()
-    seated: tuple[tuple[int, int], ...] = ()
+    confirmed: tuple[tuple[int, int], ...] = ()
     leaving: frozenset[str] = frozenset()
 
 
@@ -75,7 +75,7 @@ class Exits:
 
     codes: tuple[tuple[int, int], ...] = ()
     last_at: float | None = None
-    said: str = ""
+    error: str = ""
     starved: bool = False
     invalid: str | None = None
 
@@ -125,7 +125,7 @@ class LocalRun:
     @property
     def local_ranks(self) -> int:
         """How many ranks it has here now."""
-        return len(self.ranks.births) or self.gang.seat.ranks
+        return len(self.ranks.births) or self.gang.assignment.ranks
 
     @property
     def asked(self) -> Signal:
@@ -144,7 +144,7 @@ class LocalRun:
         return self.state in OVER
 
     @property
-    def is_doomed(self) -> bool:
+    def has_fault(self) -> bool:
         """Whether it is ended here for what no exit code tells."""
         return not self.is_over and self.ending.fault is not None
 

@@ -21,7 +21,7 @@ class Cause:
         invalid: Why it called its hyperparameters invalid; None where it has only chosen that exit code, or another.
     """
 
-    said: str = ""
+    error: str = ""
     starved: bool = False
     machine: str = ""
     invalid: str | None = None
@@ -40,7 +40,7 @@ def on_desired(run: LocalRun, desired: Desired) -> LocalRun:
     gang = replace(
         gang,
         generation=max(gang.generation, desired.generation),
-        rendezvous=gang.rendezvous if gang.seat.is_chief else desired.rendezvous or gang.rendezvous,
+        rendezvous=gang.rendezvous if gang.assignment.is_chief else desired.rendezvous or gang.rendezvous,
         formation=formation,
     )
     has_verdict = request.verdicts > 0
@@ -105,7 +105,7 @@ def on_exit(run: LocalRun, rank: int, code: int, now: float, cause: Cause = UNKN
     if any(rank == seen for seen, _ in exits.codes):
         return replace(run, exits=exits)
     if code != 0 and not exits.have_failed:
-        exits = replace(exits, said=cause.said, starved=cause.starved and code == SIGKILLED)
+        exits = replace(exits, error=cause.error, starved=cause.starved and code == SIGKILLED)
     exits = replace(exits, codes=(*exits.codes, (rank, code)), last_at=now)
     ended = replace(run, exits=exits)
     return ended if len(exits.codes) < run.local_ranks else _conclude(ended)
@@ -120,18 +120,18 @@ def on_policies(run: LocalRun, met: tuple[PolicyMatch, ...]) -> LocalRun:
 def on_fault(run: LocalRun, reason: str, fault: Fault = "machine", kill_at: float | None = None) -> LocalRun:
     """It cannot go on here, and is ended: at no cost to the user, but where its own code is at fault. Ranks that train may end by
     themselves until `kill_at`."""
-    if run.is_over or run.is_doomed:
+    if run.is_over or run.has_fault:
         return run
     may_end = run.state in TRAINING and kill_at is not None
     ending = replace(run.ending, fault=fault, reason=reason, kill_at=kill_at if may_end else None)
-    doomed = replace(run, ending=ending)
-    return move(doomed, Trigger.TERMINATED) if may_end else doomed
+    failed = replace(run, ending=ending)
+    return move(failed, Trigger.TERMINATED) if may_end else failed
 
 
 def on_parent_lost(run: LocalRun) -> LocalRun:
     """The warm parent died and its ranks with it, unless they never started."""
     if not run.has_launched:
-        rendezvous = None if run.gang.seat.is_chief else run.gang.rendezvous
+        rendezvous = None if run.gang.assignment.is_chief else run.gang.rendezvous
         return replace(run, gang=replace(run.gang, rendezvous_asked=False, rendezvous=rendezvous))
     ending = replace(run.ending, fault="machine", reason=PARENT_DIED)
     return replace(move(run, Trigger.ALL_ENDED), ending=ending)
@@ -147,8 +147,8 @@ def cancel(run: LocalRun) -> LocalRun:
     acknowledged = None if run.asked in (Signal.RUN, Signal.KILL) else run.asked
     ending = replace(
         run.ending,
-        exit_code=None if run.is_doomed else 0,
-        forced=acknowledged is None and not run.is_doomed,
+        exit_code=None if run.has_fault else 0,
+        forced=acknowledged is None and not run.has_fault,
     )
     notice = Notice(run.asked, run.notice.at, acknowledged)
     return replace(move(run, Trigger.CANCELLED), notice=notice, ending=ending)
@@ -169,11 +169,11 @@ def _conclude(run: LocalRun) -> LocalRun:
     exits, ending = run.exits, run.ending
     code = next((code for _, code in exits.codes[: ending.counted] if code != 0), 0)
     ended = move(run, Trigger.ALL_ENDED)
-    if run.is_doomed:
+    if run.has_fault:
         return ended
     if code == 0 or ending.forced:
         return replace(ended, ending=replace(ending, exit_code=code))
-    reason = describe_exit(code, exits.said, exits.starved)
+    reason = describe_exit(code, exits.error, exits.starved)
     if exits.invalid is not None:
         reason = describe_invalid(exits.invalid)
     return replace(ended, ending=replace(ending, exit_code=code, fault="user", reason=reason))

@@ -29,8 +29,8 @@ def on_formation(run: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:
     """Take over the members of a higher generation; a formation that was not over is given up for it."""
     is_member = any(member.worker == worker for member in desired.members)
     # Only ranks that meet by Horovod take seats: of no other run does a worker say that it can be resized.
-    seat = assign_ranks(desired.members, worker, "horovod") if is_member else None
-    formation = Formation(desired.generation, seat, stands_by=run.gang.stands_by)
+    assignment = assign_ranks(desired.members, worker, "horovod") if is_member else None
+    formation = Formation(desired.generation, assignment, stands_by=run.gang.stands_by)
     gang = replace(
         run.gang,
         generation=desired.generation,
@@ -45,8 +45,8 @@ def on_generation_confirmed(run: LocalRun, local: int, generation: int) -> Local
     """A rank says in which generation it trains; the last one ends the formation."""
     if local >= run.local_ranks:
         return run
-    seated = {**dict(run.ranks.seated), local: generation}
-    return _settled(replace(run, ranks=replace(run.ranks, seated=tuple(sorted(seated.items())))))
+    confirmed = {**dict(run.ranks.confirmed), local: generation}
+    return _settled(replace(run, ranks=replace(run.ranks, confirmed=tuple(sorted(confirmed.items())))))
 
 
 def on_left(run: LocalRun, name: str) -> LocalRun:
@@ -63,74 +63,82 @@ def plan_resize(run: LocalRun) -> tuple[LocalRun, tuple[StartStandbyRanks | Send
     if formation is None:
         return run, ()
     if run.state in (RunState.PREPARING, RunState.RENDEZVOUS):
-        return (_end_well(run, Trigger.CANCELLED) if formation.seat is None else run), ()
+        return (_end_well(run, Trigger.CANCELLED) if formation.assignment is None else run), ()
     if run.state not in TRAINING:
         return run, ()
-    if _stands_by_in_vain(run):
-        return _told(run, formation, staying=0), (SendAssignments(),)
+    if _is_standby_cancelled(run):
+        return _mark_notified(run, formation, staying=0), (SendAssignments(),)
     actions: list[StartStandbyRanks | SendAssignments] = []
     births = run.ranks.births
-    if formation.seat is not None and not run.ranks.leaving and len(births) < formation.seat.ranks:
+    if (
+        formation.assignment is not None
+        and not run.ranks.leaving
+        and len(births) < formation.assignment.ranks
+    ):
         actions.append(StartStandbyRanks(len(births)))
-        fresh = range(len(births), formation.seat.ranks)
-        born = tuple((formation.generation, formation.seat.first_rank + local) for local in fresh)
+        fresh = range(len(births), formation.assignment.ranks)
+        born = tuple((formation.generation, formation.assignment.first_rank + local) for local in fresh)
         run = replace(run, ranks=replace(run.ranks, births=(*births, *born)))
     if formation.step is FormationStep.PREPARED:
         actions.append(SendAssignments())
-        run = _told(run, formation, staying=formation.seat.ranks if formation.seat else 0)
+        run = _mark_notified(
+            run, formation, staying=formation.assignment.ranks if formation.assignment else 0
+        )
     return run, tuple(actions)
 
 
 def can_resize(run: LocalRun) -> bool:
     """Whether its script can be resized while it trains: every rank here has taken its seat."""
-    return 0 < len(run.ranks.births) <= len(run.ranks.seated)
+    return 0 < len(run.ranks.births) <= len(run.ranks.confirmed)
 
 
 def prepared(run: LocalRun) -> int:
     """The generation for which this worker has what it needs: its ranks that are new stand by."""
     formation = run.gang.formation
-    if formation is None or formation.seat is None:
+    if formation is None or formation.assignment is None:
         return run.gang.generation
-    is_ready = len(run.ranks.births) >= formation.seat.ranks and can_resize(run)
+    is_ready = len(run.ranks.births) >= formation.assignment.ranks and can_resize(run)
     return formation.generation if is_ready else formation.generation - 1
 
 
 def joined(run: LocalRun) -> int:
     """The generation in which every rank here trains; an earlier one where a gang that broke has left one waiting."""
-    stands_by = any(at == 0 for _, at in run.ranks.seated)
+    stands_by = any(at == 0 for _, at in run.ranks.confirmed)
     has_joined = run.gang.formation is None and not stands_by
     return run.gang.generation if has_joined else run.gang.generation - 1
 
 
-def _stands_by_in_vain(run: LocalRun) -> bool:
+def _is_standby_cancelled(run: LocalRun) -> bool:
     """It is asked to end before a rank here has joined: they have nothing to save."""
     return run.gang.stands_by and run.asked is not Signal.RUN and bool(run.ranks.births)
 
 
-def _told(run: LocalRun, formation: Formation, staying: int) -> LocalRun:
+def _mark_notified(run: LocalRun, formation: Formation, staying: int) -> LocalRun:
     births = run.ranks.births
-    gone = range(staying, len(births))
-    leaving = {process_name(run.run_id, births[local][0], local) for local in gone}
+    leavers = range(staying, len(births))
+    leaving = {process_name(run.run_id, births[local][0], local) for local in leavers}
     ranks = replace(
         run.ranks,
         births=births[:staying],
-        seated=tuple((local, at) for local, at in run.ranks.seated if local < staying),
+        confirmed=tuple((local, at) for local, at in run.ranks.confirmed if local < staying),
         leaving=run.ranks.leaving | leaving,
     )
-    told = replace(formation, step=FormationStep.TOLD)
-    return replace(run, ranks=ranks, gang=replace(run.gang, formation=told))
+    notified = replace(formation, step=FormationStep.NOTIFIED)
+    return replace(run, ranks=ranks, gang=replace(run.gang, formation=notified))
 
 
 def _settled(run: LocalRun) -> LocalRun:
     """The run with the formation as its gang, once every rank here has joined it and nobody has still to leave."""
     formation = run.gang.formation
-    if formation is None or formation.seat is None or formation.step is not FormationStep.TOLD:
+    if formation is None or formation.assignment is None or formation.step is not FormationStep.NOTIFIED:
         return run
-    seated = dict(run.ranks.seated)
-    has_joined = all(seated.get(local) == formation.generation for local in range(formation.seat.ranks))
+    confirmed = dict(run.ranks.confirmed)
+    has_joined = all(
+        confirmed.get(local) == formation.generation for local in range(formation.assignment.ranks)
+    )
     if run.ranks.leaving or not has_joined:
         return run
-    gang = replace(run.gang, seat=formation.seat, formation=None)
+    gang = replace(run.gang, assignment=formation.assignment, formation=None)
     return move(replace(run, gang=gang), Trigger.RESIZED)
 
 

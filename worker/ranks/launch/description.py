@@ -23,16 +23,16 @@ def is_elastic(spec: TrialSpec) -> bool:
 
 
 def write_trial_file(
-    places: RunPaths, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
+    paths: RunPaths, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
 ) -> None:
     """Write what ranks must know; it needs no daemon to be read."""
     spec = spec_of(allocation)
     description = wire.TrialFile(
         socket=str(machine.socket),
-        size=run.gang.seat.size,
+        size=run.gang.assignment.size,
         hparams=dict(spec.hyperparameters),
         seed=spec.seed,
-        checkpoints=str(places.checkpoints),
+        checkpoints=str(paths.checkpoints),
         latest_checkpoint=str(latest.folder) if latest else None,
         time_metric=spec.time_metric,
         data=dict(spec.data),
@@ -40,7 +40,7 @@ def write_trial_file(
         optimizations=dict(spec.optimizations),
         worker=machine.worker,
         disk=str(machine.disk),
-        watch=str(places.watch),
+        watch=str(paths.watch),
         metric=spec.metric,
         on_nan=spec.on_nan,
         smaller_is_better=spec.smaller_is_better,
@@ -49,8 +49,8 @@ def write_trial_file(
         checkpoint_period_unit=spec.checkpoint_period_unit,
         best=latest.best if latest else None,
         profiling=dict(spec.profiling),
-        media=str(places.spool),
-        tensorboard=str(places.tensorboard),
+        media=str(paths.spool),
+        tensorboard=str(paths.tensorboard),
         takes_pixels=True,
     )
-    places.trial_file.write_text(wire.trial_file_text(description))
+    paths.trial_file.write_text(wire.trial_file_text(description))

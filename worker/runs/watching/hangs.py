@@ -44,64 +44,65 @@ FRAMES = 20
 class HangWatch:
     """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
 
-    def __init__(self, folder: Path, patience: HangTimeouts, is_cpu: bool, processes: Processes) -> None:
+    def __init__(self, folder: Path, timeouts: HangTimeouts, is_cpu: bool, processes: Processes) -> None:
         """`is_cpu`: the ranks compute on processors. On others, waiting may keep a processor busy."""
         self._folder = folder
-        self._patience = patience
+        self._timeouts = timeouts
         self._is_cpu = is_cpu
         self._processes = processes
-        self._doubt = HangEvidence()
+        self._evidence = HangEvidence()
         self._read_to: dict[int, int] = {}
         self.hang: str | None = None
         """The reason to end the run for, at the last look; None where its ranks here do not hang."""
 
-    def look(self, seat: RankAssignment, sessions: Iterable[int], now: float) -> None:
+    def look(self, assignment: RankAssignment, sessions: Iterable[int], now: float) -> None:
         """See whether the ranks here hang. `sessions` are those of its ranks."""
-        pulses = self._pulses(seat.ranks, frozenset(sessions))
-        silence = measure_silence(pulses.values(), self._patience)
+        heartbeats = self._read_heartbeats(assignment.ranks, frozenset(sessions))
+        silence = measure_silence(heartbeats.values(), self._timeouts)
         if silence is None:
-            self._doubt, self.hang = HangEvidence(), None
+            self._evidence, self.hang = HangEvidence(), None
             return
-        if is_check_due(silence, self._doubt, now):
-            moving = self._moving_processor(silence, seat)
-            self._doubt = on_check(self._doubt, self._sights(pulses), now, moving)
-        self.hang = describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
+        if is_check_due(silence, self._evidence, now):
+            moving = self._moving_processor(silence, assignment)
+            self._evidence = on_check(self._evidence, self._sample(heartbeats), now, moving)
+        self.hang = describe_hang(silence, now) if is_hung(silence, self._evidence, now) else None
 
     def stacks(self) -> Iterator[tuple[int, str]]:
         """Each local rank's number, and where it was last seen."""
-        for local_rank, sight in sorted(self._doubt.sights.items()):
-            frames = sight.stack.splitlines()[:FRAMES] if sight.stack else ["  (it did not answer)"]
+        for local_rank, sample in sorted(self._evidence.samples.items()):
+            frames = sample.stack.splitlines()[:FRAMES] if sample.stack else ["  (it did not answer)"]
             yield local_rank, "\n".join(frames)
 
-    def _moving_processor(self, silence: Silence, seat: RankAssignment) -> float:
-        if seat.size == 1:
+    def _moving_processor(self, silence: Silence, assignment: RankAssignment) -> float:
+        if assignment.size == 1:
             return MOVING_ALONE if self._is_cpu or silence.phase is not RankPhase.STEPPING else NEVER
         return MOVING_IN_GANG if self._is_cpu else NEVER
 
-    def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
+    def _read_heartbeats(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
         """The records, absent where the process in it is none of this run's."""
         data = b""
         with opened(self._folder / HEARTBEATS_FILE) as file:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
-        pulses = {}
-        for rank, pulse in enumerate(read_heartbeats(data)):
+        heartbeats = {}
+        for rank, heartbeat in enumerate(read_heartbeats(data)):
             is_ours = (
-                pulse.phase is not RankPhase.ABSENT and self._processes.session_of(pulse.pid) in sessions
+                heartbeat.phase is not RankPhase.ABSENT
+                and self._processes.session_of(heartbeat.pid) in sessions
             )
-            pulses[rank] = pulse if is_ours else replace(pulse, phase=RankPhase.ABSENT)
-        return pulses
+            heartbeats[rank] = heartbeat if is_ours else replace(heartbeat, phase=RankPhase.ABSENT)
+        return heartbeats
 
-    def _sights(self, pulses: Mapping[int, Heartbeat]) -> dict[int, RankSample]:
+    def _sample(self, heartbeats: Mapping[int, Heartbeat]) -> dict[int, RankSample]:
         """Look at each rank, and ask for its stacks: the next look finds them."""
         used_s = self._processes.used_s()
-        sights = {}
-        for rank, pulse in pulses.items():
-            if pulse.phase is RankPhase.ABSENT:
+        samples = {}
+        for rank, heartbeat in heartbeats.items():
+            if heartbeat.phase is RankPhase.ABSENT:
                 continue
-            stack = stack_of(self._read_dump(rank), pulse.thread)
-            sights[rank] = RankSample(stack, used_s.get(self._processes.session_of(pulse.pid), 0.0))
-            self._processes.ask_stacks(pulse.pid)
-        return sights
+            stack = stack_of(self._read_dump(rank), heartbeat.thread)
+            samples[rank] = RankSample(stack, used_s.get(self._processes.session_of(heartbeat.pid), 0.0))
+            self._processes.ask_stacks(heartbeat.pid)
+        return samples
 
     def _read_dump(self, rank: int) -> str:
         """What the rank has written since the last look."""

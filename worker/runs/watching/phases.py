@@ -63,25 +63,25 @@ class Phases:
         """Its script is past `muster.trial()`, of a gang: all have met."""
         self._stepping_at = self._clock.now()
         if self._entering_at:
-            self._tell("start", self._entering_at, self._stepping_at)
+            self._record("start", self._entering_at, self._stepping_at)
             self._entering_at = None
 
     def on_reports(self) -> None:
         """Its script has reported."""
         if self._stepping_at:
-            self._tell("first_step", self._stepping_at, self._clock.now())
+            self._record("first_step", self._stepping_at, self._clock.now())
             self._stepping_at = None
 
     def on_written(self, number: int, step: int, written_s: object) -> None:
         """Its ranks have written a checkpoint. How long it took is user code's to say: nonsense is not told."""
         if isinstance(written_s, int | float) and 0 <= written_s < MAX_DURATION_S:
             began = self._clock.now() - timedelta(seconds=written_s)
-            self._tell_long("write_checkpoint", began, number, step)
+            self._record_if_long("write_checkpoint", began, number, step)
 
     def on_uploaded(self, number: int, step: int, announced_at: datetime | None) -> None:
         """A checkpoint that was announced then is settled."""
         if announced_at:
-            self._tell_long("upload_checkpoint", announced_at, number, step)
+            self._record_if_long("upload_checkpoint", announced_at, number, step)
 
     def on_upload_waits(self, number: int, step: int, announced_at: datetime | None, reason: str) -> None:
         """Its upload fails and is tried again; the end, once it comes, replaces this."""
@@ -89,12 +89,12 @@ class Phases:
         open_phase = _phase("upload_checkpoint", announced_at or now, now, number=number, step=step)
         self.sender.take(open_phase.model_copy(update={"waits_for": reason[:REASON_CHARACTERS]}))
 
-    def _tell_long(self, kind: PhaseKind, began: datetime, number: int, step: int) -> None:
+    def _record_if_long(self, kind: PhaseKind, began: datetime, number: int, step: int) -> None:
         now = self._clock.now()
         if number == 1 or now - began >= LONG:
-            self._tell(kind, began, now, number=number, step=step)
+            self._record(kind, began, now, number=number, step=step)
 
-    def _tell(self, kind: PhaseKind, began: datetime, ended: datetime, **facts: int) -> None:
+    def _record(self, kind: PhaseKind, began: datetime, ended: datetime, **facts: int) -> None:
         telemetry.record(_SPANS[kind], began, ended, parent=self._trace, run=self._run_id, **facts)
         self.sender.take(_phase(kind, began, ended, **facts))
 
@@ -102,8 +102,8 @@ class Phases:
 class PhaseSender:
     """Brings phases to the registry, those that end soon after each other together. What was not sent when a daemon ended is lost: they are for people to look at."""
 
-    def __init__(self, run_id: RunId, line: PlatformConnection) -> None:
-        self._run_id, self._line = run_id, line
+    def __init__(self, run_id: RunId, platform: PlatformConnection) -> None:
+        self._run_id, self._platform = run_id, platform
         self._waiting: list[PhaseRecord] = []
         self._filled = asyncio.Event()
         self._is_refused = False
@@ -132,7 +132,7 @@ class PhaseSender:
 
     async def _send(self, phases: tuple[PhaseRecord, ...]) -> None:
         try:
-            await self._line.request(ReportPhases(run_id=self._run_id, phases=phases))
+            await self._platform.request(ReportPhases(run_id=self._run_id, phases=phases))
         except Transient as error:
             self._is_refused = True
             await asyncio.sleep(max(RETRY_S, error.retry_after_s))

@@ -54,57 +54,59 @@ class Profile:
     """
 
     def __init__(
-        self, told: ProfilingRange, watch: Path, journal: Journal, source: Source, eyes: ProfileSources
+        self, steps: ProfilingRange, watch: Path, journal: Journal, source: Source, sources: ProfileSources
     ) -> None:
-        self._told, self._watch = told, watch
-        self._journal, self.source, self._eyes = journal, source, eyes
+        self._steps, self._watch = steps, watch
+        self._journal, self.source, self._sources = journal, source, sources
         self._began_at: float | None = None
         self._due_at = 0.0
         self._usage: Usage | None = None
         self._timings: list[Timing] = []
 
-    def look(self, subject: ProfiledRun) -> None:
+    def look(self, profiled_run: ProfiledRun) -> None:
         """Look if it is time, and journal what has been since the last look."""
-        now = self._eyes.clock.monotonic()
-        if not subject.sessions or now < self._due_at:
+        now = self._sources.clock.monotonic()
+        if not profiled_run.sessions or now < self._due_at:
             return
         self._began_at = now if self._began_at is None else self._began_at
         self._due_at = now + interval_s(now - self._began_at)
-        timings = self._read_timings(subject.ranks)
-        step = max([subject.step, *(one.step for one in timings)])
-        usage = self._eyes.processes.usage(subject.sessions)
-        if self._usage is not None and self._told.goes_on_after(step):
+        timings = self._read_timings(profiled_run.ranks)
+        step = max([profiled_run.step, *(one.step for one in timings)])
+        usage = self._sources.processes.usage(profiled_run.sessions)
+        if self._usage is not None and self._steps.goes_on_after(step):
             self._keep(
                 "system",
                 step,
-                subject,
-                system_values(self._usage, usage, self._eyes.gpus.look(subject.slots)),
+                profiled_run,
+                system_values(self._usage, usage, self._sources.gpus.look(profiled_run.slots)),
             )
         self._usage = usage
-        self._keep_timings(timings, step, subject)
+        self._keep_timings(timings, step, profiled_run)
 
-    def finish(self, subject: ProfiledRun) -> None:
+    def finish(self, profiled_run: ProfiledRun) -> None:
         """The run has ended: what its ranks have counted last is still there."""
         if self._began_at is not None:
-            timings = self._read_timings(subject.ranks)
-            self._keep_timings(timings, max([subject.step, *(one.step for one in timings)]), subject)
+            timings = self._read_timings(profiled_run.ranks)
+            self._keep_timings(
+                timings, max([profiled_run.step, *(one.step for one in timings)]), profiled_run
+            )
         self.source.wake(urgent=True)
 
     def close(self) -> None:
         """Close its journal."""
         self._journal.close()
 
-    def _keep_timings(self, timings: list[Timing], step: int, subject: ProfiledRun) -> None:
+    def _keep_timings(self, timings: list[Timing], step: int, profiled_run: ProfiledRun) -> None:
         if values := timing_values(self._timings, timings):
-            self._keep("timing", step, subject, values)
+            self._keep("timing", step, profiled_run, values)
         elif any(one.at_ns for one in self._timings):
             return  # no step has ended since: the next look shows the whole of it
         self._timings = timings
 
-    def _keep(self, group: str, step: int, subject: ProfiledRun, values: dict[str, float]) -> None:
+    def _keep(self, group: str, step: int, profiled_run: ProfiledRun, values: dict[str, float]) -> None:
         """Journal one report. A disk without room for it has better uses for what it has."""
-        time_ms = int(self._eyes.clock.now().timestamp() * 1000)
-        report = Report(group=group, step=step, time_ms=time_ms, values=named_for(subject.node, values))
+        time_ms = int(self._sources.clock.now().timestamp() * 1000)
+        report = Report(group=group, step=step, time_ms=time_ms, values=named_for(profiled_run.node, values))
         with suppress(OSError):
             self._journal.append([(report.__pydantic_serializer__.to_json(report), 0)])
             self.source.wake(urgent=False)
@@ -115,19 +117,19 @@ class Profile:
 
 
 def open_profile(
-    kept: KeptRun, places: RunPaths, line: PlatformConnection, eyes: ProfileSources
+    kept: KeptRun, paths: RunPaths, platform: PlatformConnection, sources: ProfileSources
 ) -> Profile | None:
     """Return what measures a run that is profiled; None for others.
 
     Raises:
         OSError: The disk is full or broken.
     """
-    told = read_profiled(spec_of(kept.allocation).profiling)
-    if told is None:
+    steps = read_profiled(spec_of(kept.allocation).profiling)
+    if steps is None:
         return None
-    journal = Journal(places.journal("profile"))
-    source = Source(journal, profile_sender(kept, line), lambda text: None)
-    return Profile(told, places.watch, journal, source, eyes)
+    journal = Journal(paths.journal("profile"))
+    source = Source(journal, profile_sender(kept, platform), lambda text: None)
+    return Profile(steps, paths.watch, journal, source, sources)
 
 
 def make_timing_file(watch: Path, ranks: int) -> None:

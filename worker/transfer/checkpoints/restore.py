@@ -38,13 +38,13 @@ class Latest:
 class Restorer:
     """Brings checkpoints to this machine, and takes over those that are made here."""
 
-    def __init__(self, cache: FileCache, line: PlatformConnection, transfer: Transfer) -> None:
+    def __init__(self, cache: FileCache, platform: PlatformConnection, transfer: Transfer) -> None:
         self._cache = cache
-        self._line = line
+        self._platform = platform
         self._transfer = transfer
 
     async def restore(
-        self, run_id: RunId, tenant: UUID, target: Path, *, is_gang: bool, say: Callable[[str], None]
+        self, run_id: RunId, tenant: UUID, target: Path, *, is_gang: bool, log: Callable[[str], None]
     ) -> Latest | None:
         """Put the newest good checkpoint of the run's trial into `target` and return it; None when there is none.
 
@@ -75,7 +75,7 @@ class Restorer:
             if restored.checkpoint_id == before.checkpoint_id:
                 raise Transient(f"{damaged.path} came damaged, and is whole in the store", code="bad_bytes")
             text = f"the checkpoint of step {before.step} is damaged in the store ({damaged.path})"
-            say(f"{text}: the trial goes on from {_describe(restored)}")
+            log(f"{text}: the trial goes on from {_describe(restored)}")
             if is_gang:
                 raise OSError(errno.EIO, f"{text}: the gang begins anew from {_describe(restored)}")
         return None
@@ -88,9 +88,9 @@ class Restorer:
 
     async def _ask(self, asked: Restore, timeout_s: float = ASK_S) -> Restored:
         """The checkpoint to go on from with all its files, which may take several answers."""
-        restored = await self._line.request(asked.model_copy(update={"first": 0}), timeout_s=timeout_s)
+        restored = await self._platform.request(asked.model_copy(update={"first": 0}), timeout_s=timeout_s)
         while restored.next is not None:
-            page = await self._line.request(Restore(run_id=asked.run_id, first=restored.next))
+            page = await self._platform.request(Restore(run_id=asked.run_id, first=restored.next))
             if page.checkpoint_id != restored.checkpoint_id:
                 raise Transient("another checkpoint is restored from meanwhile", code="another_checkpoint")
             restored = page.model_copy(update={"files": (*restored.files, *page.files)})

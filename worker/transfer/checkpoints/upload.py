@@ -113,7 +113,7 @@ class CheckpointUpload:
         self._sent: set[tuple[str, int | None]] = set()
         """Paths with None, and parts of files with their first byte."""
         self._failing_since: float | None = None
-        self._told_at: float | None = None
+        self._warned_at: float | None = None
 
     async def list_files(self) -> None:
         """Hash its files, unless an earlier daemon has.
@@ -172,9 +172,9 @@ class CheckpointUpload:
         now = asyncio.get_running_loop().time()
         if self._failing_since is None:
             self._failing_since = now
-        is_new = self._told_at is None or now - self._told_at >= WARN_AGAIN_S
+        is_new = self._warned_at is None or now - self._warned_at >= WARN_AGAIN_S
         if is_new and now - self._failing_since >= within_s:
-            self._told_at = now
+            self._warned_at = now
             self._events.on_waiting(self.record, reason)
 
     async def _attempt(self) -> UploadLinks | Committed:

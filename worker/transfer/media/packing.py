@@ -118,7 +118,7 @@ class _Pack:
             sha256="0" * 64,
             about=head.about,
         )
-        said_bytes = len(item.model_dump_json())
+        item_bytes = len(item.model_dump_json())
         digest = hashlib.sha256()
         for chunk in chunks:
             digest.update(chunk)
@@ -126,7 +126,7 @@ class _Pack:
             os.write(self.output, chunk)
         self.items.append(item.model_copy(update={"sha256": digest.hexdigest()}))
         self.size_bytes += size
-        self.list_bytes += said_bytes
+        self.list_bytes += item_bytes
 
 
 def pack(
@@ -170,8 +170,8 @@ def _take_spool(folders: Folders, made: _Pack, on_refused: Callable[[str], None]
                     try:
                         made.add(file, one.start, one.head.size_bytes, one.head)
                     except ValueError as error:
-                        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-                        on_refused(f"what was logged makes no sense: {said}")
+                        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+                        on_refused(f"what was logged makes no sense: {reason}")
                     made.after.spool[path.name] = one.following
             except ValueError:
                 on_refused(f"{path.name} was not written by Muster; the rest of it is passed by")

@@ -166,8 +166,8 @@ class MediaSender:
             return MediaCommitted(refused=target.refused)
         if target.url:
             try:
-                told = {"path": self._target.name, "size_bytes": size, "sha256": sha256}
-                link = FileLink(**told, url=target.url, headers=target.headers)
+                file = {"path": self._target.name, "size_bytes": size, "sha256": sha256}
+                link = FileLink(**file, url=target.url, headers=target.headers)
                 await self._needs.put(link, self._target)
             except Rejected as error:
                 if error.code != "content_refused":  # the URL grew old: the next attempt brings a fresh one

@@ -15,7 +15,7 @@ FIRST_PORT, PORTS = 20_000, 12_000
 class NoBackend:
     """What `torchrun`, `accelerate launch` or a launcher of the user's own must know stands in variables."""
 
-    meets = False
+    needs_rendezvous = False
 
     def processes(self, member: GangMember) -> int:
         """One, whatever its slots."""
@@ -26,28 +26,28 @@ class NoBackend:
         return ""
 
     def variables(
-        self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations
+        self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
     ) -> dict[str, str]:
         """As the port says: Muster's own names, and those that `torchrun` takes for its options (`PET_…`)."""
-        seat, members = place.seat, place.members
-        slots, chief = max(1, members[seat.index].slots), members[0].address
+        assignment, members = position.assignment, position.members
+        slots, chief = max(1, members[assignment.index].slots), members[0].address
         own = {
-            wire.ENV_NODE: str(seat.index),
-            wire.ENV_NODES: str(seat.members),
+            wire.ENV_NODE: str(assignment.index),
+            wire.ENV_NODES: str(assignment.members),
             wire.ENV_SLOTS: str(slots),
             wire.ENV_ADDRESSES: ",".join(member.address for member in members),
         }
-        if seat.members == 1:
+        if assignment.members == 1:
             return {**own, "PET_NPROC_PER_NODE": str(slots), "PET_STANDALONE": "1"}
-        port = _port(place.run)
+        port = _port(position.run)
         return {
             **own,
             "MASTER_ADDR": chief,
             "MASTER_PORT": port,
-            "NODE_RANK": str(seat.index),
+            "NODE_RANK": str(assignment.index),
             "PET_NPROC_PER_NODE": str(slots),
-            "PET_NNODES": str(seat.members),
-            "PET_NODE_RANK": str(seat.index),
+            "PET_NNODES": str(assignment.members),
+            "PET_NODE_RANK": str(assignment.index),
             "PET_MASTER_ADDR": chief,
             "PET_MASTER_PORT": port,
         }
@@ -56,7 +56,7 @@ class NoBackend:
         """As the port says."""
         return communication(interface, on_gpu)
 
-    def threads(self, place: RankPosition, cores: Sequence[int]) -> dict[str, str]:
+    def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
         """None of its own."""
         return {}
 

@@ -24,20 +24,20 @@ class RankPosition:
 
     run: str
     members: Sequence[GangMember]
-    seat: RankAssignment
+    assignment: RankAssignment
     local: int
 
     @property
     def rank(self) -> int:
         """Its number in the whole run."""
-        return self.seat.first_rank + self.local
+        return self.assignment.first_rank + self.local
 
 
 class Backend(Protocol):
     """A value of `distributed`."""
 
     @property
-    def meets(self) -> bool:
+    def needs_rendezvous(self) -> bool:
         """Whether several processes need a rendezvous, held on the chief, before they start."""
 
     def processes(self, member: GangMember) -> int:
@@ -47,14 +47,14 @@ class Backend(Protocol):
         """What the rendezvous must know of the members."""
 
     def variables(
-        self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations
+        self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
     ) -> dict[str, str]:
-        """Return a process's own variables. `meeting` is None where the run has one process, or its kind does not meet."""
+        """Return a process's own variables. `rendezvous` is None where the run has one process, or its kind does not meet."""
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
         """Return the variables that name the network interface; what the user's config says comes before them."""
 
-    def threads(self, place: RankPosition, cores: Sequence[int]) -> dict[str, str]:
+    def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
         """Return the variables that say where the backend's own threads run, where slots are cores: `cores` are this machine's."""
 
 

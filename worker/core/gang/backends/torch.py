@@ -10,7 +10,7 @@ from worker.core.gang.backends.port import RankPosition, Rendezvous, communicati
 class Torch:
     """`torch.distributed.init_process_group()` needs no argument: all that its `env://` reads is set, for one rank too."""
 
-    meets = True
+    needs_rendezvous = True
 
     def processes(self, member: GangMember) -> int:
         """A rank for each slot."""
@@ -21,26 +21,26 @@ class Torch:
         return ""
 
     def variables(
-        self, place: RankPosition, meeting: Rendezvous | None, told: Optimizations
+        self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
     ) -> dict[str, str]:
         """As the port says. Without a meeting the one rank holds the store itself, on a port that the system chooses."""
-        seat = place.seat
+        assignment = position.assignment
         return {
-            "RANK": str(place.rank),
-            "WORLD_SIZE": str(seat.size),
-            "LOCAL_RANK": str(place.local),
-            "LOCAL_WORLD_SIZE": str(seat.ranks),
-            "GROUP_RANK": str(seat.index),
-            "GROUP_WORLD_SIZE": str(seat.members),
-            "MASTER_ADDR": meeting.address if meeting else "127.0.0.1",
-            "MASTER_PORT": str(meeting.port if meeting else 0),
-            "TORCHELASTIC_USE_AGENT_STORE": str(meeting is not None),
+            "RANK": str(position.rank),
+            "WORLD_SIZE": str(assignment.size),
+            "LOCAL_RANK": str(position.local),
+            "LOCAL_WORLD_SIZE": str(assignment.ranks),
+            "GROUP_RANK": str(assignment.index),
+            "GROUP_WORLD_SIZE": str(assignment.members),
+            "MASTER_ADDR": rendezvous.address if rendezvous else "127.0.0.1",
+            "MASTER_PORT": str(rendezvous.port if rendezvous else 0),
+            "TORCHELASTIC_USE_AGENT_STORE": str(rendezvous is not None),
         }
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
         """As the port says."""
         return communication(interface, on_gpu)
 
-    def threads(self, place: RankPosition, cores: Sequence[int]) -> dict[str, str]:
+    def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
         """None of its own."""
         return {}

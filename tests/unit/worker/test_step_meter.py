@@ -8,7 +8,7 @@ import pytest
 from muster import wire
 from worker.ranks.step_meter import StepMeter
 
-TOLD = wire.StepMeasurements(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
+NOTIFIED = wire.StepMeasurements(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
 
 
 def step_s(pace: StepMeter) -> float | None:
@@ -67,7 +67,7 @@ def test_validations_of_the_same_step_and_a_clock_set_back_do_no_harm() -> None:
 def test_what_the_script_tells_goes_before_what_it_shows() -> None:
     pace = StepMeter()
     reported(pace, 60, 100)
-    pace.on_measured(TOLD)
+    pace.on_measured(NOTIFIED)
     told = pace.measured()
     assert told is not None and told.batches is not None
     assert (told.step_s, told.batches.per_slot, told.batches.grad_var) == (0.2, 32, 3.0)
@@ -91,7 +91,7 @@ def test_what_the_script_tells_goes_before_what_it_shows() -> None:
 )
 def test_only_news_are_told_and_nonsense_is_none(change: dict[str, object], is_news: bool) -> None:
     pace = StepMeter()
-    pace.on_measured(TOLD)
+    pace.on_measured(NOTIFIED)
     before = pace.measured()
-    pace.on_measured(replace(TOLD, **change))  # type: ignore[arg-type]
+    pace.on_measured(replace(NOTIFIED, **change))  # type: ignore[arg-type]
     assert (pace.measured() != before) == is_news
