@@ -1,7 +1,7 @@
-"""Whether a gang hangs: how long its ranks have given no sign of life, and whether any of them moves all the same. Pure.
+"""Hang detection: how long ranks have sent no heartbeat, and whether any of them still makes progress. Pure.
 
-A rank is not called hung for being slow. When half of the patience is over it is looked at again and again: if the
-Python stack of the thread that trains changes, or its processes use a processor, that is a sign of life too.
+Slow ranks are not hung. When half of the timeout has passed, the worker samples silent ranks repeatedly: a changed Python stack of the
+training thread, or CPU use of the rank's processes, counts as progress.
 """
 
 import re
@@ -11,19 +11,19 @@ from dataclasses import dataclass, field, replace
 from muster.wire.heartbeat import Heartbeat, RankPhase
 
 CHECKS = 12
-"""So often is looked while a patience lasts, in its second half."""
+"""Number of checks per timeout; they run in its second half."""
 CHECKS_WITHOUT_PROGRESS = 3
-"""In so many looks in a row nothing has moved, before it is called hung."""
+"""Number of checks in a row without progress before a gang counts as hung."""
 MOVING_ALONE = 0.2
 MOVING_IN_GANG = 1.2
-"""Who uses more of one core than this computes. A rank that waits for another by Horovod looks for it again and again, and takes a
-whole core for that where nobody else wants it."""
-GANG_HANGS = "the trial hangs: every worker of its gang has said so (hang_timeout); its log shows where each rank waits"
-"""Where ranks seem to have moved a little since this worker said so too."""
+"""CPU use, in cores, above which a rank counts as computing. A rank that waits for another one through Horovod polls, and takes
+a whole core for it if the core is idle."""
+GANG_HANGS = "the trial hangs: every worker of its gang reported it (hang_timeout); see the stacks of all ranks in its log"
+"""The reason if the local ranks seem to have made progress since this worker reported the hang."""
 LONGEST_END_S = 1800.0
-"""So long may processes live whose script is over, whatever moves in them and however patient the config is: they hold their slots."""
+"""Maximum time that processes may outlive the end of their script, independent of their activity and the config: they hold their slots."""
 TERM_GRACE_S = 2.0
-"""So long may ranks that hang live after SIGTERM."""
+"""Time between SIGTERM and SIGKILL for hung ranks."""
 _NS = 1e9
 _HEAD = re.compile(r"^(?:Current thread|Thread) 0x([0-9a-f]+).*$", re.MULTILINE)
 _PARENT = "/muster/runtime/"
@@ -31,8 +31,8 @@ _PARENT = "/muster/runtime/"
 
 @dataclass(frozen=True, slots=True)
 class HangTimeouts:
-    """How long ranks may be silent: beyond the expected step or after their script, and from `muster.trial()` to the first steps (seconds;
-    None = for ever)."""
+    """How long ranks may be silent: after the expected end of a step or after their script, and from `muster.trial()` to the first step (seconds;
+    None: no limit)."""
 
     hang_s: float | None
     start_s: float | None
@@ -40,7 +40,7 @@ class HangTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """The last sign of life that was expected of a gang's ranks here was due at `since` (monotonic seconds), at this phase of theirs."""
+    """The ranks on this worker are silent: their last heartbeat was due at `since` (monotonic seconds), in this phase."""
 
     since: float
     timeout_s: float
@@ -49,7 +49,7 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class RankSample:
-    """What is seen of a rank that says nothing: its stack (None: it gave none), and the processor time of its session."""
+    """A sample of a silent rank: its stack (None: not available), and the CPU time of its session."""
 
     stack: str | None
     processor_s: float
@@ -57,12 +57,12 @@ class RankSample:
 
 @dataclass(frozen=True, slots=True)
 class HangEvidence:
-    """What looking at silent ranks has shown so far.
+    """The result of the checks so far.
 
     Attributes:
-        moved_at: When one of them was last seen to move.
-        looked_at: When they were last looked at, and saw `samples`.
-        still: Looks since then in which none had moved.
+        moved_at: When a rank last made progress.
+        checked_at: When the ranks were last sampled, into `samples`.
+        unchanged: Number of checks since then without progress.
     """
 
     moved_at: float = float("-inf")
@@ -72,9 +72,9 @@ class HangEvidence:
 
 
 def measure_silence(heartbeats: Iterable[Heartbeat], timeouts: HangTimeouts) -> Silence | None:
-    """How long the ranks of this machine are silent; None where nothing is expected of them: none has been heard yet, or one is at
-    work that has no steps, for which the others wait. Once one of them steps, all wait for steps: a gang's do so together. Their end is
-    waited for once all are at it."""
+    """Return how long the ranks on this worker are silent. Return None if no heartbeat is expected: no rank has sent one yet, or one is
+    busy outside of steps and the others wait for it. Once one rank steps, all are expected to: a gang steps together. The end of the
+    script is awaited once all ranks have reached it."""
     reported = [heartbeat for heartbeat in heartbeats if heartbeat.phase is not RankPhase.ABSENT]
     phases = {heartbeat.phase for heartbeat in reported}
     if not reported or RankPhase.BUSY in phases:
@@ -89,7 +89,7 @@ def measure_silence(heartbeats: Iterable[Heartbeat], timeouts: HangTimeouts) -> 
 
 
 def is_check_due(silence: Silence, evidence: HangEvidence, now: float) -> bool:
-    """Whether it is time to look at the ranks."""
+    """Whether it is time to sample the ranks."""
     if now < _quiet_since(silence, evidence) + silence.timeout_s / 2:
         return False
     return evidence.checked_at is None or now >= evidence.checked_at + silence.timeout_s / CHECKS
@@ -98,7 +98,7 @@ def is_check_due(silence: Silence, evidence: HangEvidence, now: float) -> bool:
 def on_check(
     evidence: HangEvidence, samples: Mapping[int, RankSample], now: float, moving_processor: float
 ) -> HangEvidence:
-    """The ranks were looked at; the first look shows only where they are. Who used more than `moving_processor` of a core has moved."""
+    """Record a sample; the first one is only the reference. A rank that used more than `moving_processor` cores made progress."""
     if evidence.checked_at is None:
         return replace(evidence, checked_at=now, samples=samples)
     passed_s = now - evidence.checked_at
@@ -113,7 +113,7 @@ def on_check(
 
 
 def is_hung(silence: Silence, evidence: HangEvidence, now: float) -> bool:
-    """Whether the patience is over, and nothing has moved; or, of scripts that are over, whether they were for too long."""
+    """Whether the timeout has passed without progress, or the scripts ended too long ago."""
     if silence.phase is RankPhase.ENDED and now >= silence.since + LONGEST_END_S:
         return True
     return (
@@ -123,27 +123,27 @@ def is_hung(silence: Silence, evidence: HangEvidence, now: float) -> bool:
 
 
 def describe_hang(silence: Silence, now: float) -> str:
-    """The reason of such an end."""
+    """Return the reason for ending a hung trial."""
     if silence.phase is RankPhase.ENDED:
         return (
-            f"the trial's script was over {now - silence.since:.0f} s ago, and its processes have not ended (hang_timeout): they are ended by force; "
-            "its log shows where each rank waits"
+            f"the trial's script ended {now - silence.since:.0f} s ago, but its processes still run (hang_timeout): the worker kills them; "
+            "see the stacks of all ranks in its log"
         )
     if silence.phase is RankPhase.STARTING:
         return (
-            f"the trial has made no step within {now - silence.since:.0f} s of its start, and nothing in it moves "
-            "(start_timeout); its log shows where each rank waits"
+            f"the trial made no step within {now - silence.since:.0f} s of its start and shows no activity "
+            "(start_timeout); see the stacks of all ranks in its log"
         )
     return (
-        f"the trial hangs: its next step is {now - silence.since:.0f} s late, and nothing in it moves (hang_timeout); "
-        "its log shows where each rank waits"
+        f"the trial hangs: its next step is {now - silence.since:.0f} s late and it shows no activity (hang_timeout); "
+        "see the stacks of all ranks in its log"
     )
 
 
 def stack_of(dump: str, thread: int) -> str | None:
-    """The stack of one thread in what faulthandler wrote, newest call first; the main thread's where that one has ended; None without any.
+    """Return the stack of one thread from a faulthandler dump, newest call first; the main thread's if that thread has ended; None without any.
 
-    What the warm parent called before the script's first line is left out.
+    Calls of the warm parent before the script's first line are left out.
     """
     heads = list(_HEAD.finditer(dump))
     if not heads:
@@ -155,7 +155,7 @@ def stack_of(dump: str, thread: int) -> str | None:
 
 
 def _due_at(heartbeat: Heartbeat) -> float:
-    """When the next sign of life was expected; a rank that has ended gives none."""
+    """Return when the next heartbeat was due; a rank that has ended sends none."""
     return (heartbeat.at_ns + (0 if heartbeat.phase is RankPhase.ENDED else heartbeat.longest_ns)) / _NS
 
 

@@ -1,4 +1,4 @@
-"""A worker's part of a gang: of the one there is, and of one that is being formed."""
+"""A worker's ranks in a gang: in the current one, and in the one that is forming."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class RankAssignment:
-    """This worker's part of the gang: its ranks are `first_rank …`; the chief is the member with index 0. `meets`: several ranks need a
+    """This worker's ranks in the gang, from `first_rank` on; the chief is the member with index 0. `meets`: several ranks need a
     rendezvous."""
 
     index: int
@@ -18,17 +18,17 @@ class RankAssignment:
 
     @property
     def is_gang(self) -> bool:
-        """Whether its ranks start only when the chief holds their rendezvous."""
+        """Whether its ranks must wait for the chief's rendezvous."""
         return self.meets and self.size > 1
 
     @property
     def is_chief(self) -> bool:
-        """Whether rank 0 runs here."""
+        """Whether this worker runs rank 0."""
         return self.index == 0
 
 
 class FormationStep(StrEnum):
-    """How far a formation is here: its members prepare; all are prepared; the ranks here were told to join or to leave."""
+    """The progress of a formation on this worker: members prepare; all are prepared; the local ranks were notified to join or to leave."""
 
     PREPARING = "preparing"
     PREPARED = "prepared"
@@ -37,7 +37,7 @@ class FormationStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Formation:
-    """A gang that is to be formed. `assignment` None: without this worker. `stands_by`: no rank here has joined any gang before."""
+    """A gang that is forming. `assignment` None: this worker leaves it. `stands_by`: no local rank has joined any gang yet."""
 
     generation: int
     assignment: RankAssignment | None
@@ -47,13 +47,13 @@ class Formation:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """This worker's part of the gang that trains, and what is known of the next one.
+    """This worker's ranks in the gang that trains, and the state of the next one.
 
     Attributes:
-        generation: Of the newest members that this worker has heard of.
-        rendezvous: Where its ranks meet: opened here by the chief, else copied from the desired set.
-        rendezvous_asked: Whether the chief has asked for it.
-        formation: The gang that its ranks are to form next, while they train in the one that `assignment` belongs to (see `core/run/resize`).
+        generation: The newest generation that this worker knows.
+        rendezvous: The rendezvous address: opened by the chief, or copied from the desired set.
+        rendezvous_asked: Whether the chief has requested the rendezvous process.
+        formation: The gang that its ranks form next; until then they train in the one of `assignment` (see `core/run/resize`).
     """
 
     generation: int
@@ -64,10 +64,10 @@ class Gang:
 
     @property
     def next_assignment(self) -> RankAssignment:
-        """This worker's part of the gang that is being formed, or else of the one there is."""
+        """This worker's ranks in the gang that is forming, or else in the current one."""
         return self.formation.assignment if self.formation and self.formation.assignment else self.assignment
 
     @property
     def stands_by(self) -> bool:
-        """Whether its ranks here were started to join a gang that trains already, and have not."""
+        """Whether its local ranks were started to join a gang that already trains, and have not joined yet."""
         return self.formation is not None and self.formation.stands_by

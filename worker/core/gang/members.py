@@ -1,4 +1,4 @@
-"""Who is which process: numbers through the members in their order, by the way in which they train together. Pure."""
+"""Assigns ranks to the members of a gang, in member order, by launch backend. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,10 +16,10 @@ BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(
 
 
 def assign_ranks(members: Sequence[GangMember], worker: WorkerId, distributed: Distributed) -> RankAssignment:
-    """Find this worker's part of the gang.
+    """Return this worker's ranks in the gang.
 
     Raises:
-        Rejected: This worker is no member (`no_member`).
+        Rejected: This worker is not a member (`no_member`).
     """
     backend = BACKENDS[distributed]
     first = 0
@@ -29,12 +29,12 @@ def assign_ranks(members: Sequence[GangMember], worker: WorkerId, distributed: D
         if member.worker == worker:
             return RankAssignment(index, len(members), first, ranks, size, backend.needs_rendezvous)
         first += ranks
-    raise Rejected("no_member", f"worker {worker} is no member of this run's gang")
+    raise Rejected("no_member", f"worker {worker} is not a member of this run's gang")
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """`host:port` in two parts; raises ValueError where it is none."""
+    """Split `host:port`. Raises ValueError for any other text."""
     host, separator, port = text.rpartition(":")
     if not separator or not host:
-        raise ValueError(f"{text!r} is no host:port")
+        raise ValueError(f"{text!r} is not a host:port address")
     return host, int(port)

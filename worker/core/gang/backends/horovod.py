@@ -1,4 +1,4 @@
-"""`distributed: horovod`: a rank for each slot; they find each other by Horovod's own rendezvous. Pure."""
+"""`distributed: horovod`: one rank per slot; ranks find each other through Horovod's own rendezvous. Pure."""
 
 from collections.abc import Sequence
 
@@ -10,22 +10,22 @@ _LOCK_FREE_CPU = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"
 
 
 class Horovod:
-    """Names of hosts are ours: two workers on one machine are two hosts to it."""
+    """Host names are synthetic: two workers on one machine count as two hosts."""
 
     needs_rendezvous = True
 
     def processes(self, member: GangMember) -> int:
-        """A rank for each slot."""
+        """Return one rank per slot."""
         return processes_per_slot(member)
 
     def hosts(self, members: Sequence[GangMember]) -> str:
-        """The members as Horovod writes them."""
+        """Return the members in Horovod's host list format."""
         return ",".join(f"{_host(index)}:{self.processes(member)}" for index, member in enumerate(members))
 
     def variables(
         self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
     ) -> dict[str, str]:
-        """As the port says. Cross ranks count the members that have such a local rank, as Horovod's own assignment does."""
+        """Return the variables. Cross ranks count the members that have this local rank, as in Horovod's own assignment."""
         if rendezvous is None:
             return {}
         assignment, local = position.assignment, position.local
@@ -45,12 +45,12 @@ class Horovod:
         }
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
-        """As the port says; Horovod has a name of its own for it."""
+        """Return the variables, including Horovod's own name for the interface."""
         return {"HOROVOD_GLOO_IFACE": interface, **communication(interface, on_gpu)}
 
     def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
-        """Each rank's exchanging thread on the core of the rank's slot. Left to itself the kernel wakes it beside the rank that it hears from, and
-        ranks that could train at once take turns (decision 0214). Nothing where there are fewer cores than ranks."""
+        """Pin each rank's communication thread to the core of the rank's slot. Unpinned, the kernel wakes the thread next to the rank that sent the
+        message, and ranks that could train in parallel run one after the other (decision 0214). Return nothing if there are fewer cores than ranks."""
         mine = position.members[position.assignment.index]
         here = [member for member in position.members if member.address == mine.address]
         ranks = sum(map(self.processes, here))

@@ -1,4 +1,4 @@
-"""`distributed: none`: one process for each member, with all of its slots; whether and how they talk is the user's launcher's. Pure."""
+"""`distributed: none`: one process per member, with all of its slots; the user's launcher handles communication. Pure."""
 
 from collections.abc import Sequence
 from zlib import crc32
@@ -9,26 +9,26 @@ from shared.messages.specs import GangMember
 from worker.core.gang.backends.port import RankPosition, Rendezvous, communication
 
 FIRST_PORT, PORTS = 20_000, 12_000
-"""Below those that systems give out by themselves."""
+"""Below the ephemeral port range of common systems."""
 
 
 class NoBackend:
-    """What `torchrun`, `accelerate launch` or a launcher of the user's own must know stands in variables."""
+    """Passes what `torchrun`, `accelerate launch` or a custom launcher needs in environment variables."""
 
     needs_rendezvous = False
 
     def processes(self, member: GangMember) -> int:
-        """One, whatever its slots."""
+        """Return 1 for any number of slots."""
         return 1
 
     def hosts(self, members: Sequence[GangMember]) -> str:
-        """Nothing: there is no rendezvous."""
+        """Return an empty string: there is no rendezvous."""
         return ""
 
     def variables(
         self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
     ) -> dict[str, str]:
-        """As the port says: Muster's own names, and those that `torchrun` takes for its options (`PET_…`)."""
+        """Return Muster's own variables and the ones that `torchrun` reads as options (`PET_…`)."""
         assignment, members = position.assignment, position.members
         slots, chief = max(1, members[assignment.index].slots), members[0].address
         own = {
@@ -53,14 +53,14 @@ class NoBackend:
         }
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
-        """As the port says."""
+        """Return the interface variables."""
         return communication(interface, on_gpu)
 
     def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
-        """None of its own."""
+        """Return nothing: this backend has no threads of its own."""
         return {}
 
 
 def _port(run: str) -> str:
-    """A port that all members know without asking, and another at each start: one that is taken costs an attempt, not the trial."""
+    """Return a port that all members derive from the run's name, different at each start: a port in use costs one attempt, not the trial."""
     return str(FIRST_PORT + crc32(run.encode()) % PORTS)

@@ -1,4 +1,4 @@
-"""`distributed: torch`: a rank for each slot; they join a store held on the chief, as under `torchrun`. Pure."""
+"""`distributed: torch`: one rank per slot; ranks join a store held by the chief, as under `torchrun`. Pure."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ from worker.core.gang.backends.port import RankPosition, Rendezvous, communicati
 
 
 class Torch:
-    """`torch.distributed.init_process_group()` needs no argument: all that its `env://` reads is set, for one rank too."""
+    """Sets everything that `env://` reads, also for one rank, so that `torch.distributed.init_process_group()` needs no argument."""
 
     needs_rendezvous = True
 
     def processes(self, member: GangMember) -> int:
-        """A rank for each slot."""
+        """Return one rank per slot."""
         return processes_per_slot(member)
 
     def hosts(self, members: Sequence[GangMember]) -> str:
-        """Nothing: a store knows no members."""
+        """Return an empty string: a store has no member list."""
         return ""
 
     def variables(
         self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
     ) -> dict[str, str]:
-        """As the port says. Without a meeting the one rank holds the store itself, on a port that the system chooses."""
+        """Return the variables. Without a rendezvous the only rank hosts the store itself, on a free port."""
         assignment = position.assignment
         return {
             "RANK": str(position.rank),
@@ -38,9 +38,9 @@ class Torch:
         }
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
-        """As the port says."""
+        """Return the interface variables."""
         return communication(interface, on_gpu)
 
     def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
-        """None of its own."""
+        """Return nothing: this backend has no threads of its own."""
         return {}
