@@ -1,20 +1,20 @@
-"""Starts that fail one after another: from the third on it is the machine that can start nothing, whoever asks."""
+"""Counts failed starts: after the third in a row, the machine itself is considered unable to start processes."""
 
 import asyncio
 from pathlib import Path
 
 MAX_FAILED_STARTS = 3
 EXCLUDED_S = 60.0
-"""So long after the last failed start nothing new is to begin here, where nothing else shows that it would work again."""
+"""How long no new run starts here after the last failed start, unless a start succeeds earlier."""
 _END_BYTES = 4096
 _MAX_CHARACTERS = 300
 
 
 class StartFailures:
-    """Counts failed starts in a row: of a warm parent, and of what it was to start (once for each run)."""
+    """Counts failed starts in a row: of a warm parent, and of processes (once per run)."""
 
     def __init__(self, log: Path) -> None:
-        """`log` is where the warm parent writes; people are sent there."""
+        """`log`: the warm parent's log file, for the message to users."""
         self._log = log
         self._failed = 0
         self._run = ""
@@ -22,31 +22,31 @@ class StartFailures:
         self._until: float | None = None
 
     def parent_failed(self, why: str) -> None:
-        """A warm parent ended, or was ended, before it could start anything. The next one shows whether that is over."""
+        """Count a warm parent that ended before it started anything. The next one shows whether the cause is gone."""
         self._run, self._until = "", None
-        self._count(f"the last with: {why}; mend what {self._log} says")
+        self._count(f"the last with: {why}; fix the error in {self._log}")
 
     def launch_failed(self, run: str, why: str) -> None:
-        """The warm parent could not start a process of a run."""
+        """Count a process that the warm parent could not start."""
         if run == self._run:
             return
         self._run, self._until = run, asyncio.get_running_loop().time() + EXCLUDED_S
         self._count(f"the last with: {why}; end processes or free memory there")
 
     def worked(self) -> None:
-        """Something was started."""
+        """Reset the count after a successful start."""
         self._failed, self._run, self._until = 0, "", None
 
     @property
     def trouble(self) -> str | None:
-        """Why nothing can be started; None while fewer have failed, or the last failure is a while ago."""
+        """Why no process can be started; None while fewer starts failed, or the last failure is long ago."""
         is_past = self._until is not None and asyncio.get_running_loop().time() >= self._until
         if self._failed < MAX_FAILED_STARTS or is_past:
             return None
         return f"{MAX_FAILED_STARTS} starts in a row failed, {self._reason}"
 
     def last_output_line(self) -> str:
-        """The last line that the warm parent wrote."""
+        """Return the last line of the warm parent's log."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(0, self._log.stat().st_size - _END_BYTES))

@@ -1,4 +1,4 @@
-"""The warm parents of this machine: the plain one, and one for each environment that runs are in."""
+"""The warm parents of this machine: the default one, and one per Python environment of a run."""
 
 import asyncio
 import sys
@@ -21,7 +21,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class WarmParentConfig:
-    """How warm parents are started: where they live, with which modules and variables."""
+    """How to start warm parents: directories, warm modules and environment variables."""
 
     paths: WorkerPaths
     warm: str
@@ -29,7 +29,7 @@ class WarmParentConfig:
 
 
 class WarmParents:
-    """An executor over one for each environment. Sends each frame to the parent that holds its run. `on_ready` is told whose environment's parent is there."""
+    """Executes orders through one warm parent per environment, and routes each order to the parent of its run. Calls `on_ready` with the environment of each parent that is ready."""
 
     def __init__(
         self,
@@ -47,33 +47,33 @@ class WarmParents:
 
     @property
     def is_ready(self) -> bool:
-        """Whether ranks can be forked at once."""
+        """Whether the default parent can start ranks now."""
         return self._links[PLAIN].is_ready
 
     @property
     def trouble(self) -> str | None:
-        """Why this machine can start nothing; what an environment of a trial is lacking is that environment's."""
+        """Why this machine cannot start processes; a broken environment of a trial does not count."""
         return self._links[PLAIN].trouble
 
     def use(self, run: str, environment: str, interpreter: str) -> None:
-        """A run is in an environment: its processes belong to that one's parent, which is started where there is none."""
+        """Assign a run to an environment, and start the environment's parent if there is none."""
         self._at[run] = environment
         if environment not in self._links:
             self._start.paths.parent_of(environment).mkdir(mode=0o700, exist_ok=True)
             self._links[environment] = self._link(environment, interpreter)
-            _log.info("an environment's parent is needed", environment=environment)
+            _log.info("starting a warm parent for an environment", environment=environment)
             if PLAIN in self._tasks:
                 self._run(environment)
 
     def send(self, order: Order) -> None:
-        """Ask for something; order is kept within a run."""
+        """Send an order; the sequence is kept within a run."""
         environment = self._at.get(order.run, PLAIN)
         if isinstance(order, wire.Forget):
             self._at.pop(order.run, None)
         self._links.get(environment, self._links[PLAIN]).send(order)
 
     async def run(self) -> None:
-        """Keep all of them connected, and end those that no run has needed for a while."""
+        """Keep all parents connected, and end those that no run has used for a while."""
         for environment in self._links:
             self._run(environment)
         while not self._tasks[PLAIN].done():
@@ -82,12 +82,12 @@ class WarmParents:
         self._tasks[PLAIN].result()
 
     def begin_end(self) -> None:
-        """Start no parent any more."""
+        """Stop starting parents."""
         for link in self._links.values():
             link.begin_end()
 
     async def quit(self) -> None:
-        """End all parents and every process they hold."""
+        """End all parents and their processes."""
         await asyncio.gather(*(link.quit() for link in self._links.values()))
 
     def _link(self, environment: str, interpreter: str) -> ProcessExecutor:
@@ -117,4 +117,4 @@ class WarmParents:
                 self._used_at.pop(environment)
                 await link.quit()
                 await self._tasks.pop(environment)
-                _log.info("an environment's parent was ended: no run needs it", environment=environment)
+                _log.info("ended an idle warm parent: no run uses its environment", environment=environment)

@@ -1,4 +1,4 @@
-"""What has to be done about an allocation now, from its state alone: asking again gives the same answer until it was done. Pure."""
+"""Plans the next actions for an allocation from its state alone; repeatable until the actions are done. Pure."""
 
 from dataclasses import dataclass, replace
 
@@ -20,9 +20,9 @@ from worker.core.run.resize import plan_resize
 from worker.core.run.states import TRAINING, RunState, Trigger
 
 GANG_GRACE_S = 5.0
-"""How long the rest of a gang may live after a rank failed: time for its own traceback, no more."""
+"""How long the other ranks of a gang may live after one failed, to print their tracebacks."""
 LINGER_S = 60.0
-"""How long ranks may outlive a rank that ended well."""
+"""How long ranks may outlive a rank that exited with code 0."""
 
 
 Planned = tuple[LocalRun, tuple[Action, ...]]
@@ -30,7 +30,7 @@ Planned = tuple[LocalRun, tuple[Action, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an event leads to: `first` is done, then `run` is kept, then `after` is done. A daemon that dies in between does both again."""
+    """The consequences of an event: execute `first`, persist `run`, execute `after`. A daemon that dies in between repeats both."""
 
     run: LocalRun
     first: tuple[Action, ...]
@@ -38,11 +38,11 @@ class Step:
 
 
 def plan_step(before: LocalRun, run: LocalRun, now: float) -> Step:
-    """Return what follows from an event that made `run` of `before`."""
+    """Return the consequences of an event that changed `before` into `run`."""
     after, planned = plan(run, now)
     actions = planned
     while planned and after.gang.formation is not None and not after.is_over:
-        after, planned = plan(after, now)  # one thing done may let another begin
+        after, planned = plan(after, now)  # one action may enable another
         actions += planned
     first: list[Action] = []
     if after.request.decide_at != before.request.decide_at:
@@ -55,7 +55,7 @@ def plan_step(before: LocalRun, run: LocalRun, now: float) -> Step:
 
 
 def plan(run: LocalRun, now: float) -> Planned:
-    """Return the run with what is being done marked as such, and the actions in order."""
+    """Return the run with the planned actions marked as started, and the actions in order."""
     if run.is_over:
         return run, (Forget(),) if run.request.dropped else ()
     if run.state is RunState.KILLING:
@@ -76,7 +76,7 @@ def plan(run: LocalRun, now: float) -> Planned:
 
 
 def next_check(run: LocalRun) -> float | None:
-    """When time alone may change the plan (monotonic seconds); None = only events do."""
+    """Return when time alone may change the plan (monotonic seconds); None: only events do."""
     if run.is_over or run.state is RunState.KILLING:
         return None
     times = []
@@ -90,7 +90,7 @@ def next_check(run: LocalRun) -> float | None:
 
 
 def _must_not_start(run: LocalRun) -> bool:
-    """Nothing runs yet, and it is asked to end."""
+    """Whether a run without processes is asked to end."""
     return run.request.dropped or run.asked is not Signal.RUN
 
 
@@ -104,7 +104,7 @@ def _must_be_killed(run: LocalRun, now: float) -> bool:
 
 
 def _kill(run: LocalRun, now: float) -> LocalRun:
-    """Of ranks that did not end when they were asked, no exit counts; of the rest of a gang that broke, those until now."""
+    """Kill a run. No exit counts for ranks that ignored the request to end; for the rest of a failed gang, the exits so far count."""
     killing = move(run, Trigger.KILLED)
     is_forced = run.request.dropped or run.asked is Signal.KILL or _is_out_of_time(run, now)
     if not is_forced:

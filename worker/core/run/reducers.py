@@ -1,4 +1,4 @@
-"""What each event makes of a run: `on_<event>(run, …) -> run`. Pure. Neighbour: `plan` has what is to be done about it then."""
+"""Reducers: `on_<event>(run, …) -> run`. Pure. Neighbour: `plan` returns the actions that follow."""
 
 from dataclasses import dataclass, replace
 
@@ -12,13 +12,13 @@ from worker.core.run.states import MACHINE, TRAINING, Trigger
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What is known of a rank's end beside its exit code.
+    """What is known about a rank's exit besides its exit code.
 
     Attributes:
-        said: The error that the rank named.
-        starved: Whether the kernel has just killed for lack of memory.
-        machine: Why the machine, and not user code, is to blame; empty where it is not.
-        invalid: Why it called its hyperparameters invalid; None where it has only chosen that exit code, or another.
+        error: The last error in the rank's output.
+        starved: Whether the kernel just killed a process for lack of memory.
+        machine: Why the machine, not user code, caused it; empty if it did not.
+        invalid: Why it reported its hyperparameters as invalid; None if it did not, even with that exit code.
     """
 
     error: str = ""
@@ -31,7 +31,7 @@ UNKNOWN = Cause()
 
 
 def on_desired(run: LocalRun, desired: Desired) -> LocalRun:
-    """Take over the newest desired state. A chief keeps the rendezvous it opened itself."""
+    """Apply the newest desired state. A chief keeps the rendezvous that it opened."""
     gang, request = run.gang, run.request
     formation = gang.formation
     is_due = formation is not None and desired.rendezvous and desired.generation == formation.generation
@@ -55,12 +55,12 @@ def on_desired(run: LocalRun, desired: Desired) -> LocalRun:
 
 
 def on_dropped(run: LocalRun) -> LocalRun:
-    """The desired set does not name it: it has no right to slots here."""
+    """Mark a run that the desired set lacks as dropped: it has no right to slots here."""
     return replace(run, request=replace(run.request, dropped=True))
 
 
 def on_verdict(run: LocalRun, signal: Signal, decide_at: float | None) -> LocalRun:
-    """The searcher decided. A stop or pause stays, whatever an older desired set says."""
+    """Apply a verdict of the searcher. A stop or pause holds even if an older desired set arrives later."""
     request = run.request
     verdict = request.verdict if signal is Signal.RUN else signal
     decided = replace(request, verdict=verdict, decide_at=decide_at, verdicts=request.verdicts + 1)
@@ -68,35 +68,35 @@ def on_verdict(run: LocalRun, signal: Signal, decide_at: float | None) -> LocalR
 
 
 def on_prepared(run: LocalRun) -> LocalRun:
-    """Code, checkpoint and environment are ready on this machine."""
+    """Record that code, checkpoint and environment are ready."""
     return run if run.is_over else move(run, Trigger.PREPARED)
 
 
 def on_failed(run: LocalRun, trigger: Trigger, fault: Fault, reason: str) -> LocalRun:
-    """It could not be prepared or started."""
+    """Record that the run could not be prepared or started."""
     if run.is_over:
         return run
     return replace(move(run, trigger), ending=replace(run.ending, fault=fault, reason=reason))
 
 
 def on_rendezvous(run: LocalRun, address: str) -> LocalRun:
-    """The chief's rendezvous is open."""
+    """Record the address of the chief's rendezvous."""
     return replace(run, gang=replace(run.gang, rendezvous=address))
 
 
 def on_started(run: LocalRun) -> LocalRun:
-    """All local ranks were forked."""
+    """Record that all local ranks were started."""
     started = move(run, Trigger.STARTED)
     return started if started.gang.formation is None else move(started, Trigger.RESIZE_ORDERED)
 
 
 def on_acknowledged(run: LocalRun, signal: Signal) -> LocalRun:
-    """`should_stop()` answered True."""
+    """Record that `should_stop()` returned True to user code."""
     return replace(run, notice=replace(run.notice, acknowledged=signal))
 
 
 def on_exit(run: LocalRun, rank: int, code: int, now: float, cause: Cause = UNKNOWN) -> LocalRun:
-    """A local rank ended; the last one ends the run here."""
+    """Record the exit of a local rank; the last one ends the run here."""
     if cause.machine:
         run = on_fault(run, cause.machine)
     exits = run.exits
@@ -112,13 +112,13 @@ def on_exit(run: LocalRun, rank: int, code: int, now: float, cause: Cause = UNKN
 
 
 def on_policies(run: LocalRun, met: tuple[PolicyMatch, ...]) -> LocalRun:
-    """Its output met log policies; each counts once."""
+    """Record matched log policies; each counts once."""
     news = tuple(match for match in met if match not in run.policies)
     return replace(run, policies=(*run.policies, *news)) if news else run
 
 
 def on_fault(run: LocalRun, reason: str, fault: Fault = "machine", kill_at: float | None = None) -> LocalRun:
-    """It cannot go on here, and is ended: at no cost to the user, but where its own code is at fault. Ranks that train may end by
+    """End a run because of a fault. Only faults of its own code are charged to the user. Training ranks may exit by
     themselves until `kill_at`."""
     if run.is_over or run.has_fault:
         return run
@@ -129,7 +129,7 @@ def on_fault(run: LocalRun, reason: str, fault: Fault = "machine", kill_at: floa
 
 
 def on_parent_lost(run: LocalRun) -> LocalRun:
-    """The warm parent died and its ranks with it, unless they never started."""
+    """Record the death of the warm parent and of the ranks it had started."""
     if not run.has_launched:
         rendezvous = None if run.gang.assignment.is_chief else run.gang.rendezvous
         return replace(run, gang=replace(run.gang, rendezvous_asked=False, rendezvous=rendezvous))
@@ -138,12 +138,12 @@ def on_parent_lost(run: LocalRun) -> LocalRun:
 
 
 def on_forgotten(run: LocalRun) -> LocalRun:
-    """The scheduler knows of its end."""
+    """Record that the scheduler has seen the end."""
     return move(run, Trigger.FORGOTTEN)
 
 
 def cancel(run: LocalRun) -> LocalRun:
-    """End it before a rank of it was started: whatever ends it is acknowledged by not starting."""
+    """End a run before any rank was started. This acknowledges every request except kill."""
     acknowledged = None if run.asked in (Signal.RUN, Signal.KILL) else run.asked
     ending = replace(
         run.ending,
@@ -155,17 +155,17 @@ def cancel(run: LocalRun) -> LocalRun:
 
 
 def move(run: LocalRun, trigger: Trigger) -> LocalRun:
-    """The run in the state that the table has for the trigger."""
+    """Return the run in the next state of the state machine."""
     return replace(run, state=MACHINE.next(run.state, trigger))
 
 
 def _later(one: float | None, other: float | None) -> float | None:
-    """The later of two decisions (None = never): a desired set written before a verdict must not bring an old one back."""
+    """Return the later decision time (None: never): a desired set older than a verdict must not restore an old time."""
     return None if one is None or other is None else max(one, other)
 
 
 def _conclude(run: LocalRun) -> LocalRun:
-    """The exit code is the first failure's: what follows it is only its echo in the gang."""
+    """End the run with the exit code of the first failure: later ones in the gang follow from it."""
     exits, ending = run.exits, run.ending
     code = next((code for _, code in exits.codes[: ending.counted] if code != 0), 0)
     ended = move(run, Trigger.ALL_ENDED)

@@ -1,9 +1,9 @@
-"""A run gets other members while its ranks live: who is started, who is told to leave, and when all form anew. Pure.
+"""Resizes a gang while its ranks run: which ranks start, which leave, and when the gang re-forms. Pure.
 
-1. The desired set names other members under a higher generation, without a rendezvous. The chief opens one; ranks that are new are
-   started and stand by; all others train on.
-2. When every member has what it needs (`prepared` in the observed set), the desired set carries the rendezvous: that is the word to go.
-3. Each rank is told to join, or to leave. The formation is over when all have.
+1. The desired set lists other members under a higher generation, without a rendezvous. The chief opens one; new ranks
+   start on standby; all others continue to train.
+2. When every member is ready (`prepared` in the observed set), the desired set carries the rendezvous: the start signal.
+3. Each rank is asked to join or to leave. The formation is complete when all have done so.
 """
 
 from dataclasses import replace
@@ -21,14 +21,14 @@ from worker.core.run.states import TRAINING, RunState, Trigger
 
 
 def is_new_formation(run: LocalRun, desired: Desired) -> bool:
-    """Whether the desired state names members that this run has not heard of."""
+    """Whether the desired state has a newer generation than this run."""
     return desired.generation > run.gang.generation and not run.is_over
 
 
 def on_formation(run: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:
-    """Take over the members of a higher generation; a formation that was not over is given up for it."""
+    """Apply the members of a higher generation; a formation in progress is abandoned for it."""
     is_member = any(member.worker == worker for member in desired.members)
-    # Only ranks that meet by Horovod take seats: of no other run does a worker say that it can be resized.
+    # Only Horovod gangs can be resized: no worker reports any other run as resizable.
     assignment = assign_ranks(desired.members, worker, "horovod") if is_member else None
     formation = Formation(desired.generation, assignment, stands_by=run.gang.stands_by)
     gang = replace(
@@ -42,7 +42,7 @@ def on_formation(run: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:
 
 
 def on_generation_confirmed(run: LocalRun, local: int, generation: int) -> LocalRun:
-    """A rank says in which generation it trains; the last one ends the formation."""
+    """Record the generation that a rank confirmed; the last confirmation completes the formation."""
     if local >= run.local_ranks:
         return run
     confirmed = {**dict(run.ranks.confirmed), local: generation}
@@ -50,7 +50,7 @@ def on_generation_confirmed(run: LocalRun, local: int, generation: int) -> Local
 
 
 def on_left(run: LocalRun, name: str) -> LocalRun:
-    """A process that was told to leave has ended; where all had to, so has the run here."""
+    """Record the exit of a process that was asked to leave; if all ranks leave, the run ends here."""
     left = replace(run, ranks=replace(run.ranks, leaving=run.ranks.leaving - {name}))
     if left.ranks.births or left.ranks.leaving or left.is_over:
         return _settled(left)
@@ -58,7 +58,7 @@ def on_left(run: LocalRun, name: str) -> LocalRun:
 
 
 def plan_resize(run: LocalRun) -> tuple[LocalRun, tuple[StartStandbyRanks | SendAssignments, ...]]:
-    """What is to be done about the formation now; asking again gives nothing more until something has happened."""
+    """Return the next actions of the formation; repeated calls return nothing new until an event."""
     formation = run.gang.formation
     if formation is None:
         return run, ()
@@ -88,12 +88,12 @@ def plan_resize(run: LocalRun) -> tuple[LocalRun, tuple[StartStandbyRanks | Send
 
 
 def can_resize(run: LocalRun) -> bool:
-    """Whether its script can be resized while it trains: every rank here has taken its seat."""
+    """Whether the run can be resized: every local rank has confirmed a generation."""
     return 0 < len(run.ranks.births) <= len(run.ranks.confirmed)
 
 
 def prepared(run: LocalRun) -> int:
-    """The generation for which this worker has what it needs: its ranks that are new stand by."""
+    """Return the generation that this worker is ready for: its new ranks are on standby."""
     formation = run.gang.formation
     if formation is None or formation.assignment is None:
         return run.gang.generation
@@ -102,14 +102,14 @@ def prepared(run: LocalRun) -> int:
 
 
 def joined(run: LocalRun) -> int:
-    """The generation in which every rank here trains; an earlier one where a gang that broke has left one waiting."""
+    """Return the generation that all local ranks train in; an earlier one while a rank waits after its gang failed."""
     stands_by = any(at == 0 for _, at in run.ranks.confirmed)
     has_joined = run.gang.formation is None and not stands_by
     return run.gang.generation if has_joined else run.gang.generation - 1
 
 
 def _is_standby_cancelled(run: LocalRun) -> bool:
-    """It is asked to end before a rank here has joined: they have nothing to save."""
+    """Whether a standby run is asked to end before a local rank has joined: there is nothing to save."""
     return run.gang.stands_by and run.asked is not Signal.RUN and bool(run.ranks.births)
 
 
@@ -128,7 +128,7 @@ def _mark_notified(run: LocalRun, formation: Formation, staying: int) -> LocalRu
 
 
 def _settled(run: LocalRun) -> LocalRun:
-    """The run with the formation as its gang, once every rank here has joined it and nobody has still to leave."""
+    """Complete the formation once every local rank has joined and nobody still has to leave."""
     formation = run.gang.formation
     if formation is None or formation.assignment is None or formation.step is not FormationStep.NOTIFIED:
         return run
@@ -143,5 +143,5 @@ def _settled(run: LocalRun) -> LocalRun:
 
 
 def _end_well(run: LocalRun, trigger: Trigger) -> LocalRun:
-    """This worker has no part in the gang any more."""
+    """End the run with exit code 0: this worker has left the gang."""
     return replace(move(run, trigger), ending=replace(run.ending, exit_code=0))
