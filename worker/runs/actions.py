@@ -1,4 +1,4 @@
-"""The doing of what `core/run/plan` plans for a run. Neighbour: `supervisor` says which function does which action."""
+"""Executes the actions that `core/run/plan` plans. Neighbour: `supervisor` dispatches them."""
 
 from collections.abc import Callable
 
@@ -16,19 +16,19 @@ from worker.runs.context import RunContext
 from worker.store.records import KeptRun
 
 Send = Callable[[Order], None]
-_OVERDUE = "the trial was asked to {asked} and had not ended {within_s:g} s later (preemption_timeout): it is ended by force"
+_OVERDUE = "the trial was asked to {asked} but did not end within {within_s:g} s (preemption_timeout): the worker kills it"
 _SIGKILL = 9
 _log = structlog.get_logger()
 
 
 def decide(context: RunContext, signal: Signal, decide_at: float | None) -> None:
-    """Tell the ranks when the searcher decides next; a verdict may have told them already."""
+    """Send the ranks the time of the searcher's next decision, unless a verdict already has."""
     if decide_at != context.session.decide_at:
         context.session.decide(0, str(signal), decide_at)
 
 
 def conclude(context: RunContext, send: Send) -> None:
-    """Take the last lines and the last reports of a run that has ended here, and leave no process of it."""
+    """Take the last log lines and reports of a run that has ended here, and kill its remaining processes."""
     run = context.run
     context.session.finish(context.paths.unsent)
     context.session.close()
@@ -45,18 +45,18 @@ def conclude(context: RunContext, send: Send) -> None:
 
 
 def final_log_lines(kept: KeptRun) -> tuple[str, ...]:
-    """What the log of an ended run ends with."""
+    """Return the last lines that the worker adds to the log of an ended run."""
     reason = kept.run.ending.reason
     return (f"run {kept.allocation.run_number}: {reason}",) if reason else ()
 
 
 def open_rendezvous(context: RunContext, send: Send) -> None:
-    """Have the warm parent hold the gang's rendezvous."""
+    """Make the warm parent start the gang's rendezvous."""
     send(rendezvous_frame(context.run, context.kept.allocation, context.machine))
 
 
 def start_ranks(context: RunContext, send: Send) -> None:
-    """Have the warm parent fork all ranks of this machine."""
+    """Make the warm parent start all local ranks."""
     run = context.run
     context.phases.on_ranks_asked()
     with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.assignment.ranks):
@@ -67,12 +67,12 @@ def start_ranks(context: RunContext, send: Send) -> None:
 
 
 def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
-    """Have the warm parent fork the ranks from the local number `first` on; they stand by."""
+    """Make the warm parent start the ranks from local number `first` on, on standby."""
     run, machine = context.run, context.machine
     try:
         limit_resources(context)
-    except OSError as error:  # a training that goes on well is not ended for it
-        context.tail.warn(f"what this machine may give the run stays bounded as it was: {error}")
+    except OSError as error:  # a running training must not end for this
+        context.tail.warn(f"the resource limits of the run could not be updated: {error}")
     births = run.ranks.births
     born = range(first, len(births))
     context.tail.follow(outputs_of(context.paths, [births[local][1] for local in born]))
@@ -86,19 +86,19 @@ def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
 
 
 def send_assignments(context: RunContext) -> None:
-    """Tell every connected rank where it belongs."""
+    """Send every connected rank its assignment."""
     for local in context.session.elastic.connected:
         send_assignment(context, local)
 
 
 def send_assignment(context: RunContext, local: int) -> None:
-    """Tell a rank where it belongs; it passes over what it knows."""
+    """Send a rank its assignment; it ignores one that it already knows."""
     frame = assignment_frame(local, context.run, context.kept.allocation, context.machine)
     context.session.elastic.send(local, frame)
 
 
 def close_rendezvous(context: RunContext, send: Send) -> None:
-    """End what held the gangs before this one together, and measure its pace anew."""
+    """End the rendezvous of earlier generations, and restart the step time measurement."""
     for name in context.started:
         if part_of(name) == RENDEZVOUS and generation_of(name) < context.run.gang.generation:
             send(wire.Kill(str(context.run.run_id), _SIGKILL, name))
@@ -106,7 +106,7 @@ def close_rendezvous(context: RunContext, send: Send) -> None:
 
 
 def kill_ranks(context: RunContext, send: Send) -> None:
-    """Kill every process of the run; the log has it where its user was asked before."""
+    """Kill every process of the run; log why if the user had been asked to end it."""
     run = context.run
     was_asked = run.asked not in (Signal.RUN, Signal.KILL) and not run.request.dropped
     if run.ending.forced and was_asked:
@@ -116,13 +116,13 @@ def kill_ranks(context: RunContext, send: Send) -> None:
 
 
 def limit_resources(context: RunContext) -> None:
-    """Have the kernel bound what the run may have on this machine, by the slots that it has here. Raises OSError."""
+    """Set the kernel's resource limits for the run by its slots on this machine. Raises OSError."""
     run, members = context.run, context.kept.allocation.members
     context.machine.cgroups.make(run.run_id, members[run.gang.next_assignment.index].slots)
 
 
 def resume(context: RunContext, send: Send) -> None:
-    """Another daemon goes on with a resize: ask again for what the warm parent may not have heard; it knows what it has done by its name."""
+    """Resume a resize after a restart of the daemon: repeat orders that the warm parent may have missed; it ignores names that it knows."""
     run, gang = context.run, context.run.gang
     if gang.formation is None:
         return

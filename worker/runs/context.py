@@ -1,4 +1,4 @@
-"""Everything of one run on this machine, together: its record, journals, sources, session, log tail and uploads. Neighbour: `wiring` makes it."""
+"""All components of one run on this machine: record, journals, sources, session, log reader and uploads. Neighbour: `wiring` creates them."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -34,7 +34,7 @@ from worker.transfer.media.sending import MediaSender
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What all runs of the worker share."""
+    """Dependencies shared by all runs of the worker."""
 
     platform: PlatformConnection
     worker: WorkerId
@@ -52,7 +52,7 @@ class Tools:
 
 @dataclass(slots=True, eq=False)
 class RunContext:
-    """One run. `run` is replaced by the supervisor alone; `started` has the process of each name that the warm parent has told."""
+    """The components of one run. Only the supervisor replaces `run`; `started` maps each process name that the warm parent reported to its pid."""
 
     kept: KeptRun
     paths: RunPaths
@@ -74,12 +74,12 @@ class RunContext:
 
     @property
     def trace(self) -> dict[str, str]:
-        """The trace that the run belongs to, as headers."""
+        """The trace headers of the run."""
         return trace_of(self.kept)
 
     @property
     def machine(self) -> Machine:
-        """The machine as the run's processes find it: what its environment brings comes first."""
+        """The machine with the paths of the run's Python environment first."""
         machine, name = self.tools.machine, self.kept.environment
         return self.tools.environments.over(machine, name) if name else machine
 
@@ -90,14 +90,14 @@ class RunContext:
 
     @property
     def is_drained(self) -> bool:
-        """Whether the registry has all that was written here."""
+        """Whether the registry has all data of the run."""
         sources = (self.report_source, self.log_source, *([self.profile.source] if self.profile else ()))
         parts = (*sources, self.uploads, self.media, self.phases.sender)
         return self.tail.is_done and all(one.is_drained for one in parts)
 
     @property
     def profiled_run(self) -> ProfiledRun:
-        """What of the run a profile looks at."""
+        """The properties of the run that a profile needs."""
         mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
         slots = next((one.slot_ids for one in mine), ())
         return ProfiledRun(
@@ -109,13 +109,13 @@ class RunContext:
         )
 
     def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
-        """Run a task for as long as the context lives."""
+        """Run a task until the context is closed."""
         task = asyncio.get_running_loop().create_task(main, name=f"{name} {self.run.run_id}")
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     async def close(self) -> None:
-        """End the tasks and close the files."""
+        """Cancel the tasks and close the files."""
         for task in list(self.tasks):
             task.cancel()
         with suppress(asyncio.CancelledError):

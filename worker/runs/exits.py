@@ -1,4 +1,4 @@
-"""What is known of a rank's end: whose fault it is, what it said, and whether memory ran out."""
+"""Finds the cause of a rank's exit: who is at fault, the last error, and whether memory ran out."""
 
 from muster import wire
 from worker.core.run.reasons import describe_full_disk
@@ -8,11 +8,11 @@ from worker.machine.oom_kills import MemoryKills
 from worker.runs.context import RunContext
 
 FULL_DISK_BYTES = 1024 * 1024
-"""A rank that fails while the disk has less has probably failed for it, whatever its exit code."""
+"""If a rank fails while less is free, the full disk counts as the cause, whatever the exit code."""
 
 
 def cause_of(context: RunContext, process: wire.ProcessFrame, rank: int, kills: MemoryKills) -> Cause:
-    """What is known of a rank's end beside its exit code. `kills`: those of the whole machine, where the run has no count of its own."""
+    """Return the cause of a rank's exit. `kills`: OOM kills of the whole machine, if the run has no count of its own."""
     error = context.tail.last_error(rank) if process.exit_code else ""
     own_kills = context.machine.cgroups.kills(context.run.run_id)
     is_invalid = process.exit_code == wire.EXIT_INVALID
@@ -25,7 +25,7 @@ def cause_of(context: RunContext, process: wire.ProcessFrame, rank: int, kills: 
 
 
 def _fault_of(context: RunContext, process: wire.ProcessFrame, error: str) -> str:
-    """Why the machine, and not user code, is to blame; empty where it is not."""
+    """Return why the machine, not user code, caused the exit; empty if it did not."""
     if process.error or process.exit_code == 0 or context.run.state is RunState.KILLING:
         return process.error
     machine = context.tools.machine

@@ -1,4 +1,4 @@
-"""Between the scheduler's messages and the core: what it wants here, and what it is told of a run."""
+"""Converts between the scheduler's messages and the core's records."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from worker.runs.context import RunContext
 
 
 def read_desired(message: DesiredSet) -> tuple[Desired, ...]:
-    """The allocations of a desired set."""
+    """Return the allocations of a desired set."""
     return tuple(_read_allocation(allocation) for allocation in message.allocations)
 
 
@@ -33,7 +33,7 @@ def _read_allocation(allocation: DesiredAllocation) -> Desired:
 
 
 def observed_of(context: RunContext) -> ObservedAllocation:
-    """What is here of a run now."""
+    """Return the observed state of a run."""
     run, session = context.run, context.session
     ending = run.ending
     return ObservedAllocation(
@@ -70,7 +70,7 @@ def _observed_state(run: LocalRun) -> Literal["preparing", "running", "exited"]:
 
 
 def _measured(context: RunContext) -> StepMeasurement | None:
-    """How an elastic run trains; of others nobody asks."""
+    """Return the step measurement of an elastic run; None for others."""
     slots = spec_of(context.kept.allocation).slots
     if slots.min == slots.max:
         return None

@@ -1,4 +1,4 @@
-"""All runs on this machine: what the desired set, verdicts and the executor say is brought to the run it concerns."""
+"""All runs on this machine: routes desired sets, verdicts and executor reports to the run concerned."""
 
 import asyncio
 import secrets
@@ -36,13 +36,13 @@ from worker.store.store import Store
 END_S = 3.0
 _SIGNALS = {"go_on": Signal.RUN, "stop": Signal.STOP, "pause": Signal.PAUSE}
 _SIGKILL = 9
-_LEFT = "processes that the trial had started and left running were ended with it: {left}"
-_TAKING = "taking runs; the scheduler sends them again"
+_LEFT = "processes that the trial left running were killed: {left}"
+_TAKING = "accepting runs; the scheduler sends them again"
 _log = structlog.get_logger()
 
 
 class Runs:
-    """Runs by allocation, and those that are over but not yet drained."""
+    """Runs by allocation, and ended runs whose data is still being sent."""
 
     def __init__(self, tools: Tools, store: Store, on_change: Callable[[], None]) -> None:
         self._tools = tools
@@ -64,7 +64,7 @@ class Runs:
         )
 
     def attach(self, parents: WarmParents) -> None:
-        """Let runs reach the warm parents; before anything is adopted."""
+        """Connect runs to the warm parents; call it before `adopt`."""
         environments = self._tools.environments
         self._supervisor.send = parents.send
         self._starts_fail = lambda: parents.trouble
@@ -78,26 +78,26 @@ class Runs:
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing runs here and the registry has everything."""
+        """Whether no run is left and the registry has all data."""
         return not self._contexts and not self._draining.contexts
 
     @property
     def workload(self) -> Workload:
-        """What keeps this machine here."""
+        """Why the machine must stay: running runs and unsent data."""
         has_runs = any(not context.run.is_over for context in self._contexts.values())
         return Workload(has_runs, has_unsent=not self.is_drained)
 
     @property
     def trouble(self) -> str | None:
-        """Why a run that began now would wait for room (`prepare`), or could not be started; None while it would."""
+        """Why a new run would wait for disk space (`prepare`) or could not start; None if it would start."""
         machine = self._tools.machine
         if not machine.has_free_space(self._tools.min_free_bytes):
             return machine.full_text
         starts = self._starts_fail()
-        return starts and f"worker {machine.worker} can start nothing: {starts}"
+        return starts and f"worker {machine.worker} cannot start processes: {starts}"
 
     def adopt(self) -> None:
-        """Take over what an earlier daemon left; the executor then says which processes live."""
+        """Take over the runs of an earlier daemon; the executor then reports their processes."""
         runs = tuple(self._store.load_runs())
         self._tools.machine.cgroups.sweep(kept.run.run_id for kept in runs)
         for kept in runs:
@@ -118,14 +118,14 @@ class Runs:
             _log.info("a run was adopted", run=str(kept.run.run_id), state=str(kept.run.state))
 
     def find_session(self, token: str) -> RankSession | None:
-        """The session of a rank's token."""
+        """Return the session for a rank's token."""
         for context in self._contexts.values():
             if not context.run.is_over and same_token(context.kept.token, token):
                 return context.session
         return None
 
     def apply(self, desired: DesiredSet) -> bool:
-        """Apply a desired set; False when it comes from a deposed leader or is older than one applied before."""
+        """Apply a desired set; False if it comes from a deposed leader or is older than the last one."""
         gate = pass_gate(self._gate, desired.epoch, desired.sequence)
         if gate is None:
             _log.warning("a desired set was refused", epoch=desired.epoch, known=self._gate.epoch)
@@ -148,7 +148,7 @@ class Runs:
         return True
 
     def on_verdict(self, verdict: TrialVerdict) -> None:
-        """The fast path: the rank waits for this very message."""
+        """Apply a verdict of the fast path: the rank is waiting for it."""
         for context in self._contexts.values():
             if context.run.run_id == verdict.run_id and not context.run.is_over:
                 signal = _SIGNALS[verdict.verdict]
@@ -159,7 +159,7 @@ class Runs:
                 return
 
     def on_process(self, process: wire.ProcessFrame) -> None:
-        """The executor told of a process: at its start, at its end, and once more after each reconnection."""
+        """Apply an executor's report of a process: at its start, at its exit, and again after each reconnection."""
         context = self._find(process.run)
         if context is None:
             if process.exit_code is not None:
@@ -177,7 +177,7 @@ class Runs:
             self._supervisor.on_rank(context, process)
 
     def on_parent_ready(self, environment: str) -> None:
-        """All living processes of an environment's parent were told: what is missing was never started, or died with an earlier parent."""
+        """Handle runs of an environment whose parent has reported all living processes: missing ones were never started, or died with an earlier parent."""
         for context in list(self._contexts.values()):
             run = context.run
             if run.is_over or run.state is RunState.PREPARING or context.kept.environment != environment:
@@ -191,18 +191,18 @@ class Runs:
                 self._supervisor.act(context, OpenRendezvous())
             else:
                 if run.state is RunState.KILLING:
-                    # The daemon before may have died between keeping this state and sending the signal.
+                    # The previous daemon may have died between persisting this state and sending the signal.
                     self._supervisor.act(context, KillRanks())
                 resume(context, self._supervisor.send)
                 self._supervisor.update(context, run)
 
     def fail_all(self, reason: str) -> None:
-        """End every run here, at no cost to its user."""
+        """End every run on this machine, without charging its user."""
         for context in list(self._contexts.values()):
             self._supervisor.update(context, core.on_fault(context.run, reason))
 
     def tick(self) -> float | None:
-        """Do what time alone asks for, and what a full disk held up; return when to look again (monotonic seconds)."""
+        """Run time-based actions and retry failed writes; return when to call again (monotonic seconds)."""
         looks = []
         self._store.settle()
         self._supervisor.tick()
@@ -215,17 +215,17 @@ class Runs:
         return min(looks, default=None)
 
     def observed(self) -> tuple[ObservedAllocation, ...]:
-        """What is here, for the scheduler."""
+        """Return the observed state for the scheduler."""
         return tuple(observed_of(context) for context in self._contexts.values())
 
     def warn(self, text: str) -> None:
-        """Say something in the log of each run here."""
+        """Write a warning to the log of each run."""
         for context in self._contexts.values():
             if not context.run.is_over:
                 context.tail.warn(text)
 
     async def end(self, reason: str) -> None:
-        """End every run here and wait shortly until all have ended."""
+        """End every run and wait briefly until all have ended."""
         self.fail_all(reason)
         async with asyncio.timeout(END_S):
             while True:
@@ -234,19 +234,19 @@ class Runs:
                 await asyncio.sleep(0.02)
 
     async def close(self) -> None:
-        """Close every context; its files stay."""
+        """Close every context and keep its files."""
         for context in (*self._contexts.values(), *self._draining.contexts):
             await context.close()
 
     def _begin(self, run: LocalRun, allocation: DesiredAllocation) -> None:
         if self._draining.has(run.run_id):
-            return  # its part of before is still being sent; the scheduler sends it again
+            return  # its earlier data is still being sent; the scheduler sends the run again
         kept = KeptRun(run=run, allocation=allocation, token=secrets.token_hex(16))
         try:
             self._store.begin_run(kept)
             context = open_context(kept, self._tools, self._events)
         except OSError as error:
-            # Without a record it does not exist here: the scheduler sends it again.
+            # A run without a record does not exist here: the scheduler sends it again.
             self._outages.failed(_TAKING, self._tools.machine.describe_disk_error(error))
             return
         self._outages.worked(_TAKING)
@@ -264,7 +264,7 @@ class Runs:
             context.kept = replace(context.kept, allocation=kept)
 
     def _forget(self, context: RunContext) -> None:
-        """The scheduler knows of its end: what is left is to be sent."""
+        """Mark the run as forgotten and send its remaining data."""
         context.kept = replace(context.kept, run=core.on_forgotten(context.run))
         with suppress(OSError):
             self._store.save_run(context.kept)
@@ -277,6 +277,6 @@ class Runs:
 
 
 def _waits_for_parent(run: LocalRun) -> bool:
-    """Whether a warm parent that is gone was asked for the rendezvous, and nothing else."""
+    """Whether the run had only its rendezvous requested from a warm parent that died."""
     gang = run.gang
     return run.state is RunState.RENDEZVOUS and gang.rendezvous_asked and gang.rendezvous is None

@@ -1,4 +1,4 @@
-"""One run's next move: an event goes through the pure core, what it plans is kept, then done. Neighbour: `runs` holds them all."""
+"""Moves one run: an event passes the pure core, the resulting plan is persisted, then executed. Neighbour: `runs` holds all runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -45,13 +45,13 @@ from worker.transfer.disk_usage import watch_limit
 AFTER_KEEP = faults.register("worker.after_keep")
 KEEP_AGAIN_S = 0.5
 MAX_QUOTED = 200
-"""Of a line that met a log policy, so much stands in the warning."""
+"""Length of the quoted line in the warning about a matched log policy."""
 _SIGTERM = 15
 _log = structlog.get_logger()
 
 
 class Supervisor:
-    """Moves runs. `send` reaches the warm parent; `on_forgotten` is told of a run that nobody asks for any more."""
+    """Moves runs. `send` reaches the warm parent; `on_forgotten` gets each run that the scheduler no longer lists."""
 
     def __init__(self, tools: Tools, store: Store, on_change: Callable[[], None]) -> None:
         self._tools = tools
@@ -63,7 +63,7 @@ class Supervisor:
         self.on_forgotten: Callable[[RunContext], None] = _nobody
 
     def update(self, context: RunContext, run: LocalRun) -> None:
-        """Move a run on after an event that made `run` of it: plan, keep, act."""
+        """Apply an event that changed the run into `run`: plan, persist, act."""
         step = plan_step(context.run, run, self._tools.clock.monotonic())
         if step.run == context.run and not step.after:
             return
@@ -77,7 +77,7 @@ class Supervisor:
         self._on_change()
 
     def act(self, context: RunContext, action: Action) -> None:
-        """Do what was planned."""
+        """Execute a planned action."""
         match action:
             case Decide():
                 actions.decide(context, action.signal, action.decide_at)
@@ -103,7 +103,7 @@ class Supervisor:
                 assert_never(action)
 
     async def prepare(self, context: RunContext) -> None:
-        """Fetch, then go on; it may have been ended meanwhile. Only a startup hook is user code: no other failure here is charged."""
+        """Prepare a run, which may end meanwhile. Only a failed startup hook is charged to the user."""
         try:
             await prepare(context, self.enter)
             actions.limit_resources(context)
@@ -116,23 +116,23 @@ class Supervisor:
         self.update(context, core.on_prepared(context.run))
 
     def enter(self, context: RunContext, environment: str) -> None:
-        """A run's processes are in an environment of their own, from the first on."""
+        """Run all processes of a run in its own Python environment."""
         context.kept = replace(context.kept, environment=environment)
         self.use(str(context.run.run_id), environment)
 
     def on_rendezvous(self, context: RunContext, process: wire.ProcessFrame) -> None:
-        """The rendezvous opened, or ended."""
+        """Handle the start or the end of the rendezvous."""
         run = context.run
         if run.is_over or run.gang.rendezvous is not None or process.name != _rendezvous_name(run):
             return
         if process.port and process.exit_code is None:
             self.update(context, core.on_rendezvous(run, f"{self._tools.machine.address}:{process.port}"))
         elif run.state in (RunState.RENDEZVOUS, RunState.STARTING):
-            reason = f"the gang's rendezvous could not be opened: {process.error or 'it ended'}"
+            reason = f"the gang's rendezvous could not be opened: {process.error or 'its process ended'}"
             self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))
 
     def on_rank(self, context: RunContext, process: wire.ProcessFrame) -> None:
-        """A rank started, or ended."""
+        """Handle the start or the exit of a rank."""
         run = context.run
         if run.is_over:
             return
@@ -156,12 +156,12 @@ class Supervisor:
         self.update(context, core.on_exit(context.run, rank, code, self._tools.clock.monotonic(), cause))
 
     def on_acknowledged(self, context: RunContext, signal: str) -> None:
-        """User code was told to stop."""
+        """Record that user code received the request to stop."""
         if signal in set(Signal) - {Signal.RUN} and not context.run.is_over:
             self.update(context, core.on_acknowledged(context.run, Signal(signal)))
 
     def on_generation_confirmed(self, context: RunContext, local: int, generation: int) -> None:
-        """A rank says in which gang it trains, and is told again what it may have missed."""
+        """Record the generation that a rank confirmed, and resend an assignment that it may have missed."""
         if context.run.is_over:
             return
         self.update(context, resize.on_generation_confirmed(context.run, local, generation))
@@ -172,15 +172,15 @@ class Supervisor:
             actions.send_assignment(context, local)
 
     def on_disk_fault(self, context: RunContext, error: OSError) -> None:
-        """What was to be kept of this run could not be: a full disk is waited for, a broken one ends the run."""
+        """Handle a failed write: wait for a full disk, and end the run for a broken one."""
         message = self._tools.machine.describe_disk_error(error)
         if wire.is_disk_full(error):
-            context.tail.warn_rate_limited(f"{message}; what the trial reports waits for it")
+            context.tail.warn_rate_limited(f"{message}; the trial's reports wait in memory")
         else:
             self.update(context, core.on_fault(context.run, message))
 
     async def bound(self, context: RunContext) -> None:
-        """End a run that takes more room than this worker gives one."""
+        """End a run that exceeds its disk space limit."""
         most_bytes = self._tools.machine.run_bytes
         if most_bytes is not None:
             await watch_limit(context.paths.root, most_bytes, lambda message: self._on_over(context, message))
@@ -190,17 +190,17 @@ class Supervisor:
             self.update(context, core.on_fault(context.run, message, "user"))
 
     def tick(self) -> None:
-        """A second has passed."""
+        """Run once per second."""
         self._kills.note(self._tools.clock.monotonic())
 
     def look(self, context: RunContext) -> None:
-        """Look at a run's processes: what they use, where that is asked, and whether they hang."""
+        """Sample a run's processes: their usage if profiled, and whether they hang."""
         if context.profile and not context.run.is_over:
             context.profile.look(context.profiled_run)
         self._watch(context)
 
     def _watch(self, context: RunContext) -> None:
-        """Look whether ranks hang. Of a gang over several workers the scheduler has to hear it of each: one may wait for another's work."""
+        """Check for hung ranks. In a gang over several workers the scheduler collects all reports: a rank may be waiting for another worker's."""
         run = context.run
         if run.state not in (RunState.RUNNING, RunState.RESIZING):
             return
@@ -209,7 +209,7 @@ class Supervisor:
             self.end_hung(context)
 
     def end_hung(self, context: RunContext) -> None:
-        """End a run whose ranks hang: by SIGTERM, and soon by SIGKILL. Where each of them waits is said in its log."""
+        """End a run whose ranks hang: SIGTERM, then SIGKILL. Log where each rank waits."""
         run = context.run
         if run.has_fault or run.is_over:
             return
@@ -223,9 +223,9 @@ class Supervisor:
         self.update(context, core.on_fault(run, context.watch.hang or GANG_HANGS, "user", kill_at))
 
     def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:
-        """A line of the run's output met log policies: what follows is the scheduler's."""
+        """Record log policies matched by a line of output; the scheduler executes their actions."""
         for match in met:
-            context.tail.warn(f"log policy '{match.name}' was met by rank {rank}: {line[:MAX_QUOTED]}")
+            context.tail.warn(f"log policy '{match.name}' matched a line of rank {rank}: {line[:MAX_QUOTED]}")
         self.update(context, core.on_policies(context.run, met))
 
     async def _run_hook(self, context: RunContext) -> None:
@@ -238,14 +238,14 @@ class Supervisor:
         try:
             self._store.save_run(context.kept)
         except OSError as error:
-            _log.error("a run's record could not be kept", run=str(context.run.run_id), error=str(error))
+            _log.error("a run's record could not be written", run=str(context.run.run_id), error=str(error))
             if not context.run.is_over:
                 self.on_disk_fault(context, error)
 
     def _has_kept_all(self, context: RunContext, process: wire.ProcessFrame) -> bool:
-        """Whether what a machine's first rank said is kept, now that it has ended; if not, its end is looked at again when it is.
+        """Whether all reports of the machine's first rank are stored after its exit; if not, retry later.
 
-        The run's end names its validations, and those are waited for: none may be named that a crash could still lose.
+        The run's end includes its number of validations: none may be counted that a crash could still lose.
         """
         if context.run.asked is Signal.KILL or context.run.request.dropped:
             context.session.close()

@@ -1,4 +1,4 @@
-"""The parts of a run, made and wired to each other. Neighbours: `context` is them together, `supervisor` is told what they say."""
+"""Creates the components of a run and connects them. Neighbours: `context` holds them, `supervisor` gets their events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from worker.transfer.registry_client import RegistryClient
 
 @dataclass(frozen=True, slots=True)
 class ContextEvents:
-    """Whom a run's parts tell."""
+    """Callbacks of a run's components."""
 
     on_acknowledged: Callable[[RunContext, str], None]
     on_progress: Callable[[RunContext], None]
@@ -42,7 +42,7 @@ class ContextEvents:
 
 
 def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunContext:
-    """Open (or make) what a run needs on disk, and wire its parts to each other.
+    """Open (or create) a run's files, and create and connect its components.
 
     Raises:
         OSError: The disk is full or broken.
@@ -95,7 +95,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
 
 @dataclass(slots=True)
 class _EventHandlers:
-    """What a run's parts say, and whom it concerns. `context` is there before any of them speaks."""
+    """Event handlers of a run's components. `context` is set before the first event."""
 
     events: ContextEvents
     policies: Policies
@@ -109,11 +109,11 @@ class _EventHandlers:
         self.context.report_source.wake(urgent)
 
     def on_upload_due(self) -> None:
-        """A manifest commits when all reports before it have: they are not to linger."""
+        """Send reports at once: a manifest commits only after all earlier reports."""
         self.context.report_source.wake(urgent=True)
 
     def on_refused(self, text: str) -> None:
-        self.context.tail.warn(f"not all that was reported is kept: {text}")
+        self.context.tail.warn(f"some reported data was not stored: {text}")
 
     def on_settled(self, record: Announced) -> None:
         if record.state != "saved" and record.reason:
@@ -146,12 +146,12 @@ class _EventHandlers:
 
 
 def _media_of(paths: RunPaths) -> Folders:
-    """Where media are: `SummaryWriter()` writes below the working directory where nobody names another."""
+    """Return the media directories: `SummaryWriter()` without a directory writes below the working directory."""
     return Folders(paths.spool, ((paths.tensorboard, ""), (paths.code / "runs", "runs/")))
 
 
 def _open_session(run: LocalRun, reports: Journal, handlers: _EventHandlers, announced: int) -> RankSession:
-    """What the ranks talk to, with what the run was told last."""
+    """Create the session of the ranks, with the signal that was sent last."""
     events = SessionEvents(
         on_reports=handlers.on_reports,
         on_checkpoint=handlers.on_checkpoint,
@@ -166,7 +166,7 @@ def _open_session(run: LocalRun, reports: Journal, handlers: _EventHandlers, ann
 
 
 def _open_tail(run: LocalRun, paths: RunPaths, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
-    """Follows what the ranks of this machine write."""
+    """Create the reader of the local ranks' output."""
     first = run.gang.assignment.first_rank
     ranks = [rank for _, rank in run.ranks.births] or range(first, first + run.local_ranks)
     offsets, outputs = paths.root / "offsets.json", outputs_of(paths, ranks)

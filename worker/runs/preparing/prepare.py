@@ -1,4 +1,4 @@
-"""What a run needs on this machine before it can start: room, its code, the checkpoint it goes on from, its description."""
+"""Prepares a run on this machine: disk space, code, Python environment, checkpoint, trial file."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,9 +19,9 @@ _FETCHING = "fetching a run's files"
 
 
 async def prepare(context: RunContext, enter: Enter) -> None:
-    """Fetch and write everything. An unreachable registry or store is waited for, as long as the run is wanted.
+    """Fetch and write everything. Retry an unreachable registry or store while the run is wanted.
 
-    So is a full disk: another attempt would meet the same disk, and ten without progress end a trial.
+    Wait for a full disk too: another attempt would find the same disk, and ten attempts without progress end a trial.
 
     Raises:
         Rejected: The code cannot be used, what it requires does not install, or the registry refuses it.
@@ -44,7 +44,7 @@ async def prepare(context: RunContext, enter: Enter) -> None:
                 raise
             message = context.tools.machine.describe_disk_error(error)
             outages.failed(_FETCHING, message)
-            context.tail.warn_rate_limited(f"{message}; the run begins when there is room")
+            context.tail.warn_rate_limited(f"{message}; the run starts when space is free")
             await asyncio.sleep(DISK_RETRY_S)
 
 

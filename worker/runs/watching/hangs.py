@@ -1,6 +1,6 @@
-"""Watches the ranks of one run on this machine: reads their signs of life, and looks at those that give none.
+"""Watches the local ranks of one run: reads their heartbeats, and samples silent ranks.
 
-What a rank writes here it writes as its own user: links, pipes and other process's ids in it lead nowhere.
+Ranks write these files as their own user: links, pipes and foreign process ids in them are ignored.
 """
 
 import os
@@ -38,14 +38,14 @@ from worker.sandbox.safe_open import opened
 NEVER = float("inf")
 DUMP_BYTES = 64 * 1024
 FRAMES = 20
-"""So many of a rank's calls are shown."""
+"""Number of stack frames shown per rank."""
 
 
 class HangWatch:
-    """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
+    """Detects hangs of one run. Samples are not persisted: a restarted daemon starts over."""
 
     def __init__(self, folder: Path, timeouts: HangTimeouts, is_cpu: bool, processes: Processes) -> None:
-        """`is_cpu`: the ranks compute on processors. On others, waiting may keep a processor busy."""
+        """`is_cpu`: the ranks compute on CPUs. With GPUs, waiting may keep a CPU busy."""
         self._folder = folder
         self._timeouts = timeouts
         self._is_cpu = is_cpu
@@ -53,10 +53,10 @@ class HangWatch:
         self._evidence = HangEvidence()
         self._read_to: dict[int, int] = {}
         self.hang: str | None = None
-        """The reason to end the run for, at the last look; None where its ranks here do not hang."""
+        """The reason to end the run, at the last check; None if its local ranks do not hang."""
 
     def look(self, assignment: RankAssignment, sessions: Iterable[int], now: float) -> None:
-        """See whether the ranks here hang. `sessions` are those of its ranks."""
+        """Check whether the local ranks hang. `sessions`: those of its ranks."""
         heartbeats = self._read_heartbeats(assignment.ranks, frozenset(sessions))
         silence = measure_silence(heartbeats.values(), self._timeouts)
         if silence is None:
@@ -68,9 +68,9 @@ class HangWatch:
         self.hang = describe_hang(silence, now) if is_hung(silence, self._evidence, now) else None
 
     def stacks(self) -> Iterator[tuple[int, str]]:
-        """Each local rank's number, and where it was last seen."""
+        """Yield each local rank's number and last stack."""
         for local_rank, sample in sorted(self._evidence.samples.items()):
-            frames = sample.stack.splitlines()[:FRAMES] if sample.stack else ["  (it did not answer)"]
+            frames = sample.stack.splitlines()[:FRAMES] if sample.stack else ["  (no stack available)"]
             yield local_rank, "\n".join(frames)
 
     def _moving_processor(self, silence: Silence, assignment: RankAssignment) -> float:
@@ -79,7 +79,7 @@ class HangWatch:
         return MOVING_IN_GANG if self._is_cpu else NEVER
 
     def _read_heartbeats(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
-        """The records, absent where the process in it is none of this run's."""
+        """Return the heartbeats; ABSENT if the process in one is not of this run."""
         data = b""
         with opened(self._folder / HEARTBEATS_FILE) as file:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
@@ -93,7 +93,7 @@ class HangWatch:
         return heartbeats
 
     def _sample(self, heartbeats: Mapping[int, Heartbeat]) -> dict[int, RankSample]:
-        """Look at each rank, and ask for its stacks: the next look finds them."""
+        """Sample each rank, and request its stacks: the next sample reads them."""
         used_s = self._processes.used_s()
         samples = {}
         for rank, heartbeat in heartbeats.items():
@@ -105,7 +105,7 @@ class HangWatch:
         return samples
 
     def _read_dump(self, rank: int) -> str:
-        """What the rank has written since the last look."""
+        """Return the stacks that the rank wrote since the last check."""
         with opened(self._folder / stacks_name(rank)) as file:
             if file is None:
                 return ""
@@ -116,12 +116,12 @@ class HangWatch:
 
 
 def open_hang_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> HangWatch:
-    """The watch over a run on slots of a kind, as patient as its spec says."""
+    """Create the watch of a run on slots of a kind, with the timeouts of its spec."""
     return HangWatch(
         folder, HangTimeouts(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes
     )
 
 
 def make_heartbeat_file(folder: Path, ranks: int) -> None:
-    """Make the file that ranks write their signs of life into, at its full size: a full disk then takes them too."""
+    """Create the ranks' heartbeat file at full size, so that it can be written on a full disk."""
     (folder / HEARTBEATS_FILE).write_bytes(bytes(ranks * RECORD_BYTES))

@@ -1,6 +1,6 @@
-"""Looks at a run that is profiled: now and then, from the daemon, so that no rank pays for it. What it sees goes the way of reports.
+"""Samples a profiled run periodically, from the daemon, at no cost to the ranks. The samples are sent like reports.
 
-A run that is not profiled has nothing of this: no journal, no source, no look.
+A run without profiling has no journal, source or samples of this kind.
 """
 
 import os
@@ -27,7 +27,7 @@ from worker.store.records import KeptRun
 
 @dataclass(frozen=True, slots=True)
 class ProfileSources:
-    """What is looked with."""
+    """The sources of samples."""
 
     processes: Processes
     gpus: Gpus
@@ -36,8 +36,8 @@ class ProfileSources:
 
 @dataclass(frozen=True, slots=True)
 class ProfiledRun:
-    """What is looked at: the sessions of the run's processes here, the step that rank 0 has reported here, how many ranks are, which
-    machine of the gang this is, and its slots."""
+    """The run to sample: the sessions of its local processes, rank 0's last reported step, the number of local ranks, the index of this
+    machine in the gang, and its slots."""
 
     sessions: Collection[int]
     step: int
@@ -47,10 +47,10 @@ class ProfiledRun:
 
 
 class Profile:
-    """One run's. What was seen before a restart of the daemon is forgotten: it begins with a first look again.
+    """The profile of one run. It is not persisted: after a restart of the daemon it starts with a new reference sample.
 
     Attributes:
-        source: The way of its journal to the registry.
+        source: Sends its journal to the registry.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Profile:
         self._timings: list[Timing] = []
 
     def look(self, profiled_run: ProfiledRun) -> None:
-        """Look if it is time, and journal what has been since the last look."""
+        """Take a sample if it is due, and journal the usage since the last one."""
         now = self._sources.clock.monotonic()
         if not profiled_run.sessions or now < self._due_at:
             return
@@ -84,7 +84,7 @@ class Profile:
         self._keep_timings(timings, step, profiled_run)
 
     def finish(self, profiled_run: ProfiledRun) -> None:
-        """The run has ended: what its ranks have counted last is still there."""
+        """Journal the last counters after the run has ended."""
         if self._began_at is not None:
             timings = self._read_timings(profiled_run.ranks)
             self._keep_timings(
@@ -100,11 +100,11 @@ class Profile:
         if values := timing_values(self._timings, timings):
             self._keep("timing", step, profiled_run, values)
         elif any(one.at_ns for one in self._timings):
-            return  # no step has ended since: the next look shows the whole of it
+            return  # no step has ended since: the next sample covers the whole of it
         self._timings = timings
 
     def _keep(self, group: str, step: int, profiled_run: ProfiledRun, values: dict[str, float]) -> None:
-        """Journal one report. A disk without room for it has better uses for what it has."""
+        """Journal one report; skip it on a full disk."""
         time_ms = int(self._sources.clock.now().timestamp() * 1000)
         report = Report(group=group, step=step, time_ms=time_ms, values=named_for(profiled_run.node, values))
         with suppress(OSError):
@@ -119,7 +119,7 @@ class Profile:
 def open_profile(
     kept: KeptRun, paths: RunPaths, platform: PlatformConnection, sources: ProfileSources
 ) -> Profile | None:
-    """Return what measures a run that is profiled; None for others.
+    """Return the profiler of a profiled run; None for others.
 
     Raises:
         OSError: The disk is full or broken.
@@ -133,5 +133,5 @@ def open_profile(
 
 
 def make_timing_file(watch: Path, ranks: int) -> None:
-    """Make the file that ranks write their timings into, as `watch.make_pulses` does."""
+    """Create the ranks' timing file at full size."""
     (watch / TIMINGS).write_bytes(bytes(ranks * TIMING_BYTES))
