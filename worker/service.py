@@ -1,4 +1,4 @@
-"""The composition of a worker: runs first, which need nobody, then the line to the platform."""
+"""Composes a worker: first the runs, which need no platform, then the connection to the platform."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ _LIBRARIES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 
 
 async def compose(settings: Settings, process: ServiceProcess) -> None:
-    """Adopt what an earlier daemon left, then connect and serve."""
+    """Adopt the runs of an earlier daemon, then connect and serve."""
     clock, own = SystemClock(), settings.worker
     account = find_account(own.user)
     paths = _open_directory(own, account, process)
@@ -107,7 +107,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
 
 
 def _check_health(process: ServiceProcess, executor: WarmParents, platform: PlatformConnection) -> None:
-    """A worker has no stream and no database: its parts are all that `/ready` depends on."""
+    """Register the checks of `/ready`. A worker has no stream and no database."""
 
     async def starts_ranks() -> str | None:
         return None if executor.is_ready else "the warm parent, which starts ranks, is not ready"
@@ -120,7 +120,7 @@ def _check_health(process: ServiceProcess, executor: WarmParents, platform: Plat
 
 
 def _open_directory(own: WorkerSection, account: Account | None, process: ServiceProcess) -> WorkerPaths:
-    """This daemon's directory, made and held until it ends: of two daemons on one directory the second fails here."""
+    """Create and lock the data directory until the daemon ends: a second daemon on it fails here."""
     paths = WorkerPaths(own.directory.absolute())
     paths.make(is_shared=account is not None)
     lock = paths.lock()
@@ -131,7 +131,7 @@ def _open_directory(own: WorkerSection, account: Account | None, process: Servic
 def _open_rank_server(
     paths: WorkerPaths, runs: Runs, account: Account | None, process: ServiceProcess
 ) -> None:
-    """Let ranks connect, those of another user too where trials run as one."""
+    """Accept connections of ranks, including those of another user if trials run as one."""
     ranks = RankServer(paths.socket, runs.find_session, 0o666 if account else 0o600)
     ranks.open()
     process.on_close(_soon(ranks.close))
@@ -162,13 +162,13 @@ def _machine(
 
 
 def _cores_of_runs(kind: SlotKind, niceness: int) -> tuple[int, ...]:
-    """Where slots are cores, and nobody else computes on them: a thread that keeps to a core waits there for whoever has it (decision 0214)."""
+    """Return the cores for pinning, if slots are cores and nothing else computes on them: a pinned thread cannot move away from a busy core (decision 0214)."""
     return tuple(sorted(os.sched_getaffinity(0))) if kind == "cpu" and not niceness else ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """SIGTERM: the worker goes, and takes its ranks and its warm parent with it. A crash leaves them to the next daemon."""
+    """Handles SIGTERM: ends the ranks and warm parents with the worker. A crash leaves them to the next daemon."""
 
     runs: Runs
     executor: Executor

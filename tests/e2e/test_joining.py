@@ -64,7 +64,7 @@ def test_two_machines_join_work_and_come_again(platform: Platform, machines: Pat
             "--detach",
         )
         joined = _join(platform, folder, *words)
-        assert joined.code == 0 and f"worker {name} is of pool default" in joined.err, joined.err
+        assert joined.code == 0 and f"worker {name} joined pool default" in joined.err, joined.err
     platform.until(lambda: _ready(platform, *folders))
     where = {"required_labels": {"room": "two"}, "slots_per_trial": 1}
     made = platform.create(resources=where)

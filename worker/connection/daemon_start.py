@@ -1,4 +1,4 @@
-"""The daemon of a machine that has joined, started: in place of the command, left running, or by a unit of systemd. Neighbour: `joining`."""
+"""Starts the daemon of a joined machine: in the foreground, detached, or by a systemd unit. Neighbour: `joining`."""
 
 import os
 import shutil
@@ -20,10 +20,10 @@ STARTS_WITHIN_S = 60.0
 ANSWERS_WITHIN_S = 10.0
 _READY = b"the process became ready"
 _CONNECTED, _REFUSED = CONNECTED.encode(), AUTHENTICATION.encode()
-"""What the daemon's log says."""
+"""Messages in the daemon's log."""
 _LOOK_S = 0.1
 _SECRETS = ("MUSTER_TOKEN", "MUSTER_JOIN_TOKEN", "MUSTER_WORKER__JOIN_TOKEN")
-"""Of who types; the daemon needs none of them."""
+"""Secrets of the user's shell; the daemon needs none of them."""
 _UNIT = """\
 [Unit]
 Description=Muster worker {name}
@@ -34,7 +34,7 @@ After=network-online.target
 ExecStart={muster} worker join --directory {directory}
 Restart=always
 RestartSec=5
-# Its ranks are asked to save and end; then the daemon ends by itself.
+# The daemon asks its ranks to save and exit, then exits.
 KillMode=mixed
 TimeoutStopSec=120
 {user}
@@ -44,17 +44,17 @@ WantedBy={target}
 
 
 def run_here(joining: JoinSettings, directory: Path) -> None:
-    """Becomes the daemon; SIGTERM or Ctrl-C ends it, its ranks are asked to save first. Does not return."""
+    """Replace this process with the daemon; on SIGTERM or Ctrl-C its ranks save before they end. Does not return."""
     os.execve(sys.executable, _command(), _environment(joining, directory))  # noqa: S606 - our own interpreter
 
 
 def start_detached(joining: JoinSettings, directory: Path) -> str:
-    """Starts the daemon in a session of its own, waits until it is there, and returns what became of it in a sentence.
+    """Start the daemon in its own session, wait until it is ready, and return the outcome as a sentence.
 
-    Where the platform does not answer, it goes on asking: what was left running here is looked after all the same.
+    If the platform does not answer, the daemon keeps trying and manages the runs on this machine meanwhile.
 
     Raises:
-        Rejected: It ended, with the end of what it said; or it is let in no more.
+        Rejected: The daemon exited (with its last output), or the bus refuses it.
     """
     log = directory / LOG
     before = log.stat().st_size if log.exists() else 0
@@ -72,30 +72,30 @@ def start_detached(joining: JoinSettings, directory: Path) -> str:
     log_reader = _DaemonLog(daemon, log, before)
     if log_reader.first_of((_READY,), STARTS_WITHIN_S) is None:
         raise Rejected(
-            "worker_slow", f"the worker has not become ready in {STARTS_WITHIN_S:g} s", hint=f"see {log}"
+            "worker_slow", f"the worker did not become ready within {STARTS_WITHIN_S:g} s", hint=f"see {log}"
         )
-    how_to_stop = f"`kill {daemon.pid}` ends it gently"
+    how_to_stop = f"`kill {daemon.pid}` stops it gracefully"
     found = log_reader.first_of((_CONNECTED, _REFUSED), ANSWERS_WITHIN_S)
     if found == _REFUSED:
         raise Rejected(
             "worker_refused",
-            f"the bus lets this machine in no more: its key was revoked, or the platform signs with others; process {daemon.pid} goes on asking, and {how_to_stop}",
-            hint=f"give it a new token: `muster worker token`; where its key was revoked, remove {directory / 'identity'} before",
+            f"the bus refuses this machine: its key was revoked, or the platform's signing keys changed; process {daemon.pid} keeps trying, and {how_to_stop}",
+            hint=f"join with a new token from `muster worker token`; if its key was revoked, first remove {directory / 'identity'}",
         )
-    waits = "" if found else "; the platform has not answered yet, and is asked again"
+    waits = "" if found else "; the platform has not answered yet, the worker keeps trying"
     return f"it runs as process {daemon.pid}{waits}; {how_to_stop}"
 
 
 @dataclass(frozen=True, slots=True)
 class _DaemonLog:
-    """What a daemon writes into its log, from `begin` on."""
+    """Reads a daemon's log from `begin` on."""
 
     daemon: subprocess.Popen[bytes]
     log: Path
     begin: int
 
     def first_of(self, markers: Sequence[bytes], within_s: float) -> bytes | None:
-        """Waits for one of the words. Raises Rejected when the daemon ends before."""
+        """Wait for one of the markers. Raises Rejected if the daemon exits first."""
         end = time.monotonic() + within_s
         while time.monotonic() < end:
             with self.log.open("rb") as written:
@@ -106,13 +106,13 @@ class _DaemonLog:
                     return marker
             if self.daemon.poll() is not None:
                 last = log_reader.decode(errors="replace").strip().splitlines()[-1:]
-                raise Rejected("worker_ended", f"the worker ended: {' '.join(last)}", hint=f"see {self.log}")
+                raise Rejected("worker_ended", f"the worker exited:  {' '.join(last)}", hint=f"see {self.log}")
             time.sleep(_LOOK_S)
         return None
 
 
 def systemd_unit(joining: JoinSettings, directory: Path) -> str:
-    """A unit that starts the worker with the machine; of a user's own where it is not root's."""
+    """Return a systemd unit that starts the worker at boot; a user unit if not root."""
     muster = shutil.which("muster", path=str(Path(sys.executable).parent)) or "muster"
     is_root = os.geteuid() == 0
     return _UNIT.format(

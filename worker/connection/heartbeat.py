@@ -1,4 +1,4 @@
-"""The observed set to the scheduler: each second, and at once when something changed; and what silence means."""
+"""Sends the observed set to the scheduler, every second and after each change, and handles a silent scheduler."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,13 +19,13 @@ from worker.settings import WorkerSection
 EVERY_S = 1.0
 ANSWER_S = 1.0
 AGAIN_S = 0.1
-"""After a heartbeat that nobody answered: a lease of 4 s must outlive the loss of one message, and of a second."""
-SENDING_HEARTBEATS = "telling the scheduler what runs"
+"""Retry interval after an unanswered heartbeat: a lease of 4 s must survive the loss of two messages."""
+SENDING_HEARTBEATS = "sending heartbeats to the scheduler"
 _log = structlog.get_logger()
 
 
 class LocalRuns(Protocol):
-    """The runs of this machine, as far as the heartbeat reports them and looks after them."""
+    """The runs of this machine, as the heartbeat needs them."""
 
     @property
     def epoch(self) -> int: ...
@@ -47,7 +47,7 @@ class LocalRuns(Protocol):
 
 
 class Heartbeat:
-    """Sends, and remembers when the scheduler was last heard."""
+    """Sends heartbeats, and records the last contact with the scheduler."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Heartbeat:
         incarnation: UUID,
         clock: Clock,
     ) -> None:
-        """`leaving`, set later, says whether the machine's provider takes it back; `on_abandoned` ends the process."""
+        """`leaving`, set later, returns the cloud's reclaim notice for this machine; `on_abandoned` ends the process."""
         self._platform = platform
         self._settings = settings
         self._labels = settings.own_labels
@@ -72,15 +72,15 @@ class Heartbeat:
         self.on_abandoned: Callable[[], None] = lambda: None
 
     def wake(self) -> None:
-        """Something changed: say so at once."""
+        """Send a heartbeat now because something changed."""
         self._changed.set()
 
     def on_contact(self) -> None:
-        """The scheduler spoke."""
+        """Record contact with the scheduler."""
         self._last_contact_at = self._clock.monotonic()
 
     def observe(self, runs: LocalRuns) -> ObservedSet:
-        """The set as it is now."""
+        """Return the current observed set."""
         self._sequence += 1
         return ObservedSet(
             worker=WorkerId(self._settings.id),
@@ -99,7 +99,7 @@ class Heartbeat:
         )
 
     async def run(self, runs: LocalRuns) -> None:
-        """Beat until the machine is abandoned; look after what time alone brings."""
+        """Send heartbeats until the machine is abandoned, and run time-based actions."""
         while True:
             self._changed.clear()
             is_answered = await self.beat(runs)
@@ -119,15 +119,15 @@ class Heartbeat:
                 continue
 
     def _is_abandoned(self, runs: LocalRuns) -> bool:
-        """A rented machine that nobody speaks to costs money for nothing: its worker ends, and the machine with it."""
+        """Whether to end this worker, and with it a rented machine that costs money without a scheduler and runs."""
         silent_s = self._clock.monotonic() - self._last_contact_at
         if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.workload):
             return False
-        _log.warning("nobody was heard and nothing runs here: the worker ends", silent_s=round(silent_s))
+        _log.warning("no contact with the scheduler and no runs here: the worker exits", silent_s=round(silent_s))
         return True
 
     async def beat(self, runs: LocalRuns) -> bool:
-        """Send the set once; False: nobody answered."""
+        """Send the set once; return whether it was answered."""
         try:
             await self._platform.request(self.observe(runs), timeout_s=ANSWER_S)
         except MusterError as error:

@@ -1,6 +1,6 @@
-"""A person makes a machine a worker: `muster worker join`. What was said is kept beside the credentials, the token is not.
+"""Joins a machine as a worker: `muster worker join`. The settings are stored beside the credentials, the token is not.
 
-Neighbours: `commands`, which people type; `identity`, which trades the token; `daemon_start`, which starts the daemon at last.
+Neighbours: `commands`, the command line; `identity`, which exchanges the token; `daemon_start`, which starts the daemon.
 """
 
 import os
@@ -24,7 +24,7 @@ JOIN_FILE = "join.json"
 
 
 class JoinSettings(BaseModel):
-    """What a machine joins with, kept for the next start. `address`: where the others of its pool reach it."""
+    """The join settings of a machine, stored for the next start. `address`: where other machines of its pool reach it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,7 +38,7 @@ class JoinSettings(BaseModel):
     user: str | None = None
 
     def environment(self, directory: Path) -> dict[str, str]:
-        """The daemon's settings."""
+        """Return the daemon's settings as environment variables."""
         given = {
             "ID": self.id,
             "DIRECTORY": str(directory),
@@ -55,7 +55,7 @@ class JoinSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JoinOptions:
-    """What was said on the command line; None: as before, or as the machine suggests."""
+    """The options of the command line; None: the stored value, or a default of the machine."""
 
     url: str | None = None
     id: str | None = None
@@ -68,7 +68,7 @@ class JoinOptions:
 
 
 def default_directory() -> Path:
-    """Where a worker that a person starts keeps what is its own."""
+    """Return the default data directory of a worker started by a user."""
     if os.geteuid() == 0:
         return Path("/var/lib/muster/worker")
     state = inherited_environment().get("XDG_STATE_HOME")
@@ -76,10 +76,10 @@ def default_directory() -> Path:
 
 
 def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
-    """What is joined with: as said, else as kept from before, else as the machine suggests.
+    """Return the join settings: from the command line, else stored ones, else defaults of the machine.
 
     Raises:
-        Rejected: Nobody has ever said where the platform is, or what was said cannot be.
+        Rejected: The platform's address was never given, or an option is invalid.
     """
     kept = _load(directory)
     given_values = {
@@ -89,7 +89,7 @@ def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
     if not urlsplit(url).hostname:
         raise Rejected(
             "url_missing",
-            "nobody has said where the platform is" if not url else f"{url!r} is no address of a platform",
+            "the platform's address is not known" if not url else f"{url!r} is not a platform address",
             "--url",
             "give --url https://HOST:PORT and --token, as `muster worker token` prints it there",
         )
@@ -109,10 +109,10 @@ def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
 async def join_here(
     joining: JoinSettings, token: str | None, directory: Path, clock: Clock
 ) -> StoredIdentity:
-    """Makes the machine a worker unless it is one still, and keeps what it is. Each token is good for one machine, once.
+    """Join the machine unless its credentials are valid, and store its settings. Each token is valid for one join.
 
     Raises:
-        Rejected: The platform refuses, or no token was given and none that was traded before is good.
+        Rejected: The platform refuses, or there is neither a token nor valid credentials.
         Transient: The platform does not answer.
     """
     paths = WorkerPaths(directory)
@@ -122,11 +122,11 @@ async def join_here(
         had = identity.credentials
         raise Rejected(
             "token_missing",
-            f"what this machine joined with ran out at {had.expires_at:%Y-%m-%d %H:%M} UTC: it is renewed each 12 h while the worker runs"
+            f"the worker's credentials ran out at {had.expires_at:%Y-%m-%d %H:%M} UTC: they are renewed every 12 h while the worker runs"
             if had
             else "this machine has not joined yet",
             "--token",
-            "make a token on the platform: `muster worker token`",
+            "create a token on the platform with `muster worker token`",
         )
     secret = SecretStr(token) if token else None
     settings = WorkerSection(**_own(joining, directory), join_token=secret)
@@ -151,7 +151,7 @@ def _load(directory: Path) -> Mapping[str, object]:
         return JoinSettings.model_validate_json(path.read_text()).model_dump(exclude_none=True)
     except (ValidationError, OSError) as error:
         raise Rejected(
-            "join_unreadable", f"{path} cannot be read: {error}", hint="remove it and join anew"
+            "join_unreadable", f"{path} cannot be read: {error}", hint="remove it and join again"
         ) from error
 
 
@@ -162,7 +162,7 @@ def _keep(joining: JoinSettings, directory: Path) -> None:
 
 
 def _is_same(joining: JoinSettings, directory: Path) -> bool:
-    """Whether the machine joined the same platform before, in the same pool and under the same name."""
+    """Whether the machine joined the same platform before, with the same pool and name."""
     kept = _load(directory)
     return all(kept.get(name) == getattr(joining, name) for name in ("url", "id", "pool"))
 
@@ -172,7 +172,7 @@ def _host_name() -> str:
 
 
 def _address_towards(url: str) -> str:
-    """This machine's address on the way to the platform."""
+    """Return this machine's address on the route to the platform."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or 443
     try:
@@ -185,15 +185,15 @@ def _address_towards(url: str) -> str:
 
 
 def _check_bus(joining: JoinSettings, identity: StoredIdentity) -> None:
-    """Raises Rejected where the bus is said to be at an address that only its own machine reaches, and this is another."""
+    """Raise Rejected if the bus's address is a loopback address but the platform is on another machine."""
     advertised_url = identity.credentials.nats_url if identity.credentials else ""
     if _is_loopback(urlsplit(advertised_url).hostname or "") and not _is_loopback(
         urlsplit(joining.url).hostname or ""
     ):
         raise Rejected(
             "bus_unreachable",
-            f"the platform says that its bus is at {advertised_url}, which only its own machine reaches",
-            hint="have its administrator set MUSTER_SCHEDULER__WORKER_NATS_URL, and the bus listen there",
+            f"the platform advertises its bus at {advertised_url}, which only its own machine can reach",
+            hint="ask its administrator to set MUSTER_SCHEDULER__WORKER_NATS_URL to an address on which the bus listens",
         )
 
 

@@ -1,4 +1,4 @@
-"""The line to the platform, which may be away for as long as it likes: what runs here goes on, and asks again."""
+"""The connection to the platform. The platform may be unreachable for any time: runs continue, and requests are retried."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,13 +21,13 @@ R = TypeVar("R", bound=BaseModel)
 
 MAX_WAIT_S = 2.0
 RENEW_RETRY_S = 30.0
-CONNECTED = "the worker was let in"
+CONNECTED = "the worker connected to the platform"
 _REACHING = "reaching the platform"
 _log = structlog.get_logger()
 
 
 class PlatformConnection:
-    """Joins, connects, renews; until then every request is Transient."""
+    """Joins, connects and renews credentials; until then every request raises Transient."""
 
     def __init__(self, settings: Settings, identity: StoredIdentity, clock: Clock) -> None:
         self._settings = settings
@@ -38,21 +38,21 @@ class PlatformConnection:
 
     @property
     def is_connected(self) -> bool:
-        """Whether NATS is there now."""
+        """Whether NATS is connected."""
         return self._bus is not None and self._bus.connected
 
     async def request(self, request: WorkerRequest[R], timeout_s: float = 5.0) -> R:
-        """Ask the owner. Raises as `Bus.request`; Transient while there is no connection yet."""
+        """Send a request to its service. Raises as `Bus.request`; Transient before the first connection."""
         return await self.send(type(request), request.to_bytes(), timeout_s)
 
     async def send(self, kind: type[WorkerRequest[R]], payload: bytes, timeout_s: float = 5.0) -> R:
-        """Ask with what is a request's JSON already; raises as `request`."""
+        """Send a request that is already encoded as JSON; raises as `request`."""
         if self._bus is None:
             raise Transient("the worker is not connected yet", retry_after_s=0.2)
         return await self._bus.send(kind, payload, self._worker, timeout_s)
 
     async def run(self, on_connected: Callable[[Bus], Awaitable[None]]) -> None:
-        """Connect, tell, and keep the credentials fresh for ever.
+        """Connect, call `on_connected`, and renew the credentials until cancelled.
 
         Raises:
             Rejected: The platform refuses this worker.
@@ -68,7 +68,7 @@ class PlatformConnection:
                 await asyncio.sleep(RENEW_RETRY_S)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         if self._bus is not None:
             with suppress(MusterError):
                 await self._bus.close()

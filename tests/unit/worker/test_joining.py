@@ -89,7 +89,7 @@ async def test_a_bus_that_only_the_platforms_machine_reaches_is_told(tmp_path: P
         (f"print({READY!r}); print({CONNECTED!r}); stay()", "it runs as process"),
         (f"print({READY!r}); stay()", "has not answered yet"),
         (f"print({READY!r}); print({AUTHENTICATION!r}); stay()", "its key was revoked"),
-        ("print('no disk')", "the worker ended: no disk"),
+        ("print('no disk')", "the worker exited: no disk"),
     ],
 )
 def test_who_is_left_running_is_told_whether_the_platform_lets_it_in(

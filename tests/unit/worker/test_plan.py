@@ -304,7 +304,7 @@ def test_a_rank_that_calls_its_hyperparameters_invalid_ends_its_gang_with_its_re
     assert actions == (KillRanks(),)
     run = core.on_exit(core.on_exit(run, 0, -9, 16.0, core.Cause("its echo")), 2, -9, 16.0)
     assert (run.is_invalid, run.ending.fault, run.ending.forced) == (True, "user", False)
-    assert run.ending.reason == "the trial's code calls its hyperparameters invalid: no batch fits"
+    assert run.ending.reason == "the trial's code reported its hyperparameters as invalid: no batch fits"
 
 
 def test_a_machine_in_trouble_proves_no_hyperparameters_invalid() -> None:
