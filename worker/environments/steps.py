@@ -1,4 +1,4 @@
-"""One step of an environment's making: a command that is bounded in time, in what it prints and in what it holds."""
+"""One installation step: a command with limits on time, output and memory."""
 
 import os
 import selectors
@@ -15,7 +15,7 @@ from worker.sandbox.accounts import Account
 STEP_S = 1800.0
 MAX_OUTPUT_BYTES = 32 * 1024 * 1024
 MAX_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
-"""Of the command's own process. pip holds all that a build prints until the build is over."""
+"""Memory limit of the command itself. pip buffers a build's output until the build ends."""
 LOOK_S = 0.5
 _READ_BYTES = 1024 * 1024
 _KEPT_BYTES = 1024 * 1024
@@ -28,7 +28,7 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command, run in `folder` as this user (None: the worker's own)."""
+    """A command to run in `folder` as a user (None: the worker's own)."""
 
     command: Sequence[str]
     folder: Path
@@ -38,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """How a step ended: with this code and these last words, or (`over`) by force, and why."""
+    """The result of a step: exit code and final output, or (`over`) the limit that it exceeded."""
 
     code: int
     output: str
@@ -47,7 +47,7 @@ class StepResult:
 
 @dataclass(slots=True)
 class _Printed:
-    """The end of what a command has printed, and how much it was in all."""
+    """The end of a command's output, and its total size."""
 
     count: int = 0
     kept: bytearray = field(default_factory=bytearray)
@@ -71,7 +71,7 @@ class _Printed:
 
 
 def run_step(step: Step, note: Note) -> StepResult:
-    """Run a step to its end, or to one of its bounds; what it left in its process group is ended. `note` is told the last line that it printed."""
+    """Run a step until it ends or exceeds a limit, and kill its process group. `note` gets each new last line."""
     account = step.account
     with subprocess.Popen(
         step.command,
@@ -89,13 +89,13 @@ def run_step(step: Step, note: Note) -> StepResult:
         try:
             over = _follow(process, printed, note)
         finally:
-            with suppress(ProcessLookupError):  # also what it has left behind
+            with suppress(ProcessLookupError):  # also its background processes
                 os.killpg(process.pid, signal.SIGKILL)
     return StepResult(process.returncode, printed.text, over)
 
 
 def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> str:
-    """Read what it prints until it has ended; return why it has to be ended, if it has."""
+    """Read its output until it ends; return the limit that it exceeded, if any."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     os.set_blocking(pipe, False)
@@ -103,7 +103,7 @@ def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> 
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while True:
-            # Asked before the last look: who inherited its output may hold it open for ever.
+            # Checked before the last read: a descendant may keep the output open for ever.
             has_ended = process.poll() is not None
             if selector.select(0.0 if has_ended else LOOK_S):
                 data = b""
@@ -121,7 +121,7 @@ def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> 
 
 
 def _over(pid: int, printed: _Printed, until: float) -> str:
-    """Which bound is passed, in words; empty: none."""
+    """Return the exceeded limit as text; empty: none."""
     last = f"; it last printed: {printed.last_line}" if printed.last_line else ""
     if time.monotonic() >= until:
         return f"it was not done after {STEP_S / 60:.0f} minutes{last}"
@@ -130,5 +130,5 @@ def _over(pid: int, printed: _Printed, until: float) -> str:
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         if pages * _PAGE_BYTES > MAX_MEMORY_BYTES:
-            return f"it held more than {MAX_MEMORY_BYTES >> 20} MiB of memory: does a build print without end?{last}"
+            return f"it used more than {MAX_MEMORY_BYTES >> 20} MiB of memory (a build may be printing endlessly){last}"
     return ""

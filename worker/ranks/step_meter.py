@@ -1,4 +1,4 @@
-"""How an elastic run trains: what the scheduler lends slots by. Its script tells (`muster.elastic`), or it shows in what rank 0 reports."""
+"""Measures the step time of an elastic run, by which the scheduler allocates extra slots: from `muster.elastic`, or from rank 0's reports."""
 
 from collections import deque
 from contextlib import suppress
@@ -14,12 +14,12 @@ MAX_INTERVALS = 15
 MIN_STEP_S = 1e-9
 MIN_INTERVALS = 3
 MIN_CHANGE = 0.05
-"""What has changed by less is no news: a number that is told anew is learnt anew."""
+"""Relative changes below this are not reported: the scheduler would relearn its model."""
 
 
 class StepMeter:
-    """What is known of one run. The seconds of a step that nobody told are the median of the newest stretches of at least a second, so that
-    a checkpoint now and then does not count."""
+    """The step measurement of one run. Without `muster.elastic`, the step time is the median of the newest intervals of at least a second, so that
+    occasional checkpoints do not count."""
 
     def __init__(self) -> None:
         self._began: tuple[int, int] | None = None
@@ -28,7 +28,7 @@ class StepMeter:
         self._reported: StepMeasurement | None = None
 
     def on_report(self, step: int, time_ms: int) -> None:
-        """Rank 0 was at `step`. Of several reports that are read at once the last will do."""
+        """Record that rank 0 reported `step`. Of several reports read at once, the last one suffices."""
         if self._began is None or step < self._began[0] or time_ms < self._began[1]:
             self._began = step, time_ms
             return
@@ -38,12 +38,12 @@ class StepMeter:
             self._began = step, time_ms
 
     def on_measured(self, frame: wire.StepMeasurements) -> None:
-        """The script has measured itself. What is no news, and nonsense from user code, changes nothing."""
+        """Apply a measurement of the script. Small changes and invalid values from user code are ignored."""
         with suppress(ValidationError):
             self._reported = _newer(self._reported, _read(frame))
 
     def measured(self) -> StepMeasurement | None:
-        """What the script has told, else what it has shown; None: not enough was heard yet."""
+        """Return the script's measurement, else the computed one; None: not enough reports yet."""
         if self._reported is None and len(self._intervals) >= MIN_INTERVALS:
             step_s = min(max(median(self._intervals), MIN_STEP_S), MOST_STEP_S)
             self._computed = _newer(self._computed, StepMeasurement(step_s=step_s))
@@ -78,5 +78,5 @@ def _is_news(before: StepMeasurement, now: StepMeasurement) -> bool:
 
 
 def _noisiness(batches: Batches) -> float:
-    """The part of the gradient's square that is noise: all that its gain with larger batches depends on."""
+    """Return the fraction of the gradient's square that is noise: the gain of larger batches depends on it alone."""
     return batches.grad_var / ((batches.grad_sqr + batches.grad_var) or 1.0)

@@ -1,6 +1,6 @@
-"""A run as it stands on disk: one flat object, which daemons of other versions read and write too.
+"""The on-disk record of a run: one flat object, shared with daemons of other versions.
 
-What the core has as a state is several fields here. None may go or change its meaning; what an older daemon did not write has a default.
+One state of the core is several fields here. No field may be removed or change its meaning; new ones need defaults.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _DISK_STATES: dict[RunState, DiskState] = {
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """A run with what it needs to go on after a restart. `environment`: that its processes run in; empty: the worker's own."""
+    """A run with what it needs after a restart. `environment`: its Python environment; empty: the worker's own."""
 
     run: LocalRun
     allocation: DesiredAllocation
@@ -88,7 +88,7 @@ class RunRecord(BaseModel):
 
 
 class KeptRecord(BaseModel):
-    """`forgotten`: only its journals and uploads are still of interest."""
+    """`forgotten`: only its journals and uploads are still needed."""
 
     run: RunRecord
     allocation: DesiredAllocation
@@ -98,7 +98,7 @@ class KeptRecord(BaseModel):
 
 
 def write_record(kept: KeptRun) -> str:
-    """The text of a run's record."""
+    """Encode a run's record."""
     forgotten = kept.run.state is RunState.FORGOTTEN
     record = KeptRecord.model_construct(
         run=_to_record(kept.run),
@@ -111,10 +111,10 @@ def write_record(kept: KeptRun) -> str:
 
 
 def read_record(text: str) -> KeptRun:
-    """The run of a record.
+    """Decode a run's record.
 
     Raises:
-        ValidationError: It is none.
+        ValidationError: The text is not a record.
     """
     record = KeptRecord.model_validate_json(text)
     run = _from_record(record.run, record.forgotten)

@@ -1,4 +1,4 @@
-"""What the processes of a run must know, as its allocation says it."""
+"""The trial file: what the processes of a run need from its allocation."""
 
 from muster import wire
 from muster.errors import Rejected
@@ -11,21 +11,21 @@ from worker.transfer.checkpoints.restore import Latest
 
 
 def spec_of(allocation: DesiredAllocation) -> TrialSpec:
-    """The allocation's spec: a kept allocation always has it."""
+    """Return the allocation's spec; a stored allocation always has one."""
     if allocation.spec is None:
         raise Rejected("spec_missing", f"allocation {allocation.allocation_id} came without its spec")
     return allocation.spec
 
 
 def is_elastic(spec: TrialSpec) -> bool:
-    """Whether its number of ranks may change while it trains."""
+    """Whether the number of ranks may change while the run trains."""
     return 0 < spec.slots.min < spec.slots.max and spec.distributed == "horovod"
 
 
 def write_trial_file(
     paths: RunPaths, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
 ) -> None:
-    """Write what ranks must know; it needs no daemon to be read."""
+    """Write the trial file, which ranks read without the daemon."""
     spec = spec_of(allocation)
     description = wire.TrialFile(
         socket=str(machine.socket),

@@ -1,4 +1,4 @@
-"""The environment of one rank: what it may see of the machine, what its user set, what its gang needs."""
+"""The environment variables of one rank: machine, user, and gang."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from worker.machine.host import Machine, interfaces
 from worker.paths import RunPaths
 from worker.ranks.launch.description import is_elastic, spec_of
 
-# What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.
+# malloc keeps up to a GiB of freed memory: returning it at every step would cost page faults in the next one.
 KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 _RESERVED = "MUSTER_"
 
@@ -22,7 +22,7 @@ _RESERVED = "MUSTER_"
 def rank_environment(
     local: int, run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine
 ) -> dict[str, str]:
-    """The variables of the rank with this local number."""
+    """Return the variables of a rank by its local number."""
     spec = spec_of(allocation)
     assignment = run.gang.next_assignment
     position = _position(local, run, allocation)
@@ -54,14 +54,14 @@ def rank_environment(
 
 
 def plain_environment(allocation: DesiredAllocation, paths: RunPaths, machine: Machine) -> dict[str, str]:
-    """The variables of a process of the run that is no rank."""
+    """Return the variables of a process that is not a rank."""
     return {**_own_part(paths, machine), **_users_part(spec_of(allocation).environment)}
 
 
 def rejoin_environment(
     local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
 ) -> dict[str, str]:
-    """The variables that say to a rank who it is in the gang that is formed now, and where it meets the others."""
+    """Return the variables that give a rank its assignment and rendezvous in the forming gang."""
     spec = spec_of(allocation)
     backend, optimizations = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
     rendezvous = Rendezvous(*parse_address(run.gang.rendezvous or ""))
@@ -72,7 +72,7 @@ def rejoin_environment(
 
 
 def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
-    """How many cores each process here has, where a slot is a core."""
+    """Return the number of cores per process, if slots are cores."""
     assignment = run.gang.next_assignment
     return max(1, allocation.members[assignment.index].slots // assignment.ranks)
 
@@ -84,7 +84,7 @@ def _position(local: int, run: LocalRun, allocation: DesiredAllocation) -> RankP
 
 
 def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> dict[str, str]:
-    """Which interface to use; nothing where a run has no other machine and no other process."""
+    """Return the interface variables; none for a run on one machine with one process."""
     if run.gang.next_assignment.size == 1 and run.gang.next_assignment.meets:
         return {}
     peers = [member.address for member in allocation.members if member.worker != machine.worker]
@@ -93,13 +93,13 @@ def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> 
 
 
 def _visible_gpus(slot_ids: Sequence[int]) -> dict[str, str]:
-    """A run's GPUs and no others, by nvidia-smi's numbers: CUDA by itself counts the fastest first. Slots that are cores have none, though the
-    machine may."""
+    """Expose only the run's GPUs, by nvidia-smi's numbers: CUDA's default order starts with the fastest. CPU slots expose none, even if the
+    machine has GPUs."""
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, slot_ids))}
 
 
 def _own_part(paths: RunPaths, machine: Machine) -> dict[str, str]:
-    # Triton, which the warm parent has imported, keeps what it compiles in the home that it found then.
+    # Triton, imported by the warm parent, otherwise caches compiled code in the parent's home.
     homes = {"HOME": str(paths.home), "TRITON_HOME": str(paths.home)}
     system = {"PATH": machine.path, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
     return {**machine.libraries, **homes, **system, wire.ENV_TENSORBOARD: str(paths.tensorboard)}

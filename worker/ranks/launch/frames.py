@@ -1,4 +1,4 @@
-"""The frames that start an allocation's processes."""
+"""Frames that start an allocation's processes."""
 
 from collections.abc import Iterable
 from shutil import which
@@ -22,7 +22,7 @@ _OPEN_FILES = 65_536
 
 
 def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
-    """Ask for the gang's rendezvous, bound to this machine's address in it."""
+    """Return the order for the gang's rendezvous, bound to this machine's address."""
     distributed = spec_of(allocation).distributed
     return wire.OpenRendezvous(
         name=process_name(run.run_id, run.gang.generation, RENDEZVOUS),
@@ -37,7 +37,7 @@ def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Mach
 def hook_frame(
     run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine, script: str
 ) -> wire.Launch:
-    """Run the experiment's start-up script here; what it prints stands in the log of this machine's first rank."""
+    """Return the order for the startup hook; its output goes to the log of this machine's first rank."""
     rank, account = run.gang.assignment.first_rank, machine.account
     return wire.Launch(
         name=process_name(run.run_id, run.gang.generation, HOOK),
@@ -63,7 +63,7 @@ def rank_frames(
     token: str,
     locals_: Iterable[int] | None = None,
 ) -> list[wire.Launch]:
-    """One launch for each of these ranks of this worker, by their local numbers; None: for all."""
+    """Return one launch per local rank; `locals_` None: all ranks."""
     wanted = range(run.gang.assignment.ranks) if locals_ is None else locals_
     return [_rank_frame(local, run, allocation, paths, machine, token) for local in wanted]
 
@@ -71,7 +71,7 @@ def rank_frames(
 def assignment_frame(
     local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
 ) -> wire.Join | wire.Leave:
-    """What a rank is told of the gang that is formed now."""
+    """Return a rank's assignment in the forming gang, or the request to leave."""
     formation = run.gang.formation
     if formation is None or formation.assignment is None or local >= run.local_ranks or not run.ranks.births:
         return wire.Leave(run.gang.generation)
@@ -110,7 +110,7 @@ def _rank_frame(
 
 
 def _limits(machine: Machine) -> dict[str, int]:
-    """A rank's own limits: no core files, no single file larger than a run may be. Not its memory: address space says nothing of that where
-    a GPU is mapped; and not its processes: the kernel counts those of a user, and trials share theirs (`cgroups` bounds both)."""
+    """Return a rank's resource limits: no core files, and a file size limit. Memory is not limited here: address space is not memory use when
+    a GPU is mapped. Nor are processes: the kernel counts them per user, and trials share one (`cgroups` limits both)."""
     limits = {"core": 0, "nofile": _OPEN_FILES}
     return limits if machine.run_bytes is None else {**limits, "fsize": machine.run_bytes}
