@@ -1,4 +1,4 @@
-"""How a run's journals reach the registry: records that are JSON already become a batch without being read again."""
+"""Sends a run's journals to the registry: records are JSON already and become a batch without decoding."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any

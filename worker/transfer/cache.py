@@ -1,4 +1,4 @@
-"""Files of checkpoints that this machine has, by tenant and hash: what was saved here, or fetched once, is not fetched again."""
+"""The cache of checkpoint files on this machine, by tenant and hash: saved or fetched files are not fetched again."""
 
 import shutil
 import threading
@@ -12,14 +12,14 @@ from worker.transfer.http import hash_file
 
 
 class FileCache:
-    """Whole files. User code could reach them, so that each is verified when it is used."""
+    """A cache of files. User code may be able to modify them, so each is verified when it is used."""
 
     def __init__(self, directory: Path, space: CacheSpace) -> None:
         self._directory = directory
         self._space = space
 
     def take(self, tenant: UUID, entry: FileEntry, target: Path) -> bool:
-        """Copy a file to `target`, as a copy and no link: a run may write into it. False when it is not here, or not whole any more.
+        """Copy a file to `target` (no link: a run may modify it). Return False if it is not cached or damaged.
 
         Raises:
             OSError: The disk is full or broken.
@@ -38,16 +38,16 @@ class FileCache:
         return False
 
     def move_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
-        """Take over a file; where it is gone, or too large for the cache, there is just one less."""
+        """Move a file into the cache; skip it if it is missing or too large."""
         place = self._place(tenant, entry)
         with suppress(OSError):
             if not source.is_symlink() and self._space.admit(place, entry.size_bytes):
                 source.replace(place)
 
     def copy_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
-        """Keep a copy of a file; without room there is just one less."""
+        """Copy a file into the cache; skip it on a full disk."""
         place = self._place(tenant, entry)
-        unfinished = place.with_suffix(f".{threading.get_ident()}")  # a checkpoint may hold a content twice
+        unfinished = place.with_suffix(f".{threading.get_ident()}")  # a checkpoint may contain the same content twice
         try:
             if self._space.admit(place, entry.size_bytes):
                 shutil.copyfile(source, unfinished)
