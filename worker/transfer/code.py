@@ -1,4 +1,4 @@
-"""The code of a run: fetched once per machine and tenant, checked by hash, copied for each run."""
+"""Code of runs: fetched once per machine and tenant, verified by hash, copied for each run."""
 
 import asyncio
 import tempfile
@@ -22,7 +22,7 @@ _log = structlog.get_logger()
 
 
 class CodeCache:
-    """Extracted snapshots by tenant and hash; whoever asks second waits for the first."""
+    """Extracted code snapshots by tenant and hash; concurrent requests share one download."""
 
     def __init__(
         self, directory: Path, space: CacheSpace, platform: PlatformConnection, transfer: Transfer
@@ -34,12 +34,12 @@ class CodeCache:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def copy(self, run_id: RunId, tenant: UUID, sha256: str, target: Path) -> None:
-        """Fill `target` with the run's code.
+        """Copy the run's code into `target`.
 
         Raises:
-            Transient: Registry or store are away.
-            Rejected: The archive is not acceptable, or the registry will not give it.
-            OSError: The disk is full or broken; nothing half-made stays.
+            Transient: Registry or store are unreachable.
+            Rejected: The archive is invalid, or the registry refuses the request.
+            OSError: The disk is full or broken; `target` is empty then.
         """
         cached = self._directory / str(tenant) / sha256
         if await asyncio.to_thread(self._copy_known, cached, target):
@@ -69,7 +69,7 @@ class CodeCache:
         _log.info("code was fetched", sha256=link.sha256, bytes=link.size_bytes)
 
     def _take_over(self, content: Path, cached: Path, target: Path) -> None:
-        """Keep what was fetched, if it fits, and give it to the run in any case."""
+        """Cache the fetched code if it fits, and copy it for the run in any case."""
         self._space.admit(cached, used_bytes(content))
         with self._space.holding(cached) as is_admitted:
             if is_admitted:

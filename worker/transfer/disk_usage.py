@@ -1,4 +1,4 @@
-"""How much room a run takes on the worker's disk, and the end of one that takes more than it may."""
+"""Measures the disk usage of a run, and enforces its limit."""
 
 import asyncio
 import os
@@ -11,22 +11,22 @@ _BLOCK_BYTES = 512
 
 
 async def watch_limit(folder: Path, most_bytes: int, on_over: Callable[[str], None]) -> None:
-    """Look now and then until the folder holds more; then say so, once.
+    """Check the directory's size periodically, and call `on_over` once when it exceeds the limit.
 
-    A single file is bounded at once, by the ranks' own limit (RLIMIT_FSIZE); what is here found later are many.
+    Single files are limited by the ranks' own RLIMIT_FSIZE; this check catches many files.
     """
     while True:
         if await asyncio.to_thread(used_bytes, folder) > most_bytes:
             break
         await asyncio.sleep(LOOK_EVERY_S)
     on_over(
-        f"the trial's files take more than the {most_bytes / 2**20:g} MiB that this worker gives a run (MUSTER_WORKER__RUN_BYTES): "
-        "its output, its checkpoints until they are uploaded, and what it writes into its folder"
+        f"the trial's files exceed the limit of {most_bytes / 2**20:g} MiB per run (MUSTER_WORKER__RUN_BYTES): "
+        "output, checkpoints until they are uploaded, and files it writes into its directory"
     )
 
 
 def used_bytes(folder: Path) -> int:
-    """The room that a folder takes on its disk. Links are not followed; what goes away meanwhile takes none."""
+    """Return the disk usage of a directory, without following links. Files that vanish meanwhile are not counted."""
     total = 0
     waiting = [folder]
     while waiting:

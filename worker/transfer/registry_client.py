@@ -1,4 +1,4 @@
-"""The registry, as uploads of checkpoints and media ask it."""
+"""The registry client for uploads of checkpoints and media."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ REQUEST_S = 10.0
 
 
 class RegistryClient:
-    """Its requests, each with the time that its answer may take."""
+    """Registry requests with their timeouts."""
 
     def __init__(self, platform: PlatformConnection) -> None:
         self._platform = platform
@@ -26,7 +26,7 @@ class RegistryClient:
         return await self._platform.request(upload, timeout_s=REQUEST_S)
 
     async def commit(self, commit: CommitCheckpoint) -> Committed:
-        # Verifying reads every object: a large checkpoint takes its time.
+        # The registry reads every object to verify it: large checkpoints take long.
         return await self._platform.request(commit, timeout_s=6 * REQUEST_S)
 
     async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]:

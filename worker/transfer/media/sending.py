@@ -1,4 +1,4 @@
-"""Media on their way to the registry, beside the training: a pack, its upload, its commit; one at a time per run, and the same one until it is settled."""
+"""Sends media to the registry in the background: pack, upload, commit; one pack at a time per run, retried until it is settled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,25 +23,25 @@ from worker.transfer.media.packing import Folders, Packed, Positions, pack
 AFTER_COMMIT = faults.register("media.after_commit")
 LOOK_S = 1.0
 LINGER_S = 5.0
-"""Of a run that logs little and often, packs are so far apart; the first goes at the next look."""
+"""Minimum time between packs of a run that logs little and often; the first one is sent at the next check."""
 SOON_BYTES = 1024 * 1024
-"""So much does not linger."""
+"""Waiting data of this size is sent without delay."""
 ATTEMPTS = 5
-"""So often what the store has may differ from what was sent; then the pack is dropped."""
+"""Number of mismatches between stored and sent bytes before a pack is dropped."""
 MAX_RETRY_S = 10.0
 _SENDING = "sending media; they wait on the worker's disk"
 _log = structlog.get_logger()
 
 
 class _Kept(BaseModel):
-    """What stands on disk: how far was taken and settled, and the pack that is under way."""
+    """The record on disk: positions of settled data, and the pack being sent."""
 
     taken: Positions = Positions()
     pack: Packed | None = None
 
 
 class Registry(Protocol):
-    """What sending media asks of the registry."""
+    """The registry, as media uploads use it."""
 
     async def send_media(self, request: SendMedia) -> MediaTarget: ...
 
@@ -50,7 +50,7 @@ class Registry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MediaDependencies:
-    """What it needs besides: PUTs, the time, and whom to tell what is not kept."""
+    """Dependencies of the sender: PUT requests, the clock, and a callback for refused media."""
 
     put: Callable[[FileLink, Path], Awaitable[None]]
     clock: Clock
@@ -58,7 +58,7 @@ class MediaDependencies:
 
 
 class MediaSender:
-    """The media of one run. Its record and the pack under way lie at `place`."""
+    """Sends the media of one run. Its record and the current pack are stored at `place`."""
 
     def __init__(
         self, run_id: RunId, folders: Folders, place: Path, registry: Registry, needs: MediaDependencies
@@ -75,7 +75,7 @@ class MediaSender:
         self.is_drained = False
 
     def finish(self) -> None:
-        """The run's ranks have ended: what they left goes at once, and then nothing more comes."""
+        """Send the remaining media at once; the run's ranks have ended."""
         self._over.set()
 
     async def run(self) -> None:
@@ -107,7 +107,7 @@ class MediaSender:
         return waiting >= SOON_BYTES or (waiting > 0 and lingered)
 
     async def _send_all(self, *, is_over: bool) -> None:
-        """Pack and send until nothing whole is left."""
+        """Pack and send until no complete item is left."""
         while packed := self._kept.pack or await self._pack():
             if packed.items:
                 refused = await self._settle(packed)
@@ -136,7 +136,7 @@ class MediaSender:
         return packed
 
     async def _settle(self, packed: Packed) -> str | None:
-        """Try until the registry has it; return what of it is not kept."""
+        """Retry until the registry has the pack; return what it refused."""
         retry_s, mismatches = 0.25, 0
         while True:
             try:
@@ -146,7 +146,7 @@ class MediaSender:
                 if not kept.is_missing:
                     return kept.refused
                 if mismatches >= ATTEMPTS:
-                    return "the store has other bytes than were sent"
+                    return "the store's content does not match what was sent"
             except Rejected as error:
                 return f"{error.code}: {error}"
             except MusterError as error:
@@ -170,7 +170,7 @@ class MediaSender:
                 link = FileLink(**file, url=target.url, headers=target.headers)
                 await self._needs.put(link, self._target)
             except Rejected as error:
-                if error.code != "content_refused":  # the URL grew old: the next attempt brings a fresh one
+                if error.code != "content_refused":  # the URL expired: the next attempt brings a fresh one
                     raise Transient(str(error)) from error
         return await self._registry.commit_media(CommitMedia(**known, items=packed.items))
 
@@ -182,7 +182,7 @@ class MediaSender:
         except (OSError, ValidationError) as error:
             _log.error("a record of media could not be read", path=str(self._record), error=str(error))
             return _Kept()
-        # After a power cut the record may be there without the pack's bytes: then it is made anew, or it would be waited for without end.
+        # After a power failure the record may exist without the pack's bytes: the pack is then created again.
         is_whole = kept.pack and self._target.exists() and self._target.stat().st_size == kept.pack.size_bytes
         return kept if is_whole else _Kept(taken=kept.taken)
 
