@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-Url = Annotated[str | None, typer.Option("--url", help="The platform's address. Needed for the first join only.")]
+Url = Annotated[
+    str | None, typer.Option("--url", help="The platform's address. Needed for the first join only.")
+]
 Token = Annotated[
     str | None,
     typer.Option(
@@ -14,11 +16,14 @@ Token = Annotated[
         help="The join token from `muster worker token`; `-` reads it from standard input. Needed for the first join only.",
     ),
 ]
-Labels = Annotated[str | None, typer.Option("--labels", help="Labels that experiments can select: rack=r7,zone=a.")]
+Labels = Annotated[
+    str | None, typer.Option("--labels", help="Labels that experiments can select: rack=r7,zone=a.")
+]
 Directory = Annotated[
     Path | None,
     typer.Option(
-        "--directory", help="The worker's data directory. Default: /var/lib/muster/worker for root, else in your home."
+        "--directory",
+        help="The worker's data directory. Default: /var/lib/muster/worker for root, else in your home.",
     ),
 ]
 
@@ -27,13 +32,17 @@ def join(
     url: Url = None,
     token: Token = None,
     pool: Annotated[str | None, typer.Option("--pool", "-p", help="The pool to join.")] = None,
-    name: Annotated[str | None, typer.Option("--id", help="The worker's name. Default: the host name.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--id", help="The worker's name. Default: the host name.")
+    ] = None,
     address: Annotated[
-        str | None, typer.Option("--address", help="The address at which other machines of the pool reach this one.")
+        str | None,
+        typer.Option("--address", help="The address at which other machines of the pool reach this one."),
     ] = None,
     labels: Labels = None,
     slots: Annotated[
-        int | None, typer.Option("--slots", min=0, help="Number of slots. Default: the machine's GPUs, else its cores.")
+        int | None,
+        typer.Option("--slots", min=0, help="Number of slots. Default: the machine's GPUs, else its cores."),
     ] = None,
     kind: Annotated[
         Literal["cuda", "rocm", "cpu"] | None, typer.Option("--kind", help="The kind of the slots.")
@@ -42,10 +51,14 @@ def join(
         str | None, typer.Option("--user", help="An unprivileged user to run trials as. Requires root.")
     ] = None,
     directory: Directory = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Run the worker in the background and return.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Run the worker in the background and return.")
+    ] = False,
     systemd: Annotated[
         bool,
-        typer.Option("--systemd", help="Join, print a systemd unit that starts the worker at boot, and return."),
+        typer.Option(
+            "--systemd", help="Join, print a systemd unit that starts the worker at boot, and return."
+        ),
     ] = False,
 ) -> None:
     """Join this machine to the platform as a worker, and serve until Ctrl-C or SIGTERM.
@@ -64,7 +77,8 @@ def join(
     secret = sys.stdin.readline().strip() if token == "-" else token
     asyncio.run(join_here(joining, secret or None, folder, SystemClock()))
     typer.echo(
-        f"worker {joining.id} joined pool {joining.pool} of {joining.url}; its data directory is {folder}", err=True
+        f"worker {joining.id} joined pool {joining.pool} of {joining.url}; its data directory is {folder}",
+        err=True,
     )
     if systemd:
         typer.echo(systemd_unit(joining, folder))

@@ -86,7 +86,7 @@ def test_two_machines_join_work_and_come_again(platform: Platform, machines: Pat
 def test_who_may_not_join_is_told_why(platform: Platform, machines: Path) -> None:
     url = platform.client.address.url
     first = _join(platform, machines / "one")
-    assert first.code == 3 and "nobody has said where the platform is" in first.err
+    assert first.code == 3 and "the platform's address is not known" in first.err
     wrong = _join(platform, machines / "one", "--url", url, "--token", "nonsense")
     assert wrong.code == 3 and "wrong, used, or has run out" in wrong.err
     with socket.socket() as free:

@@ -106,7 +106,7 @@ class _DaemonLog:
                     return marker
             if self.daemon.poll() is not None:
                 last = log_reader.decode(errors="replace").strip().splitlines()[-1:]
-                raise Rejected("worker_ended", f"the worker exited:  {' '.join(last)}", hint=f"see {self.log}")
+                raise Rejected("worker_ended", f"the worker exited: {' '.join(last)}", hint=f"see {self.log}")
             time.sleep(_LOOK_S)
         return None
 

@@ -123,7 +123,9 @@ class Heartbeat:
         silent_s = self._clock.monotonic() - self._last_contact_at
         if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.workload):
             return False
-        _log.warning("no contact with the scheduler and no runs here: the worker exits", silent_s=round(silent_s))
+        _log.warning(
+            "no contact with the scheduler and no runs here: the worker exits", silent_s=round(silent_s)
+        )
         return True
 
     async def beat(self, runs: LocalRuns) -> bool:

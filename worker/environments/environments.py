@@ -131,9 +131,7 @@ class Environments:
                 task.add_done_callback(lambda _: self._building.pop(name, None))
                 building.task = task
             else:
-                log(
-                    f"waiting for the environment for {request.requirements}, which another run is creating"
-                )
+                log(f"waiting for the environment for {request.requirements}, which another run is creating")
             await building.wait(request.requirements, log)
             log(f"the environment for {request.requirements} is ready after {time.monotonic() - began:.1f} s")
         (self._root / name / _READY).touch()

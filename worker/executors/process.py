@@ -24,7 +24,9 @@ START_AGAIN_S = 5.0
 READY_WITHIN_S = 180.0
 """A warm parent that has not imported its modules by then is killed, and another one is started."""
 _OUTDATED = "adopted a warm parent of an older version: new runs wait until its processes have ended"
-_RENDEZVOUS_LOST = "the worker was upgraded between the opening of the gang's rendezvous and the start of its ranks"
+_RENDEZVOUS_LOST = (
+    "the worker was upgraded between the opening of the gang's rendezvous and the start of its ranks"
+)
 _GREETING = "connecting to the warm parent"
 _log = structlog.get_logger()
 

@@ -105,7 +105,9 @@ class NoticeWatch:
             return
         left_s = self._left_s(notice)
         when = (
-            "no new runs start here" if left_s is None else f"in {left_s:.0f} s: trials save and resume elsewhere"
+            "no new runs start here"
+            if left_s is None
+            else f"in {left_s:.0f} s: trials save and resume elsewhere"
         )
         self._on_notice(f"{notice.reason}; {when}")
 

@@ -72,7 +72,11 @@ class RankServer:
     def _admit(self, connection: socket.socket, decoder: wire.Decoder, frame: wire.Frame) -> None:
         session = self._find_session(frame.token) if isinstance(frame, wire.Hello) else None
         if session is None or not isinstance(frame, wire.Hello) or not _is_spoken(frame.version):
-            reason = "this worker does not know the run" if session is None else "the SDK's protocol version is not supported"
+            reason = (
+                "this worker does not know the run"
+                if session is None
+                else "the SDK's protocol version is not supported"
+            )
             with suppress(OSError):
                 connection.send(wire.encode(wire.ConnectionRefused(reason)))
             connection.close()

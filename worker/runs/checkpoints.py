@@ -17,7 +17,8 @@ def announce_checkpoint(context: RunContext, frame: wire.CheckpointFrame) -> Non
     folder = Path(frame.directory)
     if folder.parent != context.paths.checkpoints or folder.name in ("", ".", ".."):
         context.tail.log(
-            f"checkpoint {frame.number} was rejected: {frame.directory} is not in the run's checkpoint directory", "error"
+            f"checkpoint {frame.number} was rejected: {frame.directory} is not in the run's checkpoint directory",
+            "error",
         )
         return
     run_id = context.run.run_id

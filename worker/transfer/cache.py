@@ -47,7 +47,9 @@ class FileCache:
     def copy_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
         """Copy a file into the cache; skip it on a full disk."""
         place = self._place(tenant, entry)
-        unfinished = place.with_suffix(f".{threading.get_ident()}")  # a checkpoint may contain the same content twice
+        unfinished = place.with_suffix(
+            f".{threading.get_ident()}"
+        )  # a checkpoint may contain the same content twice
         try:
             if self._space.admit(place, entry.size_bytes):
                 shutil.copyfile(source, unfinished)

@@ -50,7 +50,9 @@ class Transfer:
             raise Transient(f"a download broke off: {error!r}") from error
         if size != size_bytes or digest.hexdigest() != sha256:
             metrics.object_store_error("get", "bad_bytes")
-            raise Transient(f"received {size} bytes that do not match the {size_bytes} announced", code="bad_bytes")
+            raise Transient(
+                f"received {size} bytes that do not match the {size_bytes} announced", code="bad_bytes"
+            )
 
     async def put(self, link: FileLink, source: Path) -> None:
         """Upload a file. Raises as `get`; `content_refused` if the store does not accept these bytes."""

@@ -72,8 +72,8 @@ async def test_runs_share_an_environment_that_is_made_once(
     assert [getattr(platform.of("w1", run), "reason", "lost") for run in runs] == [None, None]
     await eventually(lambda: all("runs in" in platform.text(run) for run in runs))
     said = "\n".join(platform.text(run) for run in runs)
-    assert said.count("an environment is made for requirements.txt") == 1
-    assert said.count("is being made for another run") == 1
+    assert said.count("creating an environment for requirements.txt") == 1
+    assert said.count("which another run is creating") == 1
     (made,) = (worker.directory / "environments").iterdir()
     assert said.count(f"runs in {made} {made}/lib") == 2
 
@@ -97,11 +97,11 @@ async def test_a_requirement_that_does_not_install_is_told_in_pips_words(
     assert ended is not None and without is not None and useless is not None
     assert {ended.fault, without.fault, useless.fault} == {"machine"}, "no user code has run"
     assert useless.reason == (
-        "environment.requirements: other.txt installs what no trial can start with: ImportError: not the real one"
+        "environment.requirements: other.txt installs packages that prevent trials from starting: ImportError: not the real one"
     )
     assert "more.txt could not be installed" in (ended.reason or "")
     assert "No matching distribution found for no-such-thing==7" in (ended.reason or "")
-    assert "absent.txt of the experiment's code cannot be read" in (without.reason or "")
+    assert "absent.txt in the experiment's code cannot be read" in (without.reason or "")
 
 
 async def installed(tmp_path: Path, requirements: str) -> Path:
@@ -135,11 +135,11 @@ async def test_the_platforms_torch_is_not_replaced(tmp_path: Path) -> None:
     [
         (
             "torch==99.1",
-            f"requirements.txt asks for torch==99.1, and the platform's environment has torch {TORCH} (leave torch out",
+            f"requirements.txt asks for torch==99.1, and the platform's environment has torch {TORCH} (remove torch",
         ),
         (
             "vision",
-            f"leads to vision 2.0, which needs torch==99.1, and the platform's environment has torch {TORCH} (name a version of vision",
+            f"installs vision 2.0, which needs torch==99.1, and the platform's environment has torch {TORCH} (pin a compatible version of vision",
         ),
         ("numpy<2", f"asks for numpy<2, and the platform's environment has numpy {version('numpy')}"),
         (
@@ -185,7 +185,7 @@ async def test_a_build_that_prints_without_end_is_ended_and_told(
     monkeypatch.setattr(steps, "MAX_OUTPUT_BYTES", 1024 * 1024)
     # Long lines: pip takes a third of a millisecond for each, however short.
     told = await build(tmp_path, "while True: print('compiles on and on ' * 100)\n", [])
-    assert "endless.txt could not be installed: pip was ended, it printed more than 1 MiB" in told
+    assert "endless.txt could not be installed: pip was stopped, it printed more than 1 MiB" in told
     assert "compiles on and on" in told
 
 
@@ -197,9 +197,9 @@ async def test_a_build_that_hangs_is_told_while_it_does_and_ended(
     said: list[str] = []
     waits = "import time\nprint('waits for a licence', flush=True)\ntime.sleep(600)\n"
     told = await build(tmp_path, waits, said)
-    assert "pip was ended, it was not done after 0 minutes; it last printed: " in told
+    assert "pip was stopped, it was not done after 0 minutes; it last printed: " in told
     assert "waits for a licence" in told
-    at_work = [line for line in said if line.startswith("pip is at work on endless.txt, 0 min by now")]
+    at_work = [line for line in said if line.startswith("pip has been installing endless.txt, 0 min by now")]
     assert any("waits for a licence" in line for line in at_work), said
 
 

@@ -92,7 +92,7 @@ async def test_a_rented_worker_that_nobody_answers_ends_by_itself(
     unheard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5", **nowhere)
     heard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5")
     assert await asyncio.to_thread(unheard.wait) == 0, "what started it may end the machine"
-    assert "the worker ends" in (unheard.directory / "daemon.log").read_text()
+    assert "the worker exits" in (unheard.directory / "daemon.log").read_text()
     await eventually(lambda: "heard" in platform.observed)
     assert not heard.has_ended
 
@@ -106,5 +106,5 @@ async def test_a_second_daemon_on_the_same_directory_is_refused(
     first = daemon.pid
     daemon.start()
     assert await asyncio.to_thread(daemon.wait) == 1
-    assert "another worker runs in" in (daemon.directory / "daemon.log").read_text()
+    assert "another worker already uses" in (daemon.directory / "daemon.log").read_text()
     daemon.end(first)

@@ -69,7 +69,7 @@ async def test_the_third_start_that_fails_ends_what_waits(make: Make, told: Told
     assert executor.trouble is not None
     for one in told.values():
         assert one.exit_code == 1
-        assert "3 starts in a row failed, the last with: no such library; mend what" in one.error
+        assert "3 starts in a row failed, the last with: no such library; fix the error in" in one.error
         assert str(tmp_path / "parent.log") in one.error
 
 
@@ -139,11 +139,11 @@ async def test_a_run_on_such_a_machine_costs_its_trial_nothing(
         ended = platform.of(daemon.name, run)
         assert ended is not None and (ended.fault, ended.exit_code) == ("machine", None)
         assert (
-            "this machine cannot start it: 3 starts in a row failed, the last with: IsADirectoryError"
+            "this machine cannot start processes: 3 starts in a row failed, the last with: IsADirectoryError"
             in str(ended.reason)
         )
         trouble = str(platform.observed[daemon.name].trouble)
-        assert trouble.startswith("worker startless can start nothing: 3 starts in a row failed, ")
+        assert trouble.startswith("worker startless cannot start processes: 3 starts in a row failed, ")
         assert trouble.endswith(f"mend what {daemon.directory / 'parent' / 'parent.log'} says")
         in_the_way.rmdir()
         await eventually(lambda: platform.observed[daemon.name].trouble is None)

@@ -46,7 +46,7 @@ def test_the_first_that_failed_says_why_the_gang_ended() -> None:
     ran_out = core.on_exit(RUN, 1, 1, 0.0, core.Cause("MemoryError"))
     ended = core.on_exit(ran_out, 0, 1, 0.1, core.Cause("HorovodInternalError: a peer is gone"))
     assert (ended.ending.fault, ended.ending.exit_code) == ("user", 1)
-    assert ended.ending.reason == f"{HOST} (MemoryError): see its log"
+    assert ended.ending.reason == f"{HOST} (MemoryError): see the trial's log"
 
 
 def test_signal_9_is_lack_of_memory_only_where_the_kernel_says_so() -> None:
@@ -56,7 +56,7 @@ def test_signal_9_is_lack_of_memory_only_where_the_kernel_says_so() -> None:
     stopped = core.on_exit(core.on_exit(RUN, 0, -9, 0.0), 1, -9, 0.1, starved)
     assert stopped.ending.reason == "a process of the trial was killed (signal 9)"
     failed = core.on_exit(core.on_exit(RUN, 0, 3, 0.0, starved), 1, 1, 0.1)
-    assert failed.ending.reason == "the trial's code ended with exit code 3: see its log"
+    assert failed.ending.reason == "the trial's code ended with exit code 3: see the trial's log"
 
 
 def test_the_kernels_count_is_news_for_some_seconds(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_what_json_cannot_say_is_left_out_and_the_rest_goes(tmp_path: Path) -> N
     made = packed_of(folders, tmp_path / "pack", refused.append)
     assert [(item.name, item.offset) for item in made.items] == [("notes", 0), ("2.tfevents", 5)]
     assert (tmp_path / "pack").read_bytes() == b"wordsevent" and made.size_bytes == 10
-    assert len(refused) == 1 and "makes no sense" in refused[0]
+    assert len(refused) == 1 and "invalid media item" in refused[0]
 
 
 def test_pixels_are_packed_as_the_file_that_they_are_to_be(tmp_path: Path) -> None:

@@ -185,7 +185,9 @@ def test_a_dead_rank_ends_its_gang_and_gives_the_reason() -> None:
     assert actions == (KillRanks(),)
     run = core.on_exit(core.on_exit(run, 0, -9, 16.0, core.Cause("its echo")), 2, -9, 16.0)
     assert (run.ending.exit_code, run.ending.fault, run.ending.forced) == (3, "user", False)
-    assert run.ending.reason == "the trial's code ended with exit code 3 (ValueError: boom): see its log"
+    assert (
+        run.ending.reason == "the trial's code ended with exit code 3 (ValueError: boom): see the trial's log"
+    )
 
 
 def test_a_rank_that_lingers_after_a_good_end_is_ended_without_blame() -> None:

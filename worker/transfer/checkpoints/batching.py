@@ -89,7 +89,10 @@ class _Batches(Generic[Q, A]):
         except MusterError:
             return False
         except ValueError as error:
-            _log.warning("the registry's answer to a batch is invalid; sending its requests one by one", error=str(error))
+            _log.warning(
+                "the registry's answer to a batch is invalid; sending its requests one by one",
+                error=str(error),
+            )
             return False
         for (_, future), answer in zip(batch, answers, strict=True):
             if not future.done():
@@ -102,7 +105,9 @@ class _Batches(Generic[Q, A]):
         except MusterError as error:
             if not future.done():
                 future.set_exception(error)
-        except ValueError as error:  # the registry may have another version, and a later release may answer correctly
+        except (
+            ValueError
+        ) as error:  # the registry may have another version, and a later release may answer correctly
             if not future.done():
                 future.set_exception(Transient(f"the registry's answer cannot be read: {error}"))
         else:

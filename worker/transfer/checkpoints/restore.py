@@ -73,7 +73,9 @@ class Restorer:
             before, asked = restored, Restore(run_id=run_id, damaged=damaged)
             restored = await self._ask(asked, timeout_s=LOOK_S)
             if restored.checkpoint_id == before.checkpoint_id:
-                raise Transient(f"{damaged.path} was damaged in transfer, but is intact in the store", code="bad_bytes")
+                raise Transient(
+                    f"{damaged.path} was damaged in transfer, but is intact in the store", code="bad_bytes"
+                )
             text = f"the checkpoint of step {before.step} is damaged in the store ({damaged.path})"
             log(f"{text}: the trial resumes from {_describe(restored)}")
             if is_gang:
@@ -92,7 +94,9 @@ class Restorer:
         while restored.next is not None:
             page = await self._platform.request(Restore(run_id=asked.run_id, first=restored.next))
             if page.checkpoint_id != restored.checkpoint_id:
-                raise Transient("the checkpoint to resume from changed during the request", code="another_checkpoint")
+                raise Transient(
+                    "the checkpoint to resume from changed during the request", code="another_checkpoint"
+                )
             restored = page.model_copy(update={"files": (*restored.files, *page.files)})
         return restored
 
@@ -139,9 +143,7 @@ class Restorer:
             except Rejected as error:
                 if error.code == "object_gone":
                     return False
-                raise Transient(
-                    str(error)
-                ) from error  # the URL expired: the next request brings a fresh one
+                raise Transient(str(error)) from error  # the URL expired: the next request brings a fresh one
             else:
                 await to_thread(self._cache.copy_in, tenant, link, target)
                 return True

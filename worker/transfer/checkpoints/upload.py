@@ -217,9 +217,7 @@ class CheckpointUpload:
                 await self._events.put(link, source)
                 self._sent.add((link.path, None))
         except Rejected as error:
-            if (
-                error.code == "content_refused"
-            ):  # the registry finds it missing and counts the attempts
+            if error.code == "content_refused":  # the registry finds it missing and counts the attempts
                 _log.warning("the store refused a file", path=link.path, reason=str(error))
                 return
             raise Transient(str(error)) from error  # the URL expired: the next attempt brings a fresh one
