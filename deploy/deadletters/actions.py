@@ -1,4 +1,4 @@
-"""What the commands do: sign in to the platform's bus as its operator, act on letters, and say what happened and what to do."""
+"""Implements `muster deadletters` with the operator's bus credentials."""
 
 import json
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
-    """Print the letters, the oldest first."""
+    """Print dead letters, oldest first."""
     found = with_jetstream(lambda stream: load_dead_letters(stream, consumer, limit))
     if as_json:
         print(json.dumps([letter.summary() for letter in found]))
@@ -44,13 +44,13 @@ def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
         return
     console.print(_table(found, SystemClock().now()))
     console.print(
-        "`muster deadletters show POSITION` prints one whole; mend what its error names, then `replay` it, or `drop` it.",
+        "`muster deadletters show POSITION` shows details. Fix the cause of the error, then `replay` or `drop` the dead letter.",
         soft_wrap=True,
     )
 
 
 def show_one(position: int, *, as_json: bool) -> None:
-    """Print a letter with its headers and body."""
+    """Print a dead letter with headers and body."""
     letter = with_jetstream(lambda stream: load_dead_letter(stream, position))
     if as_json:
         print(json.dumps(letter.whole()))
@@ -63,7 +63,7 @@ def show_one(position: int, *, as_json: bool) -> None:
 
 
 def replay_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_json: bool) -> None:
-    """Send letters again, one after the other, saying of each what became of it."""
+    """Replay dead letters one by one, and print each result."""
 
     async def work(stream: JetStreamContext) -> None:
         for letter in await _choose(stream, positions, every, consumer):
@@ -74,12 +74,12 @@ def replay_all(positions: Sequence[int], every: bool, consumer: str | None, *, a
 
 
 def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_json: bool) -> None:
-    """Remove letters, saying of each what it was."""
+    """Delete dead letters, and print each."""
 
     async def work(stream: JetStreamContext) -> None:
         for letter in await _choose(stream, positions, every, consumer):
             await drop(stream, letter.position)
-            message = f"dropped {letter.position}: {letter.type} {letter.message} of {letter.consumer}; its effect will not happen there"
+            message = f"dropped {letter.position}: {letter.type} {letter.message} of {letter.consumer}; {letter.consumer} will never process it"
             print(
                 json.dumps({"position": letter.position, "dropped": True}) if as_json else message, flush=True
             )
@@ -90,12 +90,12 @@ def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_
 async def _choose(
     stream: JetStreamContext, positions: Sequence[int], every: bool, consumer: str | None
 ) -> list[DeadLetter]:
-    """The letters that were named; refuses to guess."""
+    """Return the selected dead letters. Raises Rejected unless either positions or --all are given."""
     if every == bool(positions):
         raise Rejected(
             "which_letters",
-            "name the letters" if not every else "positions and --all exclude each other",
-            hint="give positions as `muster deadletters list` shows them, or --all",
+            "no dead letters were selected" if not every else "positions and --all cannot be combined",
+            hint="pass positions from `muster deadletters list`, or --all",
         )
     if every:
         return await load_dead_letters(stream, consumer, _EVERY)
@@ -105,9 +105,9 @@ async def _choose(
 def _describe(done: Replayed, letter: DeadLetter) -> str:
     where = f"{done.position}: {letter.type} {done.message} to {done.subject}"
     if done.repeated:
-        return f"already replayed {where}; it lies in {done.stream} as {done.sequence}"
-    left = "" if done.removed else "; the letter stays, because this stream was made to keep every letter"
-    return f"replayed {where}, as {done.sequence} of {done.stream}{left}; if {letter.consumer} fails again it comes back to `list`"
+        return f"already replayed {where}; it is message {done.sequence} of {done.stream}"
+    left = "" if done.removed else "; the dead letter stays, because this stream does not allow deletion"
+    return f"replayed {where}as message {done.sequence} of {done.stream}{left}; if {letter.consumer} fails again, the message returns to `list`"
 
 
 def _table(found: Sequence[DeadLetter], now: datetime) -> Table:

@@ -1,4 +1,4 @@
-"""What the command does: asks each provider for the prices of the catalogue's kinds, and writes the file anew. The provisioner sees that it has changed."""
+"""Implements `muster prices`: queries each provider for the prices of the catalogue's kinds, and rewrites the file. The provisioner reloads it."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ Entries = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RefreshOptions:
-    """What was asked for. `provider` None: every one that tells prices."""
+    """The options of the command. `provider` None: every one that publishes prices."""
 
     catalogue: Path
     providers: Path
@@ -45,16 +45,16 @@ class RefreshOptions:
 
 @dataclass(frozen=True, slots=True)
 class PriceEndpoints:
-    """Where AWS's price list and Google's catalogue are, if not at their usual addresses."""
+    """Addresses of AWS's price list and Google's catalogue, if not the usual ones."""
 
     price_list: str | None = None
     billing: str | None = None
 
 
 def refresh(options: RefreshOptions, *, as_json: bool, at: PriceEndpoints = PriceEndpoints()) -> None:
-    """Replace the prices, saying of each kind and zone what it costs, and since when that is known."""
+    """Replace the prices, and print the price of each kind and zone with its date."""
     text = _read(options.catalogue)
-    read_catalogue(text)  # refuses what the provisioner would refuse, before anybody is asked
+    read_catalogue(text)  # rejects what the provisioner would reject, before any query
     before: Entries = yaml.safe_load(text) or {}
     found = asyncio.run(_ask(_asked(options), before, at))
     after = replaced(before, found)
@@ -66,7 +66,7 @@ def refresh(options: RefreshOptions, *, as_json: bool, at: PriceEndpoints = Pric
 
 
 def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
-    """The catalogue with these prices, by provider, in place of those it had for the same kinds; `taken_per_hour` of a zone stays."""
+    """Return the catalogue with these prices, by provider, in place of earlier ones of the same kinds; keep a zone's `taken_per_hour`."""
     kinds = []
     for kind in entries.get("kinds", ()):
         prices = [one for one in found.get(kind["provider"], ()) if one.kind == kind["name"]]
@@ -77,12 +77,12 @@ def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
 
 
 def _asked(options: RefreshOptions) -> dict[str, ProviderEntry]:
-    """The providers that tell prices: clouds, and clusters with a file of the site's own."""
+    """Return the providers that publish prices: clouds, and clusters with a price file."""
     entries = read_providers(_read(options.providers)).providers
     with_prices = {name: one for name, one in entries.items() if _has_prices(one)}
     if options.provider is not None and options.provider not in with_prices:
-        message = f"{options.providers} has no provider '{options.provider}' that tells prices"
-        hint = f"there are: {', '.join(with_prices) or 'none'}; give a cluster a file of its own (`prices`)"
+        message = f"{options.providers} has no provider '{options.provider}' that publishes prices"
+        hint = f"there are: {', '.join(with_prices) or 'none'}; set `prices` of a cluster to a price file"
         raise Rejected("no_provider", message, "provider", hint)
     return {name: one for name, one in with_prices.items() if options.provider in (None, name)}
 
@@ -143,7 +143,7 @@ def _line(provider: str, price: Price) -> str:
         f"{way} {value:.4f}" for way, value in (("on demand", price.on_demand), ("spot", price.spot)) if value
     ]
     where = f" in {price.zone}" if price.zone else ""
-    return f"{provider} {price.kind}{where}: {', '.join(parts) or 'nothing is known'} an hour, as of {price.as_of}"
+    return f"{provider} {price.kind}{where}: {', '.join(parts) or 'no price known'} an hour, as of {price.as_of}"
 
 
 def _read(path: Path) -> str:
@@ -154,7 +154,7 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """In one step: the provisioner never sees half a file."""
+    """Replace the file atomically: the provisioner never reads half of it."""
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.write_text(text)

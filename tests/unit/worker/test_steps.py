@@ -52,7 +52,7 @@ def test_a_step_that_hangs_is_ended_with_all_that_it_started(
 def test_a_step_that_holds_too_much_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "MAX_MEMORY_BYTES", 64 * 1024 * 1024)
     ended = run(tmp_path, "import time; held = b'x' * (100 << 20); time.sleep(600)")
-    assert ended.over.startswith("it held more than 64 MiB of memory")
+    assert ended.over.startswith("it used more than 64 MiB of memory")
 
 
 def test_who_inherits_the_output_of_a_step_that_is_done_holds_nothing_up(tmp_path: Path) -> None:
