@@ -1,4 +1,4 @@
-"""The link that `muster up` prints, so that the first administrator gets into the dashboard without a password or a token to copy."""
+"""The sign-in link that `muster up` prints, so that the first administrator needs no password or token."""
 
 import json
 import urllib.error
@@ -13,7 +13,7 @@ _TIMEOUT_S = 5.0
 
 
 def sign_in_lines(home: Path) -> list[str]:
-    """What is printed of it; nothing where the gateway has no dashboard, or does not answer."""
+    """Return the lines to print; none if the gateway has no dashboard or does not answer."""
     known = json.loads((home / CLIENT_FILE).read_text())
     if not _has_dashboard(known["url"]):
         return []
@@ -24,7 +24,7 @@ def sign_in_lines(home: Path) -> list[str]:
         return []
     expires = f"{made.expires_at.astimezone():%H:%M %Z}"
     return [
-        f"Sign in to the dashboard with this link. It works once, until {expires}; `muster session link` prints another:",
+        f"Sign in to the dashboard with this link. It is valid once, until {expires}; `muster session link` creates another:",
         f"  {known['url']}{made.path}",
     ]
 
