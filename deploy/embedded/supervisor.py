@@ -1,6 +1,6 @@
-"""The process behind `muster up`: starts servers and services, keeps them running, ends them in order.
+"""The process behind `muster up`: starts servers and services, keeps them running, stops them in order.
 
-It holds a lock on the folder while it lives. Its signals arrive through a socket, so that one loop does everything.
+It holds a lock on the directory. Signals arrive through a socket, so that one loop handles everything.
 """
 
 import errno
@@ -40,7 +40,7 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @contextmanager
 def locked(home: Path) -> Iterator[None]:
-    """Hold the folder for ourselves.
+    """Lock the platform's directory.
 
     Raises:
         Conflict: another supervisor has it.
@@ -69,15 +69,15 @@ class Supervisor:
         self._after: dict[str, Future[None]] = {}
 
     def run(self) -> None:
-        """Start everything, keep it until a signal asks for the end, and end it.
+        """Start everything, keep it running until a signal, and stop it.
 
         Raises:
-            MusterError: something did not start; nothing of it is left.
+            MusterError: a part did not start; all others were stopped.
         """
         self._listen()
         try:
             self._save()
-            # Nothing here waits for anything else: the steps are processes of their own, and services wait by themselves.
+            # Nothing waits here: steps are separate processes, and services wait for their servers.
             with ThreadPoolExecutor() as executor:
                 self._before = {name: executor.submit(step) for name, step in self.platform.before().items()}
                 self._loop(executor)
@@ -99,7 +99,7 @@ class Supervisor:
             self._wait(_STEADY_PAUSE_S if self.phase == "ready" and self._is_steady() else _BUSY_PAUSE_S)
 
     def _tick(self) -> bool:
-        """Do what is due; True when something changed."""
+        """Run due actions; return whether something changed."""
         now = time.monotonic()
         changed = [
             process.tick(now) for process in self.processes if _is_done(self._before.get(process.name))
@@ -107,21 +107,21 @@ class Supervisor:
         return any(changed)
 
     def _set_up_servers(self, executor: Executor) -> None:
-        """Set up each server once it runs for the first time; those of others run already."""
+        """Set up each server once it runs for the first time; external ones run already."""
         running = {process.name for process in self.processes if process.state == "running"}
         for name, step in self.platform.after().items():
             if name not in self._after and name in (*running, *self.platform.external()):
                 self._after[name] = executor.submit(step)
 
     def _settle(self) -> None:
-        """Note what changed; the first time that all run, the platform is ready."""
+        """Save changes; the platform becomes ready when all parts run for the first time."""
         if self.phase == "starting" and self._is_ready():
             self._write_client_file()
             self.phase = "ready"
         self._save()
 
     def _is_ready(self) -> bool:
-        """Whether all is made, runs and is set up."""
+        """Whether all parts are prepared, running and set up."""
         done = [_is_done(step) for step in (*self._before.values(), *self._after.values())]
         return all(done) and self._is_steady()
 
@@ -136,7 +136,7 @@ class Supervisor:
         fresh.replace(self.home / CLIENT_FILE)
 
     def _end(self, phase: Phase, message: str = "") -> None:
-        """Gateway first, then the other services, the workers with their ranks, the servers, and Postgres last."""
+        """Stop the gateway first, then other services, workers with their ranks, servers, and Postgres last."""
         self.phase = "stopping" if phase == "stopped" else phase
         self._save(message)
         (self.home / CLIENT_FILE).unlink(missing_ok=True)
@@ -177,17 +177,17 @@ class Supervisor:
             signal.signal(number, _noted)
 
     def _wait(self, pause_s: float) -> None:
-        """Sleep until a child ends, a signal comes, or the pause is over."""
+        """Sleep until a child ends, a signal arrives, or the pause is over."""
         if select.select([self._wake], [], [], pause_s)[0]:
             received = self._wake.recv(4096)
             self._ending = self._ending or any(number in received for number in _ENDING)
 
 
 def supervise(options: Options) -> None:
-    """Run a platform in this process until it is asked to end.
+    """Run a platform in this process until it is stopped.
 
     Raises:
-        MusterError: it cannot be started; the message says why and what to do.
+        MusterError: it cannot be started, with the reason.
     """
     try:
         with locked(options.home):
@@ -206,12 +206,12 @@ def _stop_together(processes: list[SupervisedProcess]) -> None:
 
 
 def _is_done(step: "Future[None] | None") -> bool:
-    """Whether a step has ended, where there is one; raises what it raised."""
+    """Whether a step has ended or does not exist; re-raises its error."""
     return step is None or (step.done() and step.result() is None)
 
 
 def _noted(_number: int, _frame: FrameType | None) -> None:
-    """The number has gone through the socket already."""
+    """Ignore the signal: its number is already in the socket."""
 
 
 def _sentence(error: BaseException, home: Path) -> str:
@@ -220,7 +220,7 @@ def _sentence(error: BaseException, home: Path) -> str:
             case errno.ENOSPC | errno.EDQUOT:
                 return f"the disk that holds {home} is full; free some space and run `muster up` again"
             case errno.EACCES | errno.EPERM | errno.EROFS:
-                return f"{error.filename or home} cannot be written; choose another folder with MUSTER_HOME"
+                return f"{error.filename or home} is not writable; set MUSTER_HOME to another directory"
             case _:
                 return f"{error.strerror or error} ({error.filename or home})"
     if isinstance(error, subprocess.TimeoutExpired):

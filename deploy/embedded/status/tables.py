@@ -1,4 +1,4 @@
-"""The report of `muster status` for people."""
+"""Prints the report of `muster status`."""
 
 from rich.console import Console
 from rich.markup import escape
@@ -10,7 +10,7 @@ _STATE_STYLES = {"running": "green", "external": "green", "stopped": "dim", "fai
 
 
 def print_report(report: Report) -> None:
-    """Print the parts, the workers, the memory of both, and the warnings."""
+    """Print the parts, workers, memory and warnings."""
     console = Console(highlight=False)
     if not report.running:
         why = f": {report.message}" if report.phase == "failed" and report.message else ""
