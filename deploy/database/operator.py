@@ -166,7 +166,9 @@ def _report(home: Home, wanted: PlatformDatabase, done: str, *, as_json: bool) -
     if as_json:
         print(json.dumps({"database": wanted.name, "platform": wanted.platform, "settings": str(folder)}))
     else:
-        print(f"{done}\nservices that you start yourself read their settings from {folder}/SERVICE.env (mode 0600)")
+        print(
+            f"{done}\nservices that you start yourself read their settings from {folder}/SERVICE.env (mode 0600)"
+        )
 
 
 def _write_settings(home: Home, wanted: PlatformDatabase) -> None:

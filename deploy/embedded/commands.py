@@ -6,14 +6,18 @@ from typing import Annotated
 import typer
 
 keys = typer.Typer(
-    help="Manage the keys with which services and workers connect to the bus.", no_args_is_help=True, add_completion=False
+    help="Manage the keys with which services and workers connect to the bus.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
 
 
 def up(
-    foreground: Annotated[bool, typer.Option("--foreground", help="Run in the foreground until Ctrl-C.")] = False,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Run in the foreground until Ctrl-C.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Start the platform on this machine in the background."""
@@ -75,16 +79,22 @@ def rotate(
     ] = None,
     operator: Annotated[
         bool,
-        typer.Option("--operator", help="Rotate the operator key, which signs the accounts; restarts the bus."),
+        typer.Option(
+            "--operator", help="Rotate the operator key, which signs the accounts; restarts the bus."
+        ),
     ] = False,
     account: Annotated[
         bool,
-        typer.Option("--account", help="Rotate the keys that sign services and workers; former keys stay valid until --finish."),
+        typer.Option(
+            "--account",
+            help="Rotate the keys that sign services and workers; former keys stay valid until --finish.",
+        ),
     ] = False,
     finish: Annotated[
         bool,
         typer.Option(
-            "--finish", help="With --account: invalidate everything that the former keys signed. Run it a day later, or at once after a theft."
+            "--finish",
+            help="With --account: invalidate everything that the former keys signed. Run it a day later, or at once after a theft.",
         ),
     ] = False,
     as_json: Json = False,

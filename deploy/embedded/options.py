@@ -107,7 +107,9 @@ def _number(values: Mapping[str, str], name: str, otherwise: int, most: int, kin
     if not text:
         return otherwise
     if not text.isdigit() or int(text) > most:
-        raise Rejected("bad_settings", f"{name}={text} is not a valid {kind}", hint=f"use a number from 0 to {most}")
+        raise Rejected(
+            "bad_settings", f"{name}={text} is not a valid {kind}", hint=f"use a number from 0 to {most}"
+        )
     return int(text)
 
 

@@ -21,7 +21,9 @@ def check_disk(home: Path) -> None:
         Rejected: the check failed.
     """
     if not os.access(home, os.W_OK | os.X_OK):
-        raise Rejected("no_permission", f"{home} is not writable", hint="set MUSTER_HOME to a writable directory")
+        raise Rejected(
+            "no_permission", f"{home} is not writable", hint="set MUSTER_HOME to a writable directory"
+        )
     free = shutil.disk_usage(home).free
     if free < NEEDED_BYTES:
         raise Rejected(

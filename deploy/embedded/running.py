@@ -172,7 +172,9 @@ def _watch(home: Path, supervisor: subprocess.Popen[bytes], *, as_json: bool) ->
                 raise _failure(home, state if ours else None)
             time.sleep(_POLL_S)
     supervisor.terminate()
-    raise Broken(f"the platform did not become ready within {READY_TIMEOUT_S:g} s; see the logs in {home / 'logs'}")
+    raise Broken(
+        f"the platform did not become ready within {READY_TIMEOUT_S:g} s; see the logs in {home / 'logs'}"
+    )
 
 
 def _failure(home: Path, state: State | None) -> MusterError:

@@ -143,7 +143,9 @@ def _line(provider: str, price: Price) -> str:
         f"{way} {value:.4f}" for way, value in (("on demand", price.on_demand), ("spot", price.spot)) if value
     ]
     where = f" in {price.zone}" if price.zone else ""
-    return f"{provider} {price.kind}{where}: {', '.join(parts) or 'no price known'} an hour, as of {price.as_of}"
+    return (
+        f"{provider} {price.kind}{where}: {', '.join(parts) or 'no price known'} an hour, as of {price.as_of}"
+    )
 
 
 def _read(path: Path) -> str:

@@ -40,9 +40,7 @@ def revoke_worker(worker: str, *, as_json: bool) -> None:
     done = f"{worker} is revoked: its key {key} is permanently invalid" + (
         "" if reload(options) else f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
     )
-    again = (
-        "to admit the machine again, remove `identity` from the worker's data directory and join with a new token"
-    )
+    again = "to admit the machine again, remove `identity` from the worker's data directory and join with a new token"
     print(json.dumps({"worker": worker, "key": key}) if as_json else f"{done}\n{again}")
 
 

@@ -49,7 +49,9 @@ def rotate_signing(what: Literal["operator", "account"], *, as_json: bool) -> No
                 if state is not None
                 else "each with its .creds, the scheduler with worker-issuer.json too"
             )
-            message += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, then restart the services: {again}"
+            message += (
+                f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, then restart the services: {again}"
+            )
     _print({"changed": what}, message, as_json=as_json)
 
 
@@ -57,7 +59,11 @@ def finish_account(*, as_json: bool) -> None:
     """Invalidate everything that the account's former keys signed. Raises Rejected if the operator's keys are not here."""
     options = own_options()
     was = retire(options.keys, SystemClock().now())
-    message = "everything that the former keys signed is invalid now" if was else "there are no former keys to invalidate"
+    message = (
+        "everything that the former keys signed is invalid now"
+        if was
+        else "there are no former keys to invalidate"
+    )
     if was and not reload(options):
         message += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
     _print({"retired": was}, message, as_json=as_json)

@@ -22,9 +22,7 @@ from shared.messages.health import PROCESS, CheckResult
 ROOM_BYTES = 64 * 1024 * 1024
 FAILING = "failing"
 """The state of a part that runs but fails."""
-ISOLATION_WARNING = (
-    "trials run as the same user as their worker and are not isolated from it: use this platform for one trusted tenant only"
-)
+ISOLATION_WARNING = "trials run as the same user as their worker and are not isolated from it: use this platform for one trusted tenant only"
 
 
 @dataclass(frozen=True, slots=True)
