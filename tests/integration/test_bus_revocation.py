@@ -156,7 +156,7 @@ async def test_services_and_workers_go_over_to_other_keys_and_the_former_count_n
     seed = new_seed(KeyKind.USER, os.urandom(32))
     worker = _badge(own_server, "w-1", seed)
     rotate_account(keys.directory, now)
-    with pytest.raises(Conflict, match="still count"):
+    with pytest.raises(Conflict, match="is not finished"):
         rotate_account(keys.directory, now)
     _read_again(own_server)
     renewed = _badge(own_server, "w-2", seed)

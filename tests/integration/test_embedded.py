@@ -151,7 +151,7 @@ def test_nothing_listens_beyond_this_machine(place: Place) -> None:
 def test_a_service_has_another_key_without_a_pause_of_the_others(place: Place) -> None:
     before, creds = place.pids(), place.home / "keys" / "registry.creds"
     old = creds.read_text()
-    assert "registry has another key" in place.run("keys", "rotate", "registry")
+    assert "registry has a new key" in place.run("keys", "rotate", "registry")
     assert wait_until(lambda: place.is_running("registry", other_than=before["registry"]), 40, pause_s=0.5)
     assert creds.read_text() != old
     assert {name for name, pid in place.pids().items() if before[name] != pid} == {"registry"}

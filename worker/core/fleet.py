@@ -82,7 +82,7 @@ def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> L
 
 
 def is_orphaned(last_contact_at: float, now: float, orphan_after_s: float = ORPHAN_AFTER_S) -> bool:
-    """Whether the scheduler has been silent for so long that it has given up the ranks on this machine."""
+    """Whether the scheduler has been silent long enough to have given up the ranks on this machine."""
     return now - last_contact_at >= orphan_after_s
 
 

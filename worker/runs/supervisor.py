@@ -166,9 +166,9 @@ class Supervisor:
             return
         self.update(context, resize.on_generation_confirmed(context.run, local, generation))
         formation = context.run.gang.formation
-        is_told = formation is not None and formation.step is FormationStep.NOTIFIED
+        is_notified = formation is not None and formation.step is FormationStep.NOTIFIED
         is_behind = formation is not None and generation < formation.generation
-        if (is_told and is_behind) or local >= context.run.local_ranks:
+        if (is_notified and is_behind) or local >= context.run.local_ranks:
             actions.send_assignment(context, local)
 
     def on_disk_fault(self, context: RunContext, error: OSError) -> None:

@@ -36,24 +36,24 @@ class Store:
     """Small files, each replaced atomically."""
 
     def __init__(self, paths: WorkerPaths) -> None:
-        self._places = paths
+        self._paths = paths
         self._pending: dict[Path, _PendingWrite] = {}
         self._outages = Outages()
 
     def load_epoch(self) -> int:
         """Return the highest epoch seen."""
         try:
-            return int(self._places.gate.read_text())
+            return int(self._paths.gate.read_text())
         except (OSError, ValueError):
             return 0
 
     def save_epoch(self, epoch: int) -> None:
         """Store the epoch durably, to refuse a deposed leader even after a power failure."""
-        self._write(self._places.gate, _PendingWrite(str(epoch), sync=True))
+        self._write(self._paths.gate, _PendingWrite(str(epoch), sync=True))
 
     def load_runs(self) -> Iterator[KeptRun]:
         """Yield every stored run; log and skip unreadable records."""
-        for folder in sorted(self._places.runs.iterdir()):
+        for folder in sorted(self._paths.runs.iterdir()):
             try:
                 yield read_record((folder / "run.json").read_text())
             except (OSError, ValidationError) as error:
@@ -66,7 +66,7 @@ class Store:
             OSError: The disk is full or broken; the run is not stored.
         """
         try:
-            paths, left = self._places.run(kept.run.run_id), self._places.numbering / str(kept.run.run_id)
+            paths, left = self._paths.run(kept.run.run_id), self._paths.numbering / str(kept.run.run_id)
             paths.make()
             if left.is_dir():
                 shutil.copytree(left, paths.journals, dirs_exist_ok=True)
@@ -78,23 +78,23 @@ class Store:
     def save_run(self, kept: KeptRun) -> None:
         """Store a run's current state; durably if it has ended."""
         self._write(
-            self._places.run(kept.run.run_id).record, _PendingWrite(write_record(kept), kept.run.is_over)
+            self._paths.run(kept.run.run_id).record, _PendingWrite(write_record(kept), kept.run.is_over)
         )
 
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""
-        self._pending.pop(self._places.run(run_id).record, None)
-        shutil.rmtree(self._places.run(run_id).root, ignore_errors=True)
+        self._pending.pop(self._paths.run(run_id).record, None)
+        shutil.rmtree(self._paths.run(run_id).root, ignore_errors=True)
 
     def leave_run(self, run_id: RunId) -> None:
         """Remove the directory of a run that may return to this worker, except its journal positions: the registry continues its numbering."""
-        left = self._places.numbering / str(run_id)
+        left = self._paths.numbering / str(run_id)
         with suppress(OSError):
-            for mark in self._places.run(run_id).journals.glob("*/mark"):
+            for mark in self._paths.run(run_id).journals.glob("*/mark"):
                 target = left / mark.parent.name
                 target.mkdir(parents=True, exist_ok=True)
                 mark.replace(target / mark.name)
-        for oldest in sorted(self._places.numbering.iterdir(), key=_changed_at)[:-MAX_NUMBERINGS]:
+        for oldest in sorted(self._paths.numbering.iterdir(), key=_changed_at)[:-MAX_NUMBERINGS]:
             shutil.rmtree(oldest, ignore_errors=True)
         self.drop_run(run_id)
 

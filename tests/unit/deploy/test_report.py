@@ -88,4 +88,4 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     State("ready", me).save(tmp_path)
     assert not collect_report(tmp_path).problems
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(2**30, 2**30, 2**20))
-    assert any("is full (1 MiB are free)" in one.reason for one in collect_report(tmp_path).problems)
+    assert any("is full (1 MiB free)" in one.reason for one in collect_report(tmp_path).problems)

@@ -135,7 +135,7 @@ def test_what_never_ran_is_given_up_after_three_tries(keeper: SupervisedProcess,
             daemon.ends(1)
         now += 0.1
     daemon.ends(1)
-    with pytest.raises(Broken, match="does not start"):
+    with pytest.raises(Broken, match="did not start"):
         keeper.tick(now)
 
 
@@ -195,7 +195,7 @@ def test_what_ends_by_itself_says_its_exit_code(
     daemon.ends(3)
     keeper.tick(1.0)
     assert keeper.part().restarted_for == "it ended with exit code 3"
-    assert "searcher is started again: it ended with exit code 3" in capsys.readouterr().err
+    assert "searcher restarts: it ended with exit code 3" in capsys.readouterr().err
 
 
 def test_a_full_disk_takes_the_line_and_not_the_supervisor(

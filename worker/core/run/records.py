@@ -90,7 +90,7 @@ class Ending:
     """How the run ends. A fault before the end is one without an exit code: a full disk, a silent scheduler, hung ranks.
 
     Attributes:
-        fault: Who caused the end; None: nobody.
+        fault: The party that caused the end (user or machine); None: neither.
         reason: The reason as text.
         kill_at: When SIGKILL follows SIGTERM (monotonic seconds); None: at once, or no kill is planned.
         counted: How many exits count for user code: those before the rest of a gang was killed here; None: all.
