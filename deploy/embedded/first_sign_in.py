@@ -24,7 +24,7 @@ def sign_in_lines(home: Path) -> list[str]:
         return []
     expires = f"{made.expires_at.astimezone():%H:%M %Z}"
     return [
-        f"Sign in to the dashboard with this link. It is valid once, until {expires}; `muster session link` creates another:",
+        f"Sign in to the dashboard with this link. It works once, until {expires}; `muster session link` creates another:",
         f"  {known['url']}{made.path}",
     ]
 

@@ -94,7 +94,7 @@ def test_who_may_not_join_is_told_why(platform: Platform, machines: Path) -> Non
         away = _join(
             platform, machines / "one", "--url", f"http://127.0.0.1:{free.getsockname()[1]}", "--token", "x"
         )
-    assert away.code == 6 and "did not let this worker join" in away.err
+    assert away.code == 6 and "did not accept the join request" in away.err
     token = platform.muster("worker", "token").out.strip()
     unit = _join(platform, machines / "two", "--url", url, "--token", token, "--id", "two", "--systemd")
     assert (

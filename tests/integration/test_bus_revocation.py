@@ -201,7 +201,7 @@ async def test_of_a_bus_that_runs_elsewhere_it_is_said_what_to_do_and_nothing_he
     try:
         await asyncio.to_thread(rotate_signing, "account", as_json=False)
         said = capsys.readouterr().out
-        assert str(keys.server_conf) in said and "only then start the services again" in said
+        assert str(keys.server_conf) in said and "then restart the services" in said
         assert ("`muster up`" in said) is runs_here
         assert service.returncode is None, "it goes on with the credentials that the bus knows"
         assert await _is_let_in(own_server, "registry", kept)
