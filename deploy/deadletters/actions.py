@@ -34,7 +34,7 @@ def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
     """Print dead letters, oldest first."""
     found = with_jetstream(lambda stream: load_dead_letters(stream, consumer, limit))
     if as_json:
-        print(json.dumps([letter.summary() for letter in found]))
+        print(json.dumps([dead_letter.summary() for dead_letter in found]))
         return
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -51,24 +51,24 @@ def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
 
 def show_one(position: int, *, as_json: bool) -> None:
     """Print a dead letter with headers and body."""
-    letter = with_jetstream(lambda stream: load_dead_letter(stream, position))
+    dead_letter = with_jetstream(lambda stream: load_dead_letter(stream, position))
     if as_json:
-        print(json.dumps(letter.whole()))
+        print(json.dumps(dead_letter.whole()))
         return
     console = Console(highlight=False)
-    facts: dict[str, JsonValue] = {**letter.summary(), **letter.headers}
+    facts: dict[str, JsonValue] = {**dead_letter.summary(), **dead_letter.headers}
     for name, value in facts.items():
         console.print(f"{name}: {value}", soft_wrap=True, markup=False)
-    console.print(json.dumps(letter.body(), indent=2), soft_wrap=True, markup=False)
+    console.print(json.dumps(dead_letter.body(), indent=2), soft_wrap=True, markup=False)
 
 
 def replay_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_json: bool) -> None:
     """Replay dead letters one by one, and print each result."""
 
     async def work(stream: JetStreamContext) -> None:
-        for letter in await _choose(stream, positions, every, consumer):
-            done = await replay(stream, letter)
-            print(json.dumps(asdict(done)) if as_json else _describe(done, letter), flush=True)
+        for dead_letter in await _choose(stream, positions, every, consumer):
+            done = await replay(stream, dead_letter)
+            print(json.dumps(asdict(done)) if as_json else _describe(done, dead_letter), flush=True)
 
     with_jetstream(work)
 
@@ -77,11 +77,12 @@ def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_
     """Delete dead letters, and print each."""
 
     async def work(stream: JetStreamContext) -> None:
-        for letter in await _choose(stream, positions, every, consumer):
-            await drop(stream, letter.position)
-            message = f"dropped {letter.position}: {letter.type} {letter.message} of {letter.consumer}; {letter.consumer} will never process it"
+        for dead_letter in await _choose(stream, positions, every, consumer):
+            await drop(stream, dead_letter.position)
+            message = f"dropped {dead_letter.position}: {dead_letter.type} {dead_letter.message} of {dead_letter.consumer}; {dead_letter.consumer} will never process it"
             print(
-                json.dumps({"position": letter.position, "dropped": True}) if as_json else message, flush=True
+                json.dumps({"position": dead_letter.position, "dropped": True}) if as_json else message,
+                flush=True,
             )
 
     with_jetstream(work)
@@ -102,12 +103,12 @@ async def _choose(
     return select([await load_dead_letter(stream, position) for position in positions], positions)
 
 
-def _describe(done: Replayed, letter: DeadLetter) -> str:
-    where = f"{done.position}: {letter.type} {done.message} to {done.subject}"
+def _describe(done: Replayed, dead_letter: DeadLetter) -> str:
+    where = f"{done.position}: {dead_letter.type} {done.message} to {done.subject}"
     if done.repeated:
         return f"already replayed {where}; it is message {done.sequence} of {done.stream}"
     left = "" if done.removed else "; the dead letter stays, because this stream does not allow deletion"
-    return f"replayed {where}as message {done.sequence} of {done.stream}{left}; if {letter.consumer} fails again, the message returns to `list`"
+    return f"replayed {where}as message {done.sequence} of {done.stream}{left}; if {dead_letter.consumer} fails again, the message returns to `list`"
 
 
 def _table(found: Sequence[DeadLetter], now: datetime) -> Table:
@@ -118,10 +119,15 @@ def _table(found: Sequence[DeadLetter], now: datetime) -> Table:
         table.add_column(name, overflow="fold")
     table.add_column("message", no_wrap=True, min_width=_ID_WIDTH)
     table.add_column("error", overflow="fold")
-    for letter in found:
-        age = _age(now - letter.died_at) if letter.died_at else ""
+    for dead_letter in found:
+        age = _age(now - dead_letter.died_at) if dead_letter.died_at else ""
         table.add_row(
-            str(letter.position), age, letter.consumer, letter.type, letter.message, escape(letter.error)
+            str(dead_letter.position),
+            age,
+            dead_letter.consumer,
+            dead_letter.type,
+            dead_letter.message,
+            escape(dead_letter.error),
         )
     return table
 

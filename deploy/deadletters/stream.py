@@ -84,12 +84,14 @@ class Replayed:
     removed: bool
 
 
-async def load_dead_letters(jetstream: JetStreamContext, consumer: str | None, most: int) -> list[DeadLetter]:
-    """Return at most `most` dead letters of one consumer or of all, oldest first. Raises Transient while JetStream is away."""
+async def load_dead_letters(
+    jetstream: JetStreamContext, consumer: str | None, limit: int
+) -> list[DeadLetter]:
+    """Return at most `limit` dead letters of one consumer or of all, oldest first. Raises Transient while JetStream is away."""
     subject = f"dlq.v1.{consumer}" if consumer else DEAD_LETTERS.subjects[0]
     result: list[DeadLetter] = []
     position = 1
-    while len(result) < most:
+    while len(result) < limit:
         message = await _next(jetstream, position, subject)
         if message is None:
             break
@@ -108,7 +110,7 @@ async def load_dead_letter(jetstream: JetStreamContext, position: int) -> DeadLe
         raise _away(error) from error
 
 
-async def replay(jetstream: JetStreamContext, letter: DeadLetter) -> Replayed:
+async def replay(jetstream: JetStreamContext, dead_letter: DeadLetter) -> Replayed:
     """Publish the message again on its subject with its Muster id, and delete the dead letter.
 
     Consumers that handled the message ignore it; the one that failed tries again. A crash in between leaves the
@@ -119,25 +121,25 @@ async def replay(jetstream: JetStreamContext, letter: DeadLetter) -> Replayed:
         Transient: JetStream did not accept it; the dead letter stays.
     """
     try:
-        again = dead_letters.replayed(letter.headers, letter.position)
+        again = dead_letters.replayed(dead_letter.headers, dead_letter.position)
     except KeyError as error:
         raise Rejected(
             "not_replayable",
-            f"dead letter {letter.position} has no {error} header, so its origin is unknown",
-            hint=f"inspect it with `muster deadletters show {letter.position}`, then drop it",
+            f"dead letter {dead_letter.position} has no {error} header, so its origin is unknown",
+            hint=f"inspect it with `muster deadletters show {dead_letter.position}`, then drop it",
         ) from error
     try:
-        stored = await jetstream.publish(again.subject, letter.payload, headers=again.headers)
+        stored = await jetstream.publish(again.subject, dead_letter.payload, headers=again.headers)
     except (NatsError, TimeoutError) as error:
         raise _away(error) from error
     return Replayed(
-        letter.position,
-        letter.message,
+        dead_letter.position,
+        dead_letter.message,
         again.subject,
         stored.stream,
         stored.seq,
         bool(stored.duplicate),
-        await _removed(jetstream, letter.position),
+        await _removed(jetstream, dead_letter.position),
     )
 
 
@@ -154,7 +156,7 @@ async def drop(jetstream: JetStreamContext, position: int) -> None:
 
 def select(found: Sequence[DeadLetter], positions: Sequence[int]) -> list[DeadLetter]:
     """Return the dead letters at these positions. Raises NotFound for the first that is missing."""
-    by_position = {letter.position: letter for letter in found}
+    by_position = {dead_letter.position: dead_letter for dead_letter in found}
     missing = [position for position in positions if position not in by_position]
     if missing:
         raise NotFound(f"dead letter {missing[0]}")

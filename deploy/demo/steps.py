@@ -22,7 +22,7 @@ from muster.errors import MusterError
 EXAMPLE = ROOT / "examples" / "digits"
 CONFIG = EXAMPLE / "adaptive_asha.yaml"
 MODEL = "digits"
-LEAST_ACCURACY = 0.97
+MIN_ACCURACY = 0.97
 TRIALS = 16
 SEARCH_TIMEOUT_S = 900.0
 TRAINING_TIMEOUT_S = 300.0
@@ -83,7 +83,7 @@ class Machines:
         return " → ".join(map(str, self._counts))
 
     @property
-    def most(self) -> int:
+    def maximum(self) -> int:
         return max(self._counts, default=0)
 
 
@@ -141,9 +141,9 @@ def _search(client: Client, machines: Machines) -> ExperimentDetail:
             f"the search ended as {ended.state} ({ended.reason or 'no reason given'}) with {counts.completed} completed, "
             f"{counts.stopped} stopped and {counts.error} failed trials of {TRIALS}: see `muster experiment logs {ended.number}`"
         )
-    if machines.most < 2:
+    if machines.maximum < 2:
         raise Failed(
-            f"the pool stayed at {machines.most} worker although trials waited: see `muster pool list` and "
+            f"the pool stayed at {machines.maximum} worker although trials waited: see `muster pool list` and "
             "the provisioner's log beside the others"
         )
     console.print(
@@ -212,9 +212,9 @@ def _evaluate(directory: Path) -> float:
         )
     accuracy = float(fields[1])
     console.print(f"accuracy on the held-out set: [bold green]{accuracy:.4f}[/]")
-    if accuracy < LEAST_ACCURACY:
+    if accuracy < MIN_ACCURACY:
         raise Failed(
-            f"the accuracy is {accuracy:.4f}, less than {LEAST_ACCURACY}: compare the trials by `muster trial list NUMBER --best`"
+            f"the accuracy is {accuracy:.4f}, less than {MIN_ACCURACY}: compare the trials by `muster trial list NUMBER --best`"
         )
     return accuracy
 

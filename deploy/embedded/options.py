@@ -102,13 +102,13 @@ def _s3(values: Mapping[str, str]) -> S3Address | None:
     return S3Address(url, pair[0], pair[1], values.get("MUSTER_S3__BUCKET") or BUCKET)
 
 
-def _number(values: Mapping[str, str], name: str, otherwise: int, most: int, kind: str) -> int:
+def _number(values: Mapping[str, str], name: str, otherwise: int, maximum: int, kind: str) -> int:
     text = values.get(name)
     if not text:
         return otherwise
-    if not text.isdigit() or int(text) > most:
+    if not text.isdigit() or int(text) > maximum:
         raise Rejected(
-            "bad_settings", f"{name}={text} is not a valid {kind}", hint=f"use a number from 0 to {most}"
+            "bad_settings", f"{name}={text} is not a valid {kind}", hint=f"use a number from 0 to {maximum}"
         )
     return int(text)
 

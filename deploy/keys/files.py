@@ -88,10 +88,10 @@ def load_revoked(keys: Keys) -> dict[str, str]:
     return dict(json.loads(keys.revoked.read_text())) if keys.revoked.exists() else {}
 
 
-def revoke_key(directory: Path, key: str, whose: str, now: datetime) -> Keys:
+def revoke_key(directory: Path, key: str, owner: str, now: datetime) -> Keys:
     """Revoke a public user key permanently. It takes effect, and disconnects users, when servers reload `server.conf`."""
     keys = Keys(directory)
-    _write(keys.revoked, json.dumps(load_revoked(keys) | {key: whose}, indent=1, sort_keys=True) + "\n")
+    _write(keys.revoked, json.dumps(load_revoked(keys) | {key: owner}, indent=1, sort_keys=True) + "\n")
     return init_keys(directory, now)
 
 

@@ -81,11 +81,11 @@ def _urls(administrator_url: str, service: str, passwords: Mapping[str, str], da
 
 def _as_login(url: str, login: str, password: str, database: str) -> str:
     parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
+    address = parts.netloc.rpartition("@")[2]
     return urlunsplit(
         (
             "postgresql",
-            f"{login}:{quote(password, safe='')}@{place}",
+            f"{login}:{quote(password, safe='')}@{address}",
             f"/{database}",
             _options(parts.query),
             "",
@@ -95,5 +95,7 @@ def _as_login(url: str, login: str, password: str, database: str) -> str:
 
 def _options(query: str) -> str:
     """Return the connection's options without user, password and database."""
-    kept = [(name, value) for name, value in parse_qsl(query) if name not in ("user", "password", "dbname")]
-    return urlencode(kept, safe="/:")
+    options = [
+        (name, value) for name, value in parse_qsl(query) if name not in ("user", "password", "dbname")
+    ]
+    return urlencode(options, safe="/:")

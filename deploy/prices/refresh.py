@@ -71,8 +71,8 @@ def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
     for kind in entries.get("kinds", ()):
         prices = [one for one in found.get(kind["provider"], ()) if one.kind == kind["name"]]
         known = {price.get("zone"): price for price in kind.get("prices", ())}
-        kept = {zone: price["taken_per_hour"] for zone, price in known.items() if "taken_per_hour" in price}
-        kinds.append({**kind, "prices": [_entry(one, kept) for one in prices]} if prices else kind)
+        rates = {zone: price["taken_per_hour"] for zone, price in known.items() if "taken_per_hour" in price}
+        kinds.append({**kind, "prices": [_entry(one, rates) for one in prices]} if prices else kind)
     return {**entries, "kinds": kinds}
 
 

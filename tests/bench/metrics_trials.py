@@ -30,7 +30,7 @@ from worker.journal.journal import Journal
 from worker.journal.sending import report_sender
 from worker.journal.sources import Source
 from worker.ranks.records import make_record
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 
 REPORTS = 50
 """Reports of a burst."""
@@ -76,7 +76,7 @@ class Trial:
         self._step = after_step
         self._generator = random.Random(str(run))
         kept = SimpleNamespace(run=SimpleNamespace(run_id=run), allocation=SimpleNamespace(traceparent=None))
-        self._send = report_sender(cast(KeptRun, kept), _Connected(bus, worker))
+        self._send = report_sender(cast(StoredRun, kept), _Connected(bus, worker))
         self.source = Source(self.journal, self._told, refused)
 
     async def report(self) -> None:

@@ -129,5 +129,5 @@ def _command() -> list[str]:
 
 
 def _environment(joining: JoinSettings, directory: Path) -> dict[str, str]:
-    kept = {name: value for name, value in inherited_environment().items() if name not in _SECRETS}
-    return kept | joining.environment(directory)
+    inherited = {name: value for name, value in inherited_environment().items() if name not in _SECRETS}
+    return inherited | joining.environment(directory)

@@ -33,7 +33,7 @@ class StoredIdentity:
     directory: Path
     seed: str
     credentials: Credentials | None
-    is_kept: bool = True
+    is_stored: bool = True
     is_new: bool = False
     """Whether this process obtained the credentials."""
 
@@ -51,16 +51,16 @@ class StoredIdentity:
         self.credentials, self.is_new = credentials, True
         try:
             _write_private(self.directory / "credentials.json", credentials.model_dump_json())
-            self.is_kept = True
+            self.is_stored = True
         except OSError as error:
-            self.is_kept = False
+            self.is_stored = False
             _log.error("the worker's credentials could not be written to disk", error=str(error))
 
     def renewal_in(self, now: datetime) -> timedelta:
         """Return the time until the next renewal: half the token's lifetime, or soon if it is not on disk."""
         if self.credentials is None:
             return timedelta(0)
-        if not self.is_kept:
+        if not self.is_stored:
             return RETRY_UNSAVED_AFTER
         issued = nats_jwt.decode(self.credentials.jwt).get("iat")
         issued_at = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
@@ -80,8 +80,8 @@ def load_identity(directory: Path) -> StoredIdentity:
     seed_path = directory / "seed"
     if not seed_path.exists():
         _write_private(seed_path, nats_jwt.new_seed(nats_jwt.KeyKind.USER, os.urandom(32)))
-    kept = directory / "credentials.json"
-    credentials = Credentials.model_validate_json(kept.read_text()) if kept.exists() else None
+    stored = directory / "credentials.json"
+    credentials = Credentials.model_validate_json(stored.read_text()) if stored.exists() else None
     return StoredIdentity(directory, seed_path.read_text().strip(), credentials)
 
 

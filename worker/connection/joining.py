@@ -81,11 +81,11 @@ def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
     Raises:
         Rejected: The platform's address was never given, or an option is invalid.
     """
-    kept = _load(directory)
+    stored = _load(directory)
     given_values = {
         name: value for name in JoinOptions.__slots__ if (value := getattr(given, name)) is not None
     }
-    url = str(given_values.get("url", kept.get("url", ""))).rstrip("/")
+    url = str(given_values.get("url", stored.get("url", ""))).rstrip("/")
     if not urlsplit(url).hostname:
         raise Rejected(
             "url_missing",
@@ -93,7 +93,7 @@ def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
             "--url",
             "give --url https://HOST:PORT and --token, as `muster worker token` prints it there",
         )
-    found = {"id": _host_name(), "address": "", **kept, **given_values, "url": url}
+    found = {"id": _host_name(), "address": "", **stored, **given_values, "url": url}
     if not found["address"]:
         found["address"] = _address_towards(url)
     try:
@@ -163,8 +163,8 @@ def _keep(joining: JoinSettings, directory: Path) -> None:
 
 def _is_same(joining: JoinSettings, directory: Path) -> bool:
     """Whether the machine joined the same platform before, with the same pool and name."""
-    kept = _load(directory)
-    return all(kept.get(name) == getattr(joining, name) for name in ("url", "id", "pool"))
+    stored = _load(directory)
+    return all(stored.get(name) == getattr(joining, name) for name in ("url", "id", "pool"))
 
 
 def _host_name() -> str:

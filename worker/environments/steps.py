@@ -18,7 +18,7 @@ MAX_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 """Memory limit of the command itself. pip buffers a build's output until the build ends."""
 LOOK_S = 0.5
 _READ_BYTES = 1024 * 1024
-_KEPT_BYTES = 1024 * 1024
+_TAIL_BYTES = 1024 * 1024
 _END_BYTES = 1024
 _MAX_CHARACTERS = 200
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -50,23 +50,25 @@ class _Printed:
     """The end of a command's output, and its total size."""
 
     count: int = 0
-    kept: bytearray = field(default_factory=bytearray)
+    tail: bytearray = field(default_factory=bytearray)
 
     def add(self, data: bytes) -> None:
         self.count += len(data)
-        self.kept += data
-        if len(self.kept) > 2 * _KEPT_BYTES:
-            del self.kept[:-_KEPT_BYTES]
+        self.tail += data
+        if len(self.tail) > 2 * _TAIL_BYTES:
+            del self.tail[:-_TAIL_BYTES]
 
     @property
     def text(self) -> str:
-        return self.kept.decode(errors="replace")
+        return self.tail.decode(errors="replace")
 
     @property
     def last_line(self) -> str:
-        lines = self.kept[-_END_BYTES:].decode(errors="replace").strip().splitlines()
+        lines = self.tail[-_END_BYTES:].decode(errors="replace").strip().splitlines()
         return (
-            "".join(letter for letter in lines[-1] if letter.isprintable())[:_MAX_CHARACTERS] if lines else ""
+            "".join(character for character in lines[-1] if character.isprintable())[:_MAX_CHARACTERS]
+            if lines
+            else ""
         )
 
 

@@ -256,5 +256,5 @@ class ProcessExecutor:
 
 def parent_environment(environment: dict[str, str]) -> dict[str, str]:
     """Return the environment of the warm parent. One BLAS thread: a thread pool does not survive forks."""
-    kept = {name: environment[name] for name in _PASSED_ON if name in environment}
-    return {"PATH": os.defpath, **kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    passed = {name: environment[name] for name in _PASSED_ON if name in environment}
+    return {"PATH": os.defpath, **passed, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}

@@ -204,16 +204,16 @@ class LogTail:
         self._events.on_journaled()
 
     def _load_offsets(self) -> dict[str, int]:
-        kept: dict[str, int] = {}
+        offsets_by_key: dict[str, int] = {}
         number = 0
         with suppress(OSError, ValueError, KeyError, TypeError):
             content = json.loads(self._offsets_path.read_text())
-            kept, number = dict(content["offsets"]), int(content["number"])
+            offsets_by_key, number = dict(content["offsets"]), int(content["number"])
         for payload in self._journal.read_after(number):
             with suppress(ValueError, TypeError):
                 key, after = json.loads(payload).get("at") or ("", 0)
-                kept[key] = max(after, kept.get(key, 0))
-        return kept
+                offsets_by_key[key] = max(after, offsets_by_key.get(key, 0))
+        return offsets_by_key
 
     def _save_offsets(self) -> None:
         temporary = self._offsets_path.with_suffix(".new")

@@ -80,11 +80,11 @@ class OutputReader:
         """Return the end of the file."""
         return self._from(0, LAST_BYTES)
 
-    def _from(self, offset: int, most: int) -> bytes:
+    def _from(self, offset: int, limit: int) -> bytes:
         try:
             with self.output.path.open("rb") as source:
-                source.seek(max(offset, self.output.path.stat().st_size - most))
-                return source.read(most)
+                source.seek(max(offset, self.output.path.stat().st_size - limit))
+                return source.read(limit)
         except OSError:
             return b""
 

@@ -6,45 +6,45 @@ from typing import Any
 from shared import telemetry
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch
 from worker.connection.platform_connection import PlatformConnection
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 
 REQUEST_S = 10.0
 Send = Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]
 
 
-def report_sender(kept: KeptRun, platform: PlatformConnection) -> Send:
-    trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
-    send_plainly = _sender(ReportBatch, "reports", kept, platform, trace)
+def report_sender(stored: StoredRun, platform: PlatformConnection) -> Send:
+    trace = f',"traceparent":"{stored.allocation.traceparent}"' if stored.allocation.traceparent else ""
+    send_plainly = _sender(ReportBatch, "reports", stored, platform, trace)
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
         if first > 1:
             return await send_plainly(first, payloads)
-        with telemetry.span("send first report", parent=trace_of(kept), run=kept.run.run_id):
+        with telemetry.span("send first report", parent=trace_of(stored), run=stored.run.run_id):
             return await send_plainly(first, payloads)
 
     return send
 
 
-def log_sender(kept: KeptRun, platform: PlatformConnection) -> Send:
-    return _sender(LogBatch, "logs", kept, platform)
+def log_sender(stored: StoredRun, platform: PlatformConnection) -> Send:
+    return _sender(LogBatch, "logs", stored, platform)
 
 
-def profile_sender(kept: KeptRun, platform: PlatformConnection) -> Send:
-    return _sender(ProfileBatch, "profile", kept, platform)
+def profile_sender(stored: StoredRun, platform: PlatformConnection) -> Send:
+    return _sender(ProfileBatch, "profile", stored, platform)
 
 
-def trace_of(kept: KeptRun) -> dict[str, str]:
-    return {"traceparent": kept.allocation.traceparent} if kept.allocation.traceparent else {}
+def trace_of(stored: StoredRun) -> dict[str, str]:
+    return {"traceparent": stored.allocation.traceparent} if stored.allocation.traceparent else {}
 
 
 def _sender(
     kind: type[ReportBatch | LogBatch | ProfileBatch],
     stream: str,
-    kept: KeptRun,
+    stored: StoredRun,
     platform: PlatformConnection,
     extra: str = "",
 ) -> Send:
-    head = f'{{"run_id":"{kept.run.run_id}","stream":"{stream}","first":'.encode()
+    head = f'{{"run_id":"{stored.run.run_id}","stream":"{stream}","first":'.encode()
     tail = f"]{extra}}}".encode()
 
     async def send(first: int, payloads: list[bytes]) -> Mark:

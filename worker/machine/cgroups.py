@@ -97,10 +97,10 @@ class Cgroups:
 
     def sweep(self, known: Iterable[RunId]) -> None:
         """Remove groups of runs that no longer exist here."""
-        kept = {f"{self._prefix}{run}" for run in known}
+        names = {f"{self._prefix}{run}" for run in known}
         for tree in self._trees:
             for group in tree.base.glob(self._prefix + _ANY_RUN):
-                if group.name not in kept:
+                if group.name not in names:
                     with suppress(OSError):
                         group.rmdir()
 

@@ -26,13 +26,13 @@ def make_record(point: wire.ReportFrame, validation: int) -> tuple[bytes, str | 
     record = _encode(point, validation)
     if len(record) <= RECORD_BYTES:
         return record, None
-    kept = _fitting(point.values)
+    fitting = _fitting(point.values)
     loss = (
         f"the report of step {point.step} exceeds {RECORD_BYTES // 1024} KiB: its last "
-        f"{len(point.values) - len(kept)} of {len(point.values)} metrics were left out; "
+        f"{len(point.values) - len(fitting)} of {len(point.values)} metrics were left out; "
         "save large tables as files of a checkpoint"
     )
-    return _encode(replace(point, values=kept), validation), loss
+    return _encode(replace(point, values=fitting), validation), loss
 
 
 def read_frames(unsent: Path) -> list[wire.Frame]:
@@ -66,10 +66,10 @@ def _encode(point: wire.ReportFrame, validation: int) -> bytes:
 def _fitting(values: dict[str, float]) -> dict[str, float]:
     """Return the first values that fit into a record, by the size of their JSON."""
     left = RECORD_BYTES - 1024
-    kept = {}
+    fitting = {}
     for name, value in values.items():
         left -= _VALUE_BYTES + len(json.dumps(name))
         if left < 0:
             break
-        kept[name] = value
-    return kept
+        fitting[name] = value
+    return fitting

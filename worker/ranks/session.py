@@ -64,7 +64,7 @@ class RankSession:
         self._journal = journal
         self._events = events
         self._data: socket.socket | None = None
-        self._outlet: SendBuffer | None = None
+        self._send_buffer: SendBuffer | None = None
         self._bell: socket.socket | None = None
         self._decoder = wire.Decoder(wire.RANK_FRAMES)
         self._look_again: asyncio.TimerHandle | None = None
@@ -82,7 +82,7 @@ class RankSession:
     def attach(self, connection: socket.socket, decoder: wire.Decoder) -> None:
         """Attach the rank's data connection; it replaces an earlier one."""
         self._drop_data()
-        self._data, self._decoder, self._outlet = connection, decoder, SendBuffer(connection)
+        self._data, self._decoder, self._send_buffer = connection, decoder, SendBuffer(connection)
         self._send(self._welcome())
         asyncio.get_running_loop().call_soon(self.read)
 
@@ -275,14 +275,14 @@ class RankSession:
         )
 
     def _send(self, frame: wire.Frame) -> None:
-        if self._outlet and not self._outlet.send(frame):
+        if self._send_buffer and not self._send_buffer.send(frame):
             self._drop_data()
 
     def _drop_data(self) -> None:
-        if self._data is not None and self._outlet is not None:
-            self._outlet.close()
+        if self._data is not None and self._send_buffer is not None:
+            self._send_buffer.close()
             self._data.close()
-            self._data = self._outlet = None
+            self._data = self._send_buffer = None
 
     def _drop_bell(self) -> None:
         if self._bell is not None:

@@ -13,7 +13,7 @@ from worker.journal.outputs import outputs_of
 from worker.ranks.launch.frames import assignment_frame, rank_frames, rendezvous_frame
 from worker.ranks.step_meter import StepMeter
 from worker.runs.context import RunContext
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 
 Send = Callable[[Order], None]
 _OVERDUE = "the trial was asked to {asked} but did not end within {within_s:g} s (preemption_timeout): the worker kills it"
@@ -32,7 +32,7 @@ def conclude(context: RunContext, send: Send) -> None:
     run = context.run
     context.session.finish(context.paths.unsent)
     context.session.close()
-    context.tail.end(final_log_lines(context.kept))
+    context.tail.end(final_log_lines(context.stored))
     context.media.finish()
     if context.profile:
         context.profile.finish(context.profiled_run)
@@ -44,15 +44,15 @@ def conclude(context: RunContext, send: Send) -> None:
     _log.info("a run ended", run=str(run.run_id), exit_code=run.ending.exit_code, reason=run.ending.reason)
 
 
-def final_log_lines(kept: KeptRun) -> tuple[str, ...]:
+def final_log_lines(stored: StoredRun) -> tuple[str, ...]:
     """Return the last lines that the worker adds to the log of an ended run."""
-    reason = kept.run.ending.reason
-    return (f"run {kept.allocation.run_number}: {reason}",) if reason else ()
+    reason = stored.run.ending.reason
+    return (f"run {stored.allocation.run_number}: {reason}",) if reason else ()
 
 
 def open_rendezvous(context: RunContext, send: Send) -> None:
     """Make the warm parent start the gang's rendezvous."""
-    send(rendezvous_frame(context.run, context.kept.allocation, context.machine))
+    send(rendezvous_frame(context.run, context.stored.allocation, context.machine))
 
 
 def start_ranks(context: RunContext, send: Send) -> None:
@@ -61,7 +61,7 @@ def start_ranks(context: RunContext, send: Send) -> None:
     context.phases.on_ranks_asked()
     with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.assignment.ranks):
         for frame in rank_frames(
-            run, context.kept.allocation, context.paths, context.machine, context.kept.token
+            run, context.stored.allocation, context.paths, context.machine, context.stored.token
         ):
             send(frame)
 
@@ -80,7 +80,7 @@ def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
         machine.account.own(context.paths)
     with telemetry.span("start stand-by ranks", parent=context.trace, run=run.run_id, slots=len(born)):
         for frame in rank_frames(
-            run, context.kept.allocation, context.paths, machine, context.kept.token, born
+            run, context.stored.allocation, context.paths, machine, context.stored.token, born
         ):
             send(frame)
 
@@ -93,7 +93,7 @@ def send_assignments(context: RunContext) -> None:
 
 def send_assignment(context: RunContext, local: int) -> None:
     """Send a rank its assignment; it ignores one that it already knows."""
-    frame = assignment_frame(local, context.run, context.kept.allocation, context.machine)
+    frame = assignment_frame(local, context.run, context.stored.allocation, context.machine)
     context.session.elastic.send(local, frame)
 
 
@@ -117,7 +117,7 @@ def kill_ranks(context: RunContext, send: Send) -> None:
 
 def limit_resources(context: RunContext) -> None:
     """Set the kernel's resource limits for the run by its slots on this machine. Raises OSError."""
-    run, members = context.run, context.kept.allocation.members
+    run, members = context.run, context.stored.allocation.members
     context.machine.cgroups.make(run.run_id, members[run.gang.next_assignment.index].slots)
 
 

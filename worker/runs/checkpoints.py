@@ -43,7 +43,7 @@ def settle_checkpoint(context: RunContext, record: Announced) -> None:
     if began := record.announced_at:
         context.session.settle(record.number, (context.tools.clock.now() - began).total_seconds())
     if record.state == "saved":
-        tenant = context.kept.allocation.tenant
+        tenant = context.stored.allocation.tenant
         context.tools.checkpoints.keep(tenant, record.directory, record.files or ())
     else:
         drop_folder(record.directory)

@@ -24,7 +24,7 @@ from worker.runs.preparing.hooks import Hook
 from worker.runs.watching.hangs import HangWatch
 from worker.runs.watching.phases import Phases
 from worker.runs.watching.profiling import Profile, ProfiledRun
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 from worker.transfer.checkpoints.restore import Restorer
 from worker.transfer.checkpoints.uploads import Uploads
 from worker.transfer.code import CodeCache
@@ -54,7 +54,7 @@ class Tools:
 class RunContext:
     """The components of one run. Only the supervisor replaces `run`; `started` maps each process name that the warm parent reported to its pid."""
 
-    kept: KeptRun
+    stored: StoredRun
     paths: RunPaths
     tools: Tools
     session: RankSession
@@ -75,18 +75,18 @@ class RunContext:
     @property
     def trace(self) -> dict[str, str]:
         """The trace headers of the run."""
-        return trace_of(self.kept)
+        return trace_of(self.stored)
 
     @property
     def machine(self) -> Machine:
         """The machine with the paths of the run's Python environment first."""
-        machine, name = self.tools.machine, self.kept.environment
+        machine, name = self.tools.machine, self.stored.environment
         return self.tools.environments.over(machine, name) if name else machine
 
     @property
     def run(self) -> LocalRun:
         """The run's state."""
-        return self.kept.run
+        return self.stored.run
 
     @property
     def is_drained(self) -> bool:
@@ -98,7 +98,7 @@ class RunContext:
     @property
     def profiled_run(self) -> ProfiledRun:
         """The properties of the run that a profile needs."""
-        mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
+        mine = (one for one in self.stored.allocation.members if one.worker == self.tools.worker)
         slots = next((one.slot_ids for one in mine), ())
         return ProfiledRun(
             self.started.values(),

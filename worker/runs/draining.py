@@ -39,6 +39,6 @@ class Draining:
         context.tasks.discard(asyncio.current_task())
         await context.close()
         self._tools.machine.cgroups.drop(run_id)
-        may_return = is_elastic(spec_of(context.kept.allocation))
+        may_return = is_elastic(spec_of(context.stored.allocation))
         (self._store.leave_run if may_return else self._store.drop_run)(run_id)
         self._on_change()

@@ -71,7 +71,7 @@ def _observed_state(run: LocalRun) -> Literal["preparing", "running", "exited"]:
 
 def _measured(context: RunContext) -> StepMeasurement | None:
     """Return the step measurement of an elastic run; None for others."""
-    slots = spec_of(context.kept.allocation).slots
+    slots = spec_of(context.stored.allocation).slots
     if slots.min == slots.max:
         return None
     return context.session.step_meter.measured()

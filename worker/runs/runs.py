@@ -30,7 +30,7 @@ from worker.runs.draining import Draining
 from worker.runs.messages import observed_of, read_desired
 from worker.runs.supervisor import Supervisor
 from worker.runs.wiring import ContextEvents, open_context
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 from worker.store.store import Store
 
 END_S = 3.0
@@ -99,28 +99,28 @@ class Runs:
     def adopt(self) -> None:
         """Take over the runs of an earlier daemon; the executor then reports their processes."""
         runs = tuple(self._store.load_runs())
-        self._tools.machine.cgroups.sweep(kept.run.run_id for kept in runs)
-        for kept in runs:
-            context = open_context(kept, self._tools, self._events)
+        self._tools.machine.cgroups.sweep(stored.run.run_id for stored in runs)
+        for stored in runs:
+            context = open_context(stored, self._tools, self._events)
             context.start(context.tail.run(), "tail")
-            if kept.environment:
-                self._supervisor.enter(context, kept.environment)
-            if kept.run.is_over:
-                context.tail.end(final_log_lines(kept))
+            if stored.environment:
+                self._supervisor.enter(context, stored.environment)
+            if stored.run.is_over:
+                context.tail.end(final_log_lines(stored))
                 context.media.finish()
-            if kept.run.state is RunState.FORGOTTEN:
+            if stored.run.state is RunState.FORGOTTEN:
                 self._draining.add(context)
                 continue
-            self._contexts[kept.run.allocation_id] = context
+            self._contexts[stored.run.allocation_id] = context
             context.start(self._supervisor.bound(context), "room")
-            if kept.run.state is RunState.PREPARING:
+            if stored.run.state is RunState.PREPARING:
                 context.start(self._supervisor.prepare(context), "prepare")
-            _log.info("a run was adopted", run=str(kept.run.run_id), state=str(kept.run.state))
+            _log.info("a run was adopted", run=str(stored.run.run_id), state=str(stored.run.state))
 
     def find_session(self, token: str) -> RankSession | None:
         """Return the session for a rank's token."""
         for context in self._contexts.values():
-            if not context.run.is_over and same_token(context.kept.token, token):
+            if not context.run.is_over and same_token(context.stored.token, token):
                 return context.session
         return None
 
@@ -180,7 +180,7 @@ class Runs:
         """Handle runs of an environment whose parent has reported all living processes: missing ones were never started, or died with an earlier parent."""
         for context in list(self._contexts.values()):
             run = context.run
-            if run.is_over or run.state is RunState.PREPARING or context.kept.environment != environment:
+            if run.is_over or run.state is RunState.PREPARING or context.stored.environment != environment:
                 continue
             missing = run.has_launched and not any(part_of(name) != RENDEZVOUS for name in context.started)
             if missing and run.state is RunState.STARTING:
@@ -241,10 +241,10 @@ class Runs:
     def _begin(self, run: LocalRun, allocation: DesiredAllocation) -> None:
         if self._draining.has(run.run_id):
             return  # its earlier data is still being sent; the scheduler sends the run again
-        kept = KeptRun(run=run, allocation=allocation, token=secrets.token_hex(16))
+        stored = StoredRun(run=run, allocation=allocation, token=secrets.token_hex(16))
         try:
-            self._store.begin_run(kept)
-            context = open_context(kept, self._tools, self._events)
+            self._store.begin_run(stored)
+            context = open_context(stored, self._tools, self._events)
         except OSError as error:
             # A run without a record does not exist here: the scheduler sends it again.
             self._outages.failed(_TAKING, self._tools.machine.describe_disk_error(error))
@@ -258,16 +258,16 @@ class Runs:
 
     def _take_members(self, allocation: DesiredAllocation) -> None:
         context = self._contexts.get(allocation.allocation_id)
-        if context is not None and allocation.generation > context.kept.allocation.generation:
+        if context is not None and allocation.generation > context.stored.allocation.generation:
             changed = {"members": allocation.members, "generation": allocation.generation}
-            kept = context.kept.allocation.model_copy(update=changed)
-            context.kept = replace(context.kept, allocation=kept)
+            stored = context.stored.allocation.model_copy(update=changed)
+            context.stored = replace(context.stored, allocation=stored)
 
     def _forget(self, context: RunContext) -> None:
         """Mark the run as forgotten and send its remaining data."""
-        context.kept = replace(context.kept, run=core.on_forgotten(context.run))
+        context.stored = replace(context.stored, run=core.on_forgotten(context.run))
         with suppress(OSError):
-            self._store.save_run(context.kept)
+            self._store.save_run(context.stored)
         self._contexts.pop(context.run.allocation_id, None)
         self._draining.add(context)
 

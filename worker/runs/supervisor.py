@@ -67,7 +67,7 @@ class Supervisor:
         step = plan_step(context.run, run, self._tools.clock.monotonic())
         if step.run == context.run and not step.after:
             return
-        context.kept = replace(context.kept, run=step.run)
+        context.stored = replace(context.stored, run=step.run)
         for action in step.first:
             self.act(context, action)
         self._keep(context)
@@ -117,7 +117,7 @@ class Supervisor:
 
     def enter(self, context: RunContext, environment: str) -> None:
         """Run all processes of a run in its own Python environment."""
-        context.kept = replace(context.kept, environment=environment)
+        context.stored = replace(context.stored, environment=environment)
         self.use(str(context.run.run_id), environment)
 
     def on_rendezvous(self, context: RunContext, process: wire.ProcessFrame) -> None:
@@ -149,7 +149,7 @@ class Supervisor:
     def _on_exit(self, context: RunContext, process: wire.ProcessFrame, code: int) -> None:
         first = context.run.gang.assignment.first_rank
         rank = first + int(part_of(process.name))
-        if rank == first and not self._has_kept_all(context, process):
+        if rank == first and not self._has_stored_all(context, process):
             return
         context.tail.look_ahead(rank)
         cause = cause_of(context, process, rank, self._kills)
@@ -181,9 +181,11 @@ class Supervisor:
 
     async def bound(self, context: RunContext) -> None:
         """End a run that exceeds its disk space limit."""
-        most_bytes = self._tools.machine.run_bytes
-        if most_bytes is not None:
-            await watch_limit(context.paths.root, most_bytes, lambda message: self._on_over(context, message))
+        limit_bytes = self._tools.machine.run_bytes
+        if limit_bytes is not None:
+            await watch_limit(
+                context.paths.root, limit_bytes, lambda message: self._on_over(context, message)
+            )
 
     def _on_over(self, context: RunContext, message: str) -> None:
         if not context.run.is_over:
@@ -230,19 +232,19 @@ class Supervisor:
 
     async def _run_hook(self, context: RunContext) -> None:
         if has_hook(context.paths.code):
-            run, allocation = context.run, context.kept.allocation
+            run, allocation = context.run, context.stored.allocation
             frame = hook_frame(run, allocation, context.paths, context.machine, SCRIPT)
             await run_hook(context.hook, frame, self.send, lambda: context.run.is_over)
 
     def _keep(self, context: RunContext) -> None:
         try:
-            self._store.save_run(context.kept)
+            self._store.save_run(context.stored)
         except OSError as error:
             _log.error("a run's record could not be written", run=str(context.run.run_id), error=str(error))
             if not context.run.is_over:
                 self.on_disk_fault(context, error)
 
-    def _has_kept_all(self, context: RunContext, process: wire.ProcessFrame) -> bool:
+    def _has_stored_all(self, context: RunContext, process: wire.ProcessFrame) -> bool:
         """Whether all reports of the machine's first rank are stored after its exit; if not, retry later.
 
         The run's end includes its number of validations: none may be counted that a crash could still lose.

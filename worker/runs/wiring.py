@@ -22,7 +22,7 @@ from worker.runs.context import RunContext, Tools
 from worker.runs.watching.hangs import open_hang_watch
 from worker.runs.watching.phases import Phases, PhaseSender
 from worker.runs.watching.profiling import ProfileSources, open_profile
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 from worker.transfer.checkpoints.upload import Announced, UploadEvents as UploadNeeds
 from worker.transfer.checkpoints.uploads import Uploads
 from worker.transfer.media.packing import Folders
@@ -41,18 +41,18 @@ class ContextEvents:
     on_policies: Callable[[RunContext, int, str, tuple[PolicyMatch, ...]], None]
 
 
-def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunContext:
+def open_context(stored: StoredRun, tools: Tools, events: ContextEvents) -> RunContext:
     """Open (or create) a run's files, and create and connect its components.
 
     Raises:
         OSError: The disk is full or broken.
     """
-    paths = tools.paths.run(kept.run.run_id)
+    paths = tools.paths.run(stored.run.run_id)
     paths.make()
-    handlers = _EventHandlers(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
+    handlers = _EventHandlers(events, Policies(spec_of(stored.allocation).log_policies, stored.run.policies))
     reports, logs = Journal(paths.journal("reports")), Journal(paths.journal("logs"))
-    report_source = Source(reports, report_sender(kept, tools.platform), handlers.on_refused)
-    log_source = Source(logs, log_sender(kept, tools.platform), lambda text: None)
+    report_source = Source(reports, report_sender(stored, tools.platform), handlers.on_refused)
+    log_source = Source(logs, log_sender(stored, tools.platform), lambda text: None)
     needs = UploadNeeds(
         tools.transfer.put,
         tools.transfer.put_part,
@@ -62,25 +62,25 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     )
     registry = RegistryClient(tools.platform)
     uploads = Uploads(paths.uploads, registry, needs)
-    kept_media = MediaDependencies(tools.transfer.put, tools.clock, handlers.on_refused)
+    media_dependencies = MediaDependencies(tools.transfer.put, tools.clock, handlers.on_refused)
     handlers.context = context = RunContext(
-        kept=kept,
+        stored=stored,
         paths=paths,
         tools=tools,
-        session=_open_session(kept.run, reports, handlers, uploads.announced),
+        session=_open_session(stored.run, reports, handlers, uploads.announced),
         reports=reports,
         logs=logs,
         report_source=report_source,
         log_source=log_source,
-        tail=_open_tail(kept.run, paths, logs, tools.clock, handlers.tail_events(log_source)),
+        tail=_open_tail(stored.run, paths, logs, tools.clock, handlers.tail_events(log_source)),
         uploads=uploads,
-        media=MediaSender(kept.run.run_id, _media_of(paths), paths.media, registry, kept_media),
-        watch=open_hang_watch(paths.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
+        media=MediaSender(stored.run.run_id, _media_of(paths), paths.media, registry, media_dependencies),
+        watch=open_hang_watch(paths.watch, spec_of(stored.allocation), tools.machine.kind, tools.processes),
         profile=open_profile(
-            kept, paths, tools.platform, ProfileSources(tools.processes, tools.gpus, tools.clock)
+            stored, paths, tools.platform, ProfileSources(tools.processes, tools.gpus, tools.clock)
         ),
         phases=Phases(
-            kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.platform)
+            stored.run.run_id, trace_of(stored), tools.clock, PhaseSender(stored.run.run_id, tools.platform)
         ),
     )
     context.start(report_source.run(), "reports")

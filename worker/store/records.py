@@ -31,7 +31,7 @@ _DISK_STATES: dict[RunState, DiskState] = {
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRun:
+class StoredRun:
     """A run with what it needs after a restart. `environment`: its Python environment; empty: the worker's own."""
 
     run: LocalRun
@@ -87,7 +87,7 @@ class RunRecord(BaseModel):
     seated: tuple[tuple[int, int], ...] = ()
 
 
-class KeptRecord(BaseModel):
+class StoredRunRecord(BaseModel):
     """`forgotten`: only its journals and uploads are still needed."""
 
     run: RunRecord
@@ -97,28 +97,28 @@ class KeptRecord(BaseModel):
     environment: str = ""
 
 
-def write_record(kept: KeptRun) -> str:
+def write_record(stored: StoredRun) -> str:
     """Encode a run's record."""
-    forgotten = kept.run.state is RunState.FORGOTTEN
-    record = KeptRecord.model_construct(
-        run=_to_record(kept.run),
-        allocation=kept.allocation,
-        token=kept.token,
+    forgotten = stored.run.state is RunState.FORGOTTEN
+    record = StoredRunRecord.model_construct(
+        run=_to_record(stored.run),
+        allocation=stored.allocation,
+        token=stored.token,
         forgotten=forgotten,
-        environment=kept.environment,
+        environment=stored.environment,
     )
     return record.model_dump_json()
 
 
-def read_record(text: str) -> KeptRun:
+def read_record(text: str) -> StoredRun:
     """Decode a run's record.
 
     Raises:
         ValidationError: The text is not a record.
     """
-    record = KeptRecord.model_validate_json(text)
+    record = StoredRunRecord.model_validate_json(text)
     run = _from_record(record.run, record.forgotten)
-    return KeptRun(run, record.allocation, record.token, record.environment)
+    return StoredRun(run, record.allocation, record.token, record.environment)
 
 
 def _to_record(run: LocalRun) -> RunRecord:

@@ -18,7 +18,7 @@ from muster import wire
 from shared.ids import RunId
 from shared.runtime.outages import Outages
 from worker.paths import WorkerPaths
-from worker.store.records import KeptRun, read_record, write_record
+from worker.store.records import StoredRun, read_record, write_record
 
 MAX_NUMBERINGS = 1000
 """Maximum number of runs that may return with continued numbering; older ones would lose their first lines."""
@@ -51,7 +51,7 @@ class Store:
         """Store the epoch durably, to refuse a deposed leader even after a power failure."""
         self._write(self._paths.gate, _PendingWrite(str(epoch), sync=True))
 
-    def load_runs(self) -> Iterator[KeptRun]:
+    def load_runs(self) -> Iterator[StoredRun]:
         """Yield every stored run; log and skip unreadable records."""
         for folder in sorted(self._paths.runs.iterdir()):
             try:
@@ -59,26 +59,26 @@ class Store:
             except (OSError, ValidationError) as error:
                 _log.error("a run's record could not be read", folder=str(folder), error=str(error))
 
-    def begin_run(self, kept: KeptRun) -> None:
+    def begin_run(self, stored: StoredRun) -> None:
         """Store a new run.
 
         Raises:
             OSError: The disk is full or broken; the run is not stored.
         """
         try:
-            paths, left = self._paths.run(kept.run.run_id), self._paths.numbering / str(kept.run.run_id)
+            paths, left = self._paths.run(stored.run.run_id), self._paths.numbering / str(stored.run.run_id)
             paths.make()
             if left.is_dir():
                 shutil.copytree(left, paths.journals, dirs_exist_ok=True)
-            write_whole(paths.record, write_record(kept), sync=False)
+            write_whole(paths.record, write_record(stored), sync=False)
         except OSError:
-            self.drop_run(kept.run.run_id)
+            self.drop_run(stored.run.run_id)
             raise
 
-    def save_run(self, kept: KeptRun) -> None:
+    def save_run(self, stored: StoredRun) -> None:
         """Store a run's current state; durably if it has ended."""
         self._write(
-            self._paths.run(kept.run.run_id).record, _PendingWrite(write_record(kept), kept.run.is_over)
+            self._paths.run(stored.run.run_id).record, _PendingWrite(write_record(stored), stored.run.is_over)
         )
 
     def drop_run(self, run_id: RunId) -> None:

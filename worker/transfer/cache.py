@@ -24,39 +24,39 @@ class FileCache:
         Raises:
             OSError: The disk is full or broken.
         """
-        place = self._place(tenant, entry)
-        with self._space.holding(place) as is_here:
+        path = self._path(tenant, entry)
+        with self._space.holding(path) as is_here:
             if not is_here:
                 return False
             try:
-                shutil.copyfile(place, target)
+                shutil.copyfile(path, target)
             except FileNotFoundError:
                 return False
             if hash_file(target) == (entry.sha256, entry.size_bytes):
                 return True
-        self._space.drop(place)
+        self._space.drop(path)
         return False
 
     def move_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
         """Move a file into the cache; skip it if it is missing or too large."""
-        place = self._place(tenant, entry)
+        path = self._path(tenant, entry)
         with suppress(OSError):
-            if not source.is_symlink() and self._space.admit(place, entry.size_bytes):
-                source.replace(place)
+            if not source.is_symlink() and self._space.admit(path, entry.size_bytes):
+                source.replace(path)
 
     def copy_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
         """Copy a file into the cache; skip it on a full disk."""
-        place = self._place(tenant, entry)
-        unfinished = place.with_suffix(
+        path = self._path(tenant, entry)
+        unfinished = path.with_suffix(
             f".{threading.get_ident()}"
         )  # a checkpoint may contain the same content twice
         try:
-            if self._space.admit(place, entry.size_bytes):
+            if self._space.admit(path, entry.size_bytes):
                 shutil.copyfile(source, unfinished)
-                unfinished.replace(place)
+                unfinished.replace(path)
         except OSError:
             unfinished.unlink(missing_ok=True)
-            self._space.drop(place)
+            self._space.drop(path)
 
-    def _place(self, tenant: UUID, entry: FileEntry) -> Path:
+    def _path(self, tenant: UUID, entry: FileEntry) -> Path:
         return self._directory / str(tenant) / entry.sha256

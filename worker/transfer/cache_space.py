@@ -74,9 +74,9 @@ class CacheSpace:
         with self._lock:
             self._remove(entry)
 
-    def _drop_down_to(self, most_bytes: int) -> None:
+    def _drop_down_to(self, limit_bytes: int) -> None:
         for entry in list(self._sizes):
-            if self._total_bytes <= most_bytes:
+            if self._total_bytes <= limit_bytes:
                 return
             if entry not in self._held:
                 self._remove(entry)

@@ -10,17 +10,17 @@ LOOK_EVERY_S = 5.0
 _BLOCK_BYTES = 512
 
 
-async def watch_limit(folder: Path, most_bytes: int, on_over: Callable[[str], None]) -> None:
+async def watch_limit(folder: Path, limit_bytes: int, on_over: Callable[[str], None]) -> None:
     """Check the directory's size periodically, and call `on_over` once when it exceeds the limit.
 
     Single files are limited by the ranks' own RLIMIT_FSIZE; this check catches many files.
     """
     while True:
-        if await asyncio.to_thread(used_bytes, folder) > most_bytes:
+        if await asyncio.to_thread(used_bytes, folder) > limit_bytes:
             break
         await asyncio.sleep(LOOK_EVERY_S)
     on_over(
-        f"the trial's files exceed the limit of {most_bytes / 2**20:g} MiB per run (MUSTER_WORKER__RUN_BYTES): "
+        f"the trial's files exceed the limit of {limit_bytes / 2**20:g} MiB per run (MUSTER_WORKER__RUN_BYTES): "
         "output, checkpoints until they are uploaded, and files it writes into its directory"
     )
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 LARGEST_BYTES = 16 * 1024 * 1024
-KEPT = 3
+MAX_ROTATED = 3
 
 
-def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KEPT) -> None:
+def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, max_rotated: int = MAX_ROTATED) -> None:
     """Move logs that exceed the size to `<name>.1`, older ones one number up; the oldest is deleted.
 
     Lines written between copy and truncation are lost.
@@ -20,7 +20,7 @@ def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KE
         with suppress(OSError):
             if log.stat().st_size <= largest_bytes:
                 continue
-            for number in range(kept - 1, 0, -1):
+            for number in range(max_rotated - 1, 0, -1):
                 older = log.with_name(f"{log.name}.{number}")
                 if older.exists():
                     older.replace(log.with_name(f"{log.name}.{number + 1}"))

@@ -13,7 +13,7 @@ from shared.messages.specs import GangMember, PolicyMatch, Signal, TrialSpec
 from worker.core.gang.assignment import Formation, FormationStep, Gang, RankAssignment
 from worker.core.run.records import Ending, Exits, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import RunState
-from worker.store.records import KeptRun, read_record, write_record
+from worker.store.records import StoredRun, read_record, write_record
 
 ALLOCATION, RUN = AllocationId(UUID(int=1)), RunId(UUID(int=2))
 SEAT = {"index": 0, "members": 2, "first_rank": 0, "ranks": 1, "size": 2, "meets": True}
@@ -127,7 +127,7 @@ def test_all_that_is_known_of_a_run_survives_a_restart() -> None:
         Ending("machine", "full", None, 1, True),
         (PolicyMatch(name="oom"),),
     )
-    assert read_record(write_record(KeptRun(run, ALLOCATED, "t"))).run == run
+    assert read_record(write_record(StoredRun(run, ALLOCATED, "t"))).run == run
 
 
 def test_a_record_of_before_runs_could_be_resized_is_read() -> None:

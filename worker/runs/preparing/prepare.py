@@ -49,7 +49,7 @@ async def prepare(context: RunContext, enter: Enter) -> None:
 
 
 async def _fetch(context: RunContext, enter: Enter) -> None:
-    allocation, tools, paths = context.kept.allocation, context.tools, context.paths
+    allocation, tools, paths = context.stored.allocation, context.tools, context.paths
     spec = spec_of(allocation)
     run_id = context.run.run_id
     if not tools.machine.has_free_space(tools.min_free_bytes):

@@ -22,7 +22,7 @@ from worker.machine.gpus import Gpus
 from worker.paths import RunPaths
 from worker.ranks.launch.description import spec_of
 from worker.sandbox.safe_open import opened
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +117,18 @@ class Profile:
 
 
 def open_profile(
-    kept: KeptRun, paths: RunPaths, platform: PlatformConnection, sources: ProfileSources
+    stored: StoredRun, paths: RunPaths, platform: PlatformConnection, sources: ProfileSources
 ) -> Profile | None:
     """Return the profiler of a profiled run; None for others.
 
     Raises:
         OSError: The disk is full or broken.
     """
-    steps = read_profiled(spec_of(kept.allocation).profiling)
+    steps = read_profiled(spec_of(stored.allocation).profiling)
     if steps is None:
         return None
     journal = Journal(paths.journal("profile"))
-    source = Source(journal, profile_sender(kept, platform), lambda text: None)
+    source = Source(journal, profile_sender(stored, platform), lambda text: None)
     return Profile(steps, paths.watch, journal, source, sources)
 
 

@@ -105,28 +105,28 @@ class Restorer:
         for link in restored.files:
             check_path(link.path)
         waiting = iter(restored.files)
-        spoilt: list[str] = []
+        broken: list[str] = []
         failures: list[OSError | Transient] = []
 
         async def bring() -> None:
             # No task is cancelled for another's failure: its thread would keep writing into the emptied directory.
             for link in waiting:
-                if spoilt or failures:
+                if broken or failures:
                     return
                 try:
                     if not await self._bring(tenant, link, target / link.path):
-                        spoilt.append(link.path)
+                        broken.append(link.path)
                 except (OSError, Transient) as error:
                     failures.append(error)
 
         await run_all(*(bring() for _ in range(FILES_AT_ONCE)))
-        if spoilt or failures:
+        if broken or failures:
             _empty(target)
         if failures:
             raise failures[0]
-        if spoilt:
+        if broken:
             assert restored.checkpoint_id is not None
-            return DamagedFile(checkpoint_id=restored.checkpoint_id, path=spoilt[0])
+            return DamagedFile(checkpoint_id=restored.checkpoint_id, path=broken[0])
         return None
 
     async def _bring(self, tenant: UUID, link: FileLink, target: Path) -> bool:

@@ -27,9 +27,9 @@ def event_files(folder: Path) -> Iterator[EventFile]:
     if not folder.is_dir():
         return
     found = folders = 0
-    for place, below, names, handle in os.fwalk(folder, follow_symlinks=False):
+    for path, below, names, handle in os.fwalk(folder, follow_symlinks=False):
         below.sort()
-        here = Path(place).relative_to(folder)
+        here = Path(path).relative_to(folder)
         if len(here.parts) >= MAX_DEPTH:
             below.clear()
         folders += 1

@@ -33,7 +33,7 @@ _SENDING = "sending media; they wait on the worker's disk"
 _log = structlog.get_logger()
 
 
-class _Kept(BaseModel):
+class _State(BaseModel):
     """The record on disk: positions of settled data, and the pack being sent."""
 
     taken: Positions = Positions()
@@ -58,17 +58,17 @@ class MediaDependencies:
 
 
 class MediaSender:
-    """Sends the media of one run. Its record and the current pack are stored at `place`."""
+    """Sends the media of one run. Its record and the current pack are stored at `path`."""
 
     def __init__(
-        self, run_id: RunId, folders: Folders, place: Path, registry: Registry, needs: MediaDependencies
+        self, run_id: RunId, folders: Folders, path: Path, registry: Registry, needs: MediaDependencies
     ) -> None:
         self._run_id = run_id
         self._folders = folders
-        self._record, self._target = place.with_suffix(".json"), place.with_suffix(".pack")
+        self._record, self._target = path.with_suffix(".json"), path.with_suffix(".pack")
         self._registry = registry
         self._needs = needs
-        self._kept = self._load()
+        self._state = self._load()
         self._over = asyncio.Event()
         self._outages = Outages()
         self._sent_at = -LINGER_S
@@ -84,7 +84,7 @@ class MediaSender:
             await self._wait()
             is_over = self._over.is_set()
             try:
-                if self._kept.pack or is_over or await self._is_due():
+                if self._state.pack or is_over or await self._is_due():
                     await self._send_all(is_over=is_over)
                     self.is_drained = is_over
             except OSError as error:
@@ -102,23 +102,23 @@ class MediaSender:
             return
 
     async def _is_due(self) -> bool:
-        waiting = await asyncio.to_thread(self._folders.waiting_bytes, self._kept.taken)
+        waiting = await asyncio.to_thread(self._folders.waiting_bytes, self._state.taken)
         lingered = asyncio.get_running_loop().time() - self._sent_at >= LINGER_S
         return waiting >= SOON_BYTES or (waiting > 0 and lingered)
 
     async def _send_all(self, *, is_over: bool) -> None:
         """Pack and send until no complete item is left."""
-        while packed := self._kept.pack or await self._pack():
+        while packed := self._state.pack or await self._pack():
             if packed.items:
                 refused = await self._settle(packed)
                 faults.point(AFTER_COMMIT)
                 if refused:
                     self._needs.on_refused(refused)
-            self._kept = _Kept(taken=packed.after)
+            self._state = _State(taken=packed.after)
             self._save()
             self._target.unlink(missing_ok=True)
-        self._kept.taken = await asyncio.to_thread(
-            self._folders.forget_taken, self._kept.taken, is_over=is_over
+        self._state.taken = await asyncio.to_thread(
+            self._folders.forget_taken, self._state.taken, is_over=is_over
         )
         self._sent_at = asyncio.get_running_loop().time()
 
@@ -126,12 +126,12 @@ class MediaSender:
         refusals: list[str] = []
         pack_id = new_id(self._needs.clock)
         packed = await asyncio.to_thread(
-            pack, self._folders, self._kept.taken, self._target, pack_id, refusals.append
+            pack, self._folders, self._state.taken, self._target, pack_id, refusals.append
         )
         for refusal in refusals:
             self._needs.on_refused(refusal)
         if packed is not None:
-            self._kept.pack = packed
+            self._state.pack = packed
             self._save()
         return packed
 
@@ -140,11 +140,11 @@ class MediaSender:
         retry_s, mismatches = 0.25, 0
         while True:
             try:
-                kept = await self._attempt(packed)
+                state = await self._attempt(packed)
                 self._outages.worked(_SENDING)
-                mismatches += kept.is_missing
-                if not kept.is_missing:
-                    return kept.refused
+                mismatches += state.is_missing
+                if not state.is_missing:
+                    return state.refused
                 if mismatches >= ATTEMPTS:
                     return "the store's content does not match what was sent"
             except Rejected as error:
@@ -174,17 +174,19 @@ class MediaSender:
                     raise Transient(str(error)) from error
         return await self._registry.commit_media(CommitMedia(**known, items=packed.items))
 
-    def _load(self) -> _Kept:
+    def _load(self) -> _State:
         try:
-            kept = _Kept.model_validate_json(self._record.read_text())
+            state = _State.model_validate_json(self._record.read_text())
         except FileNotFoundError:
-            return _Kept()
+            return _State()
         except (OSError, ValidationError) as error:
             _log.error("a record of media could not be read", path=str(self._record), error=str(error))
-            return _Kept()
+            return _State()
         # After a power failure the record may exist without the pack's bytes: the pack is then created again.
-        is_whole = kept.pack and self._target.exists() and self._target.stat().st_size == kept.pack.size_bytes
-        return kept if is_whole else _Kept(taken=kept.taken)
+        is_whole = (
+            state.pack and self._target.exists() and self._target.stat().st_size == state.pack.size_bytes
+        )
+        return state if is_whole else _State(taken=state.taken)
 
     def _save(self) -> None:
-        write_whole(self._record, self._kept.model_dump_json(), sync=False)
+        write_whole(self._record, self._state.model_dump_json(), sync=False)
