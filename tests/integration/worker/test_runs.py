@@ -140,7 +140,7 @@ async def test_a_run_that_ignores_its_stop_is_forced(
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.forced, ended.acknowledged, ended.fault) == (True, None, None)
-    await eventually(lambda: "had not ended 0.5 s later (preemption_timeout)" in platform.text(run))
+    await eventually(lambda: "did not end within 0.5 s (preemption_timeout)" in platform.text(run))
 
 
 async def test_a_dropped_run_is_killed_with_all_it_forked(

@@ -144,7 +144,7 @@ async def test_a_run_on_such_a_machine_costs_its_trial_nothing(
         )
         trouble = str(platform.observed[daemon.name].trouble)
         assert trouble.startswith("worker startless cannot start processes: 3 starts in a row failed, ")
-        assert trouble.endswith(f"mend what {daemon.directory / 'parent' / 'parent.log'} says")
+        assert trouble.endswith(f"fix the error in {daemon.directory / 'parent' / 'parent.log'}")
         in_the_way.rmdir()
         await eventually(lambda: platform.observed[daemon.name].trouble is None)
         again = platform.allocation("startless-again", code, members)
