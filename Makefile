@@ -21,20 +21,20 @@ TESTERS ?= 4
 
 .PHONY: help setup web demo test drill lint style types bench up down gen peers tensorflow
 
-help: ## show this list
+help: ## show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) $(WEB_STAMP) ## install everything pinned into .venv, Horovod included (first time some minutes)
+setup: $(STAMP) $(WEB_STAMP) ## install all pinned packages into .venv, including Horovod (the first run takes minutes)
 	@:
 
 $(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 (apt install python3.11 python3.11-venv python3.11-dev) or set PYTHON=…" >&2; exit 1; }
 	@[ -x $(BIN)/python ] && $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv \
-		|| { echo "a virtual environment could not be made; install it (apt install python3.11-venv) and run make setup again" >&2; exit 1; }
+		|| { echo "the virtual environment could not be created; install its package (apt install python3.11-venv) and run make setup again" >&2; exit 1; }
 	@echo "installing the pinned packages …"
 	@PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -c constraints.txt \
 		-e ./sdk -e '.[servers,examples,dev]' | sed -u -n -E 's/^Collecting ([^ ]+).*/  \1/p' \
-		|| { echo "the packages could not be installed; read pip's message above, mend it and run make setup again" >&2; exit 1; }
+		|| { echo "the packages could not be installed; fix the error that pip printed above and run make setup again" >&2; exit 1; }
 	@$(BIN)/python -m deploy.horovod
 	@touch $@
 	@echo "set up: $(BIN)"
@@ -42,28 +42,28 @@ $(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
 # Without Node, or the registry of its packages, the platform runs without its dashboard; the stamp then says so, and a Node that comes later is seen by `make web`.
 $(WEB_STAMP): $(WEB_SOURCES) docs/openapi.json
 	@mkdir -p web/dist
-	@if $(HAS_NODE); then $(MAKE) --no-print-directory web || echo "the platform runs without its dashboard until make web works"; else echo "$(NO_NODE)"; fi
+	@if $(HAS_NODE); then $(MAKE) --no-print-directory web || echo "the platform has no dashboard until make web succeeds"; else echo "$(NO_NODE)"; fi
 	@touch $@
 
-web: ## build the dashboard that the gateway serves (takes Node 20.19 or newer)
+web: ## build the dashboard (needs Node 20.19 or newer)
 	@$(HAS_NODE) || { echo "$(NO_NODE)" >&2; exit 1; }
 	@echo "building the dashboard …"
 	@cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-fund --no-audit --loglevel error; } \
 		&& npm run --silent gen && npm run --silent build -- --logLevel warn \
-		|| { echo "the dashboard could not be built; read npm's message above, mend it and run make web" >&2; exit 1; }
+		|| { echo "the dashboard could not be built; fix the error that npm printed above and run make web" >&2; exit 1; }
 	@touch $(WEB_STAMP)
 
 demo: setup ## run a real hyperparameter search through every service
 	@$(BIN)/python -m deploy.demo
 
-test: setup ## run every test but the benchmarks and the long drills
+test: setup ## run all tests except benchmarks and drills
 	@if [ -e web/node_modules/.package-lock.json ]; then cd web && npm run --silent test; fi
 	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native
 
-drill: setup ## run one long drill in full: make drill NAME=failover
+drill: setup ## run one long drill: make drill NAME=failover
 	@$(BIN)/python -m tests.drills $(NAME)
 
-lint: style types ## check style, types and the borders between packages
+lint: style types ## check style, types and package boundaries
 	@:
 
 style: setup
@@ -79,13 +79,13 @@ types: setup
 bench: setup ## run one benchmark: make bench NAME=turnaround
 	@$(BIN)/python -m tests.bench.run $(NAME)
 
-up: setup ## start the platform on this machine and leave it running
+up: setup ## start the platform on this machine in the background
 	@$(BIN)/muster up
 
-down: ## stop it, leaving no process and no port behind
+down: ## stop the platform
 	@$(BIN)/muster down
 
-gen: setup ## write all generated files anew
+gen: setup ## regenerate all generated files
 	@$(BIN)/python -m shared.messages.asyncapi > docs/asyncapi.yaml
 	@$(BIN)/python -m services.gateway.generate
 	@$(BIN)/python sdk/generate_client_models.py
@@ -93,15 +93,15 @@ gen: setup ## write all generated files anew
 	@$(BIN)/python sdk/generate_config_reference.py
 	@$(BIN)/python sdk/generate_determined_page.py
 
-peers: setup ## install the peers of the benchmarks into .peers and .peers-mlflow
+peers: setup ## install the software that benchmarks compare with into .peers and .peers-mlflow
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
 	@.peers/bin/python -m pip install -q $(PEERS) && echo "peers: .peers"
 	@[ -x .peers-mlflow/bin/python ] || $(PYTHON) -m venv .peers-mlflow
 	@.peers-mlflow/bin/python -m pip install -q $(MLFLOW) && echo "peers: .peers-mlflow"
 
-tensorflow: setup ## install TensorFlow over .venv, into .tensorflow, for its examples
+tensorflow: setup ## install TensorFlow for its examples into .tensorflow
 	@[ -x .tensorflow/bin/python ] || $(PYTHON) -m venv .tensorflow
 	@echo 'import site; site.addsitedir("$(CURDIR)/.venv/lib/$(notdir $(PYTHON))/site-packages")' \
 		> .tensorflow/lib/$(notdir $(PYTHON))/site-packages/venv.pth
 	@echo "installing TensorFlow, a gigabyte …"
-	@.tensorflow/bin/python -m pip install -q -c constraints.txt "tensorflow-cpu==2.21.0" && echo "an entrypoint that runs in it: $(CURDIR)/.tensorflow/bin/python train.py"
+	@.tensorflow/bin/python -m pip install -q -c constraints.txt "tensorflow-cpu==2.21.0" && echo "use this entrypoint: $(CURDIR)/.tensorflow/bin/python train.py"

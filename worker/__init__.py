@@ -1,1 +1,1 @@
-"""The daemon on one machine: it keeps processes and journals, and decides nothing about who gets what."""
+"""The daemon on one machine: it manages processes and journals, and makes no scheduling decisions."""

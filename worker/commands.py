@@ -1,24 +1,29 @@
-"""`muster worker join`: what a person types on a machine. Heavy imports wait until it runs."""
+"""The command `muster worker join`. Heavy imports are deferred until it runs."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-Url = Annotated[str | None, typer.Option("--url", help="The platform's address; at the first time only.")]
+Url = Annotated[
+    str | None, typer.Option("--url", help="The platform's address. Needed for the first join only.")
+]
 Token = Annotated[
     str | None,
     typer.Option(
         "--token",
         envvar="MUSTER_JOIN_TOKEN",
-        help="What `muster worker token` printed; `-` reads it from standard input. At the first time only.",
+        help="The join token from `muster worker token`; `-` reads it from standard input. Needed for the first join only.",
     ),
 ]
-Labels = Annotated[str | None, typer.Option("--labels", help="What experiments may ask for: rack=r7,zone=a.")]
+Labels = Annotated[
+    str | None, typer.Option("--labels", help="Labels that experiments can select: rack=r7,zone=a.")
+]
 Directory = Annotated[
     Path | None,
     typer.Option(
-        "--directory", help="Where it keeps what is its own; default /var/lib/muster/worker, or in your home."
+        "--directory",
+        help="The worker's data directory. Default: /var/lib/muster/worker for root, else in your home.",
     ),
 ]
 
@@ -27,48 +32,57 @@ def join(
     url: Url = None,
     token: Token = None,
     pool: Annotated[str | None, typer.Option("--pool", "-p", help="The pool to join.")] = None,
-    name: Annotated[str | None, typer.Option("--id", help="Its name; default is the machine's.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--id", help="The worker's name. Default: the host name.")
+    ] = None,
     address: Annotated[
-        str | None, typer.Option("--address", help="Where the other machines of its pool reach it.")
+        str | None,
+        typer.Option("--address", help="The address at which other machines of the pool reach this one."),
     ] = None,
     labels: Labels = None,
     slots: Annotated[
-        int | None, typer.Option("--slots", min=0, help="How many; default are its GPUs, else its cores.")
+        int | None,
+        typer.Option("--slots", min=0, help="Number of slots. Default: the machine's GPUs, else its cores."),
     ] = None,
     kind: Annotated[
-        Literal["cuda", "rocm", "cpu"] | None, typer.Option("--kind", help="Of what kind its slots are.")
+        Literal["cuda", "rocm", "cpu"] | None, typer.Option("--kind", help="The kind of the slots.")
     ] = None,
     user: Annotated[
-        str | None, typer.Option("--user", help="An unprivileged user to run trials as, where you are root.")
+        str | None, typer.Option("--user", help="An unprivileged user to run trials as. Requires root.")
     ] = None,
     directory: Directory = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Leave it running, and return.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Run the worker in the background and return.")
+    ] = False,
     systemd: Annotated[
         bool,
-        typer.Option("--systemd", help="Join, print a unit that starts it with the machine, and return."),
+        typer.Option(
+            "--systemd", help="Join, print a systemd unit that starts the worker at boot, and return."
+        ),
     ] = False,
 ) -> None:
-    """Make this machine a worker of the platform, and serve until Ctrl-C or SIGTERM.
+    """Join this machine to the platform as a worker, and serve until Ctrl-C or SIGTERM.
 
-    After the first time no token is needed: its credentials are renewed while it runs, and are good for 24 h after.
+    Later starts need no token: the worker renews its credentials while it runs, and they stay valid for 24 h after it stops.
     """
     import asyncio
     import sys
 
     from shared.clock import SystemClock
-    from worker.connection.joining import Given, default_directory, join_here, resolve
-    from worker.connection.starting import run_here, start_detached, systemd_unit
+    from worker.connection.daemon_start import run_here, start_detached, systemd_unit
+    from worker.connection.joining import JoinOptions, default_directory, join_here, resolve
 
-    place = (directory or default_directory()).absolute()
-    joining = resolve(Given(url, name, pool, address, labels, slots, kind, user), place)
+    folder = (directory or default_directory()).absolute()
+    joining = resolve(JoinOptions(url, name, pool, address, labels, slots, kind, user), folder)
     secret = sys.stdin.readline().strip() if token == "-" else token
-    asyncio.run(join_here(joining, secret or None, place, SystemClock()))
+    asyncio.run(join_here(joining, secret or None, folder, SystemClock()))
     typer.echo(
-        f"worker {joining.id} is of pool {joining.pool} of {joining.url}; its folder is {place}", err=True
+        f"worker {joining.id} joined pool {joining.pool} of {joining.url}; its data directory is {folder}",
+        err=True,
     )
     if systemd:
-        typer.echo(systemd_unit(joining, place))
+        typer.echo(systemd_unit(joining, folder))
     elif detach:
-        typer.echo(start_detached(joining, place), err=True)
+        typer.echo(start_detached(joining, folder), err=True)
     else:
-        run_here(joining, place)
+        run_here(joining, folder)

@@ -1,4 +1,4 @@
-"""What the platform says to this worker: the desired set, answered by the observed one, and the verdict's fast path."""
+"""Handles messages from the platform: the desired set, answered by the observed set, and verdicts of the fast path."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _log = structlog.get_logger()
 
 
 class Received(Protocol):
-    """What of a core message is needed here."""
+    """The parts of a NATS message that the handlers use."""
 
     @property
     def data(self) -> bytes: ...
@@ -33,28 +33,28 @@ class Received(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """Core messages to this worker."""
+    """Handlers for core NATS messages to this worker."""
 
     runs: Runs
     observe: Callable[[], ObservedSet]
-    heard: Callable[[], None]
+    on_contact: Callable[[], None]
 
     async def on_desired(self, message: Received) -> None:
-        """Apply and answer; a deposed leader learns the epoch from the answer."""
+        """Apply a desired set and reply; a deposed leader learns the epoch from the reply."""
         try:
             desired = DesiredSet.from_bytes(message.data)
             with telemetry.span(
                 "apply desired set", parent=message.headers or {}, count=len(desired.allocations)
             ):
                 if self.runs.apply(desired):
-                    self.heard()
+                    self.on_contact()
         except (ValidationError, MusterError, OSError) as error:
             _log.error("a desired set could not be applied", error=str(error))
         if message.reply:
             await message.respond(self.observe().to_bytes())
 
     async def on_verdict(self, message: Received) -> None:
-        """Relay at once."""
+        """Relay a verdict at once."""
         try:
             self.runs.on_verdict(TrialVerdict.from_bytes(message.data))
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Metrics of a worker for Prometheus: the checkpoints that wait for their upload."""
+"""Prometheus metrics of a worker: checkpoints that wait for their upload."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ _BACKLOG_AGE = Gauge(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backlog:
-    """The checkpoints of one run that are not uploaded yet, by number: when each was announced, and which ones fail."""
+    """The checkpoints of one run that are not uploaded yet, by number: the announcement times, and the failing ones."""
 
     announced: dict[int, datetime | None] = field(default_factory=dict)
     failing: set[int] = field(default_factory=set)
@@ -31,8 +31,8 @@ _backlogs: set[Backlog] = set()
 
 
 @contextmanager
-def backlog_shown(backlog: Backlog) -> Iterator[None]:
-    """Count the backlog of a run in the metrics while the block runs."""
+def backlog_exported(backlog: Backlog) -> Iterator[None]:
+    """Include the backlog of a run in the metrics during the block."""
     _backlogs.add(backlog)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The composition of a worker: runs first, which need nobody, then the line to the platform."""
+"""Composes a worker: first the runs, which need no platform, then the connection to the platform."""
 
 import asyncio
 import os
@@ -17,20 +17,20 @@ from shared.messages.experiments import TrialVerdict
 from shared.messages.specs import SlotKind
 from shared.runtime.process import ServiceProcess
 from worker.connection.heartbeat import Heartbeat
-from worker.connection.identity import join, load_badge
-from worker.connection.line import Line
+from worker.connection.identity import join, load_identity
+from worker.connection.platform_connection import PlatformConnection
 from worker.environments.environments import Environments, installing_environment
-from worker.executors.parents import Parents, ParentStart
+from worker.executors.local_processes import LocalProcesses
 from worker.executors.port import Executor
 from worker.executors.process import parent_environment
-from worker.executors.sight import LocalProcesses
+from worker.executors.warm_parents import WarmParentConfig, WarmParents
 from worker.handlers import Handlers
 from worker.machine.cgroups import Bounds, open_cgroups
 from worker.machine.gpus import open_gpus
 from worker.machine.host import Machine
-from worker.machine.notices import NoticeWatch, notices_of
+from worker.machine.reclaim_notices import NoticeWatch, notices_of
 from worker.machine.slots import find_slots
-from worker.places import Places
+from worker.paths import WorkerPaths
 from worker.ranks.server import RankServer
 from worker.runs.context import Tools
 from worker.runs.runs import Runs
@@ -38,104 +38,108 @@ from worker.sandbox.accounts import Account, find_account
 from worker.settings import Settings, WorkerSection, inherited_environment
 from worker.store.store import Store
 from worker.transfer.cache import FileCache
+from worker.transfer.cache_space import CacheSpace
 from worker.transfer.checkpoints.restore import Restorer
 from worker.transfer.code import CodeCache
 from worker.transfer.http import Transfer, new_session
-from worker.transfer.space import CacheSpace
 
 _LIBRARIES = ("LD_LIBRARY_PATH", "CUDA_HOME")
 
 
 async def compose(settings: Settings, process: ServiceProcess) -> None:
-    """Adopt what an earlier daemon left, then connect and serve."""
+    """Adopt the runs of an earlier daemon, then connect and serve."""
     clock, own = SystemClock(), settings.worker
     account = find_account(own.user)
-    places = _own_places(own, account, process)
+    paths = _open_directory(own, account, process)
     environment = inherited_environment()
-    badge = load_badge(places.identity)
+    identity = load_identity(paths.identity)
     try:
         slots = find_slots(own, environment)
     except Rejected as error:
         with suppress(MusterError):
-            await join(badge, own, clock, trouble=error.message)
+            await join(identity, own, clock, trouble=error.message)
         raise
-    line = Line(settings, badge, clock)
-    process.on_close(line.close)
+    platform = PlatformConnection(settings, identity, clock)
+    process.on_close(platform.close)
 
     session = await process.enter(new_session())
     transfer = Transfer(session)
-    machine = _machine(own, places, slots, environment, account)
+    machine = _machine(own, paths, slots, environment, account)
     installing = installing_environment(environment)
-    installed = Environments(places.environments, account, installing, own.warm_modules)
-    space = await asyncio.to_thread(CacheSpace, places.cache, own.cache_bytes)
+    installed = Environments(paths.environments, account, installing, own.warm_modules)
+    space = await asyncio.to_thread(CacheSpace, paths.cache, own.cache_bytes)
     tools = Tools(
-        line=line,
+        platform=platform,
         worker=WorkerId(own.id),
         clock=clock,
-        places=places,
+        paths=paths,
         machine=machine,
         transfer=transfer,
-        code=CodeCache(places.code_cache, space, line, transfer),
-        checkpoints=Restorer(FileCache(places.checkpoint_cache, space), line, transfer),
+        code=CodeCache(paths.code_cache, space, platform, transfer),
+        checkpoints=Restorer(FileCache(paths.checkpoint_cache, space), platform, transfer),
         environments=installed,
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
         gpus=open_gpus(machine.kind),
     )
-    heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
-    runs = Runs(tools, Store(places), heartbeat.notice)
-    notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.notice()))
+    heartbeat = Heartbeat(platform, own, slots, new_id(clock), clock)
+    runs = Runs(tools, Store(paths), heartbeat.wake)
+    notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.wake()))
     heartbeat.leaving = notices.leaving
     heartbeat.on_abandoned = process.end
-    start = ParentStart(places, own.warm_modules, parent_environment(environment))
-    executor = Parents(start, runs.on_process, runs.on_parent_ready)
+    start = WarmParentConfig(paths, own.warm_modules, parent_environment(environment))
+    executor = WarmParents(start, runs.on_process, runs.on_parent_ready)
     runs.attach(executor)
     runs.adopt()
     process.on_close(runs.close)
 
-    _hear_ranks(places, runs, account, process)
-    handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.heard)
+    _open_rank_server(paths, runs, account, process)
+    handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.on_contact)
     ending = _Ending(runs, executor, heartbeat)
     process.start("executor", executor.run, stop=ending.end)
-    process.start("line", lambda: line.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat)))
+    process.start(
+        "line", lambda: platform.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat))
+    )
     process.start("heartbeat", lambda: heartbeat.run(runs))
     process.start("notices", notices.run)
-    _check_health(process, executor, line)
+    _check_health(process, executor, platform)
     process.mark_ready()
 
 
-def _check_health(process: ServiceProcess, executor: Parents, line: Line) -> None:
-    """A worker has no stream and no database: its parts are all that `/ready` depends on."""
+def _check_health(process: ServiceProcess, executor: WarmParents, platform: PlatformConnection) -> None:
+    """Register the checks of `/ready`. A worker has no stream and no database."""
 
     async def starts_ranks() -> str | None:
         return None if executor.is_ready else "the warm parent, which starts ranks, is not ready"
 
     async def connected() -> str | None:
-        return None if line.is_connected else "not connected to the platform"
+        return None if platform.is_connected else "not connected to the platform"
 
     process.check("executor", starts_ranks)
     process.check("line", connected)
 
 
-def _own_places(own: WorkerSection, account: Account | None, process: ServiceProcess) -> Places:
-    """This daemon's directory, made and held until it ends: of two daemons on one directory the second fails here."""
-    places = Places(own.directory.absolute())
-    places.make(is_shared=account is not None)
-    lock = places.lock()
+def _open_directory(own: WorkerSection, account: Account | None, process: ServiceProcess) -> WorkerPaths:
+    """Create and lock the data directory until the daemon ends: a second daemon on it fails here."""
+    paths = WorkerPaths(own.directory.absolute())
+    paths.make(is_shared=account is not None)
+    lock = paths.lock()
     process.on_close(_soon(lambda: os.close(lock)))
-    return places
+    return paths
 
 
-def _hear_ranks(places: Places, runs: Runs, account: Account | None, process: ServiceProcess) -> None:
-    """Let ranks connect, those of another user too where trials run as one."""
-    ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
+def _open_rank_server(
+    paths: WorkerPaths, runs: Runs, account: Account | None, process: ServiceProcess
+) -> None:
+    """Accept connections of ranks, including those of another user if trials run as one."""
+    ranks = RankServer(paths.socket, runs.find_session, 0o666 if account else 0o600)
     ranks.open()
     process.on_close(_soon(ranks.close))
 
 
 def _machine(
     own: WorkerSection,
-    places: Places,
+    paths: WorkerPaths,
     slots: Sequence[Slot],
     environment: Mapping[str, str],
     account: Account | None,
@@ -143,9 +147,9 @@ def _machine(
     kind = slots[0].kind if slots else "cpu"
     return Machine(
         worker=WorkerId(own.id),
-        disk=places.root,
+        disk=paths.root,
         address=own.address,
-        socket=places.socket,
+        socket=paths.socket,
         path=os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath))),
         kind=kind,
         account=account,
@@ -158,13 +162,13 @@ def _machine(
 
 
 def _cores_of_runs(kind: SlotKind, niceness: int) -> tuple[int, ...]:
-    """Where slots are cores, and nobody else computes on them: a thread that keeps to a core waits there for whoever has it (decision 0214)."""
+    """Return the cores for pinning, if slots are cores and nothing else computes on them: a pinned thread cannot move away from a busy core (decision 0214)."""
     return tuple(sorted(os.sched_getaffinity(0))) if kind == "cpu" and not niceness else ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Ending:
-    """SIGTERM: the worker goes, and takes its ranks and its warm parent with it. A crash leaves them to the next daemon."""
+    """Handles SIGTERM: ends the ranks and warm parents with the worker. A crash leaves them to the next daemon."""
 
     runs: Runs
     executor: Executor
@@ -181,16 +185,16 @@ class _Ending:
 async def _listen(bus: Bus, worker: WorkerId, handlers: Handlers, heartbeat: Heartbeat) -> None:
     await bus.subscribe(DesiredSet.subject(worker), handlers.on_desired)
     await bus.subscribe(TrialVerdict.subject(worker), handlers.on_verdict)
-    bus.on_reconnect.append(heartbeat.notice)
-    heartbeat.notice()
+    bus.on_reconnect.append(heartbeat.wake)
+    heartbeat.wake()
 
 
-def _all(*told: Callable[[str], None]) -> Callable[[str], None]:
-    def tell(text: str) -> None:
-        for one in told:
+def _all(*listeners: Callable[[str], None]) -> Callable[[str], None]:
+    def notify(text: str) -> None:
+        for one in listeners:
             one(text)
 
-    return tell
+    return notify
 
 
 def _soon(action: Callable[[], None]) -> Callable[[], Awaitable[None]]:

@@ -10,34 +10,34 @@ from muster.config.labels import read_labels
 from shared.settings import NatsSettings, Section, ServiceSettings
 
 WARM_MODULES = "numpy.random,torch,torch._dynamo,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
-"""What every trial needs, torch's first optimizer included: it imports `torch._dynamo` (decision 0223). What is not installed is left out."""
+"""Modules that every trial needs, including torch's first optimizer, which imports `torch._dynamo` (decision 0223). Missing modules are skipped."""
 
 
 class WorkerSection(Section):
-    """This machine's part.
+    """The worker's settings.
 
     Attributes:
         id: The worker's name; letters, digits, `-` and `_`.
-        directory: Its own, kept over restarts: identity, journals, caches, runs.
-        address: Where the other machines of its pool reach this one.
-        labels: What experiments may ask for, by commas: `rack=r7,zone=a`.
-        slots: How many slots; default are the GPUs, else the cores.
-        gateway_url: Where to join; needed with `join_token` at the first start only.
-        warm: Modules that the warm parent imports, by commas.
-        warm_also: More of them: what the experiments of this place import. Each second of it is one less for every trial.
-        user: An unprivileged user to run trials as; only where the worker is root.
-        orphan_after_s: Silence of the scheduler after which running ranks are ended.
-        unheard_after_s: Of a rented machine: after so long without the scheduler and without a run the worker ends by itself, with exit code 0, and
-            what started it ends the machine; eight times as long while reports or checkpoints are unsent. Not set: it waits for ever.
-        cache_bytes: The most that code and files of checkpoints take that are kept so as not to fetch them again; what was not used for longest goes first.
-        min_free_bytes: No run is begun while the disk of `directory` has less room.
-        cloud: Whose machine it is, where that cloud may take it back and says so before: its metadata service is asked every two seconds.
-        metadata_url: Where that service is, if not at its usual address.
-        slot_memory_bytes: Memory that a run may take for each of its slots here, by control groups; not set bounds nothing.
-        slot_processes: Processes and threads, likewise.
-        niceness: How far runs give way to what else this machine computes, 0 to 19: 5 leaves a service that shares it three quarters of a core that
-            both want, 10 nine tenths. 0: the machine is theirs, and threads of theirs that exchange gradients keep to their cores.
-        run_bytes: The most that one run may hold there: code, output, checkpoints on their way, what it writes; not set bounds nothing.
+        directory: The data directory, kept over restarts: identity, journals, caches, runs.
+        address: The address at which other machines of the pool reach this one.
+        labels: Labels that experiments can select, comma-separated: `rack=r7,zone=a`.
+        slots: Number of slots. Default: the GPUs, else the cores.
+        gateway_url: The gateway to join; needed with `join_token` at the first start only.
+        warm: Modules that the warm parent imports, comma-separated.
+        warm_also: Additional modules, which this site's experiments import. Trials then start faster by their import time.
+        user: An unprivileged user to run trials as. Requires a worker that runs as root.
+        orphan_after_s: Ranks are killed after this time without contact to the scheduler.
+        unheard_after_s: For rented machines: the worker exits with code 0 after this time without the scheduler and without runs, so that
+            the machine can be ended; eight times as long while reports or checkpoints are unsent. Not set: never.
+        cache_bytes: Maximum size of the cache of code and checkpoint files; least recently used entries are evicted first.
+        min_free_bytes: New runs wait while the disk of `directory` has less free space.
+        cloud: The cloud of the machine, if it announces reclaims: the worker polls its metadata service every two seconds.
+        metadata_url: The address of the metadata service, if not the usual one.
+        slot_memory_bytes: Memory limit of a run per slot, enforced by control groups. Not set: no limit.
+        slot_processes: Limit of processes and threads of a run per slot, enforced by control groups. Not set: no limit.
+        niceness: CPU niceness of runs, 0 to 19: at 5, another busy process on the same core gets three quarters of it, at 10
+            nine tenths. 0: the machine is dedicated to runs, and their communication threads are pinned to cores.
+        run_bytes: Maximum disk space of one run: code, output, checkpoints before their upload, files it writes. Not set: no limit.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")
@@ -71,25 +71,25 @@ class WorkerSection(Section):
 
     @property
     def own_labels(self) -> dict[str, str]:
-        """What this machine is labelled with."""
+        """The labels of this machine."""
         return read_labels(self.labels)
 
     @property
     def warm_modules(self) -> str:
-        """All modules that the warm parent imports, by commas."""
+        """All modules that the warm parent imports, comma-separated."""
         return ",".join(filter(None, (self.warm, self.warm_also)))
 
 
 class Settings(ServiceSettings):
-    """All of the worker's settings. Without `nats.url` it takes the address it was told when it joined."""
+    """All settings of the worker process. Without `nats.url` it uses the address it got when it joined."""
 
     worker: WorkerSection
 
-    def nats_url(self, told: str) -> str:
-        """The address set by hand, else the one told at joining."""
-        return self.nats.url if self.nats.url != NatsSettings().url or not told else told
+    def nats_url(self, advertised_url: str) -> str:
+        """Return the configured address, else the one that the platform advertised at the join."""
+        return self.nats.url if self.nats.url != NatsSettings().url or not advertised_url else advertised_url
 
 
 def inherited_environment() -> dict[str, str]:
-    """What this process was started with; only a few names of it reach a rank."""
+    """Return this process's environment; ranks inherit only a few of its variables."""
     return dict(os.environ)

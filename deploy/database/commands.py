@@ -1,11 +1,11 @@
-"""`muster database`: what the operator types. Heavy imports wait until a command runs."""
+"""The command group `muster database`. Heavy imports are deferred until a command runs."""
 
 from typing import Annotated
 
 import typer
 
 database = typer.Typer(
-    help="The platform's database on a Postgres server of your own: created, rotated, taken over.",
+    help="Manage the platform's database on your own Postgres server.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -15,12 +15,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and not
 
 @database.callback()
 def _database() -> None:
-    """The platform's database on a Postgres server of your own: created, rotated, taken over."""
+    """Manage the platform's database on your own Postgres server."""
 
 
 @database.command("init")
 def init(as_json: Json = False) -> None:
-    """Create the database, roles and schemas that are missing, and write each service's settings; changes no existing password."""
+    """Create missing databases, roles and schemas, and write each service's settings. Existing passwords do not change."""
     from deploy.database.operator import create
 
     create(as_json=as_json)
@@ -29,11 +29,11 @@ def init(as_json: Json = False) -> None:
 @database.command("rotate")
 def rotate(
     service: Annotated[
-        str | None, typer.Argument(metavar="[SERVICE]", help="A service's name; all when left out.")
+        str | None, typer.Argument(metavar="[SERVICE]", help="A service's name. Default: all services.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Give a service's three logins new passwords, and restart it with them where the platform runs here."""
+    """Set new passwords for a service's three logins, and restart the service if the platform runs here."""
     from deploy.database.operator import rotate_passwords
 
     rotate_passwords(service, as_json=as_json)
@@ -41,10 +41,10 @@ def rotate(
 
 @database.command("take-over")
 def take_over(
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take it over without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make this folder's platform the owner of a database whose platform's folder is lost; the former platform is locked out."""
+    """Take over a database whose platform directory is lost. The former platform loses access."""
     from deploy.database.operator import take_over_database
 
     take_over_database(is_sure=yes, as_json=as_json)

@@ -1,4 +1,4 @@
-"""What `muster database` does: run the steps of `setup` with the secrets of a platform's folder, and keep both in agreement."""
+"""Implements `muster database`: runs `setup` with the secrets of a platform's directory, and keeps both consistent."""
 
 import asyncio
 import json
@@ -17,21 +17,21 @@ from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.servers import Home
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import load_state
-from deploy.postgres.setup import load_owner, set_passwords, set_up_database, shown, take_over
+from deploy.postgres.setup import load_owner, set_passwords, set_up_database, short_id, take_over
 from deploy.postgres.urls import SERVICES, PlatformDatabase, role_names
 from muster.errors import Broken, Rejected, Transient
 
 T = TypeVar("T")
 FOLDER = "database"
-"""Of the platform's folder: one file of settings per service, for services that are started by hand."""
+"""Directory of settings files, one per service, for services that are started manually."""
 
 
 def create(*, as_json: bool) -> None:
-    """Create what is missing, and write the services' settings.
+    """Create missing parts, and write the services' settings.
 
     Raises:
-        Rejected: no server is named, or the database's name cannot be used.
-        Conflict: the database is another platform's, or its logins have other passwords.
+        Rejected: no server is configured, or the database's name is invalid.
+        Conflict: the database belongs to another platform, or its logins have other passwords.
     """
     options = load_options()
     _check_server(options)
@@ -44,12 +44,12 @@ def create(*, as_json: bool) -> None:
 
 
 def rotate_passwords(service: str | None, *, as_json: bool) -> None:
-    """Give logins new passwords. Services that run here are restarted with them.
+    """Set new passwords for logins. Restart services that run here.
 
     Raises:
-        Rejected: there is no such service, platform or database.
-        Conflict: the database is not this platform's.
-        Broken: services did not come back; all others were restarted.
+        Rejected: the service, platform or database does not exist.
+        Conflict: the database does not belong to this platform.
+        Broken: some services did not restart; all others did.
     """
     if service is not None and service not in SERVICES:
         raise Rejected(
@@ -68,24 +68,24 @@ def rotate_passwords(service: str | None, *, as_json: bool) -> None:
     fresh = {role: secrets.token_hex(24) for role in role_names(service)}
     wanted = own_database(home, options)
     with home.replacing_secrets({password_secret(role): password for role, password in fresh.items()}):
-        # Should the renaming be cut short, the next start of the folder's own server sets the folder's passwords.
+        # If the renaming is interrupted, the next start of the directory's own server sets the stored passwords.
         done_file(home, "database").unlink(missing_ok=True)
         _reach(wanted, set_passwords(wanted, fresh))
     wanted = own_database(home, options)
     _write_settings(home, wanted)
     services = SERVICES if service is None else (service,)
-    is_here = _restart(options, services, "its new passwords are set in the database and in this folder")
-    done = f"{', '.join(services)}: new passwords" + (", and started again with them" if is_here else "")
+    is_here = _restart(options, services, "its new passwords are set in the database and in this directory")
+    done = f"{', '.join(services)}: new passwords" + ("; restarted with them" if is_here else "")
     _report(home, wanted, done, as_json=as_json)
 
 
 def take_over_database(*, is_sure: bool, as_json: bool) -> None:
-    """Record this folder's platform as the database's owner, with this folder's passwords. Services that run here are restarted.
+    """Record this directory's platform as the database's owner, with its passwords. Restart services that run here.
 
     Raises:
-        Rejected: no server is named, it has no such database, or nobody confirmed.
-        Conflict: the database is this platform's already.
-        Broken: services did not come back; all others were restarted.
+        Rejected: no server is configured, the database does not exist, or the user did not confirm.
+        Conflict: the database already belongs to this platform.
+        Broken: some services did not restart; all others did.
     """
     options = load_options()
     _check_server(options)
@@ -97,17 +97,17 @@ def take_over_database(*, is_sure: bool, as_json: bool) -> None:
         _confirm(wanted, before)
     _reach(wanted, take_over(wanted))
     _write_settings(home, wanted)
-    _restart(options, SERVICES, "the database is this platform's")
-    said = f"the database {wanted.name} belongs to the platform in {options.home} from now on"
+    _restart(options, SERVICES, "the database belongs to this platform")
+    message = f"the database {wanted.name} belongs to the platform in {options.home} now"
     if before is not None:
-        said += f"; the platform {shown(before)}… no longer gets in: stop what still runs of it"
-    _report(home, wanted, said, as_json=as_json)
+        message += f"; the platform {short_id(before)}… no longer has access: stop its remaining processes"
+    _report(home, wanted, message, as_json=as_json)
 
 
 def _confirm(wanted: PlatformDatabase, before: str) -> None:
-    """Raises Rejected where nobody agrees to lock the former platform out."""
+    """Raise Rejected unless the user confirms that the former platform loses access."""
     question = (
-        f"The database {wanted.name} belongs to the platform {before}, which is locked out. Take it over?"
+        f"The database {wanted.name} belongs to the platform {before}, which will lose access. Take it over?"
     )
     try:
         agreed = typer.confirm(question, err=True)
@@ -116,17 +116,17 @@ def _confirm(wanted: PlatformDatabase, before: str) -> None:
     if not agreed:
         raise Rejected(
             "not_confirmed",
-            f"the database {wanted.name} was not taken over from the platform {before}: nobody confirmed it",
-            hint="give --yes in a script",
+            f"the database {wanted.name} was not taken over from the platform {before}: not confirmed",
+            hint="pass --yes in scripts",
         )
 
 
 def _check_server(options: Options) -> None:
-    """Raises Rejected where no server of the operator's own is named."""
+    """Raise Rejected if no Postgres server is configured."""
     if options.postgres_url is None:
         raise Rejected(
             "no_server",
-            "MUSTER_POSTGRES__URL is not set, and `muster up` sets up the Postgres server that it starts by itself",
+            "MUSTER_POSTGRES__URL is not set; `muster up` sets up its own Postgres server automatically",
             hint="set it to an administrator's address, such as postgresql://postgres:PASSWORD@HOST/postgres",
         )
 
@@ -136,16 +136,16 @@ def _reach(wanted: PlatformDatabase, work: Coroutine[None, None, T]) -> T:
         return asyncio.run(work)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise Transient(
-            f"the administrator could not change the database {wanted.name}: {error};"
-            " check MUSTER_POSTGRES__URL, and that the server (or this folder's platform, `muster up`) runs"
+            f"the database {wanted.name} could not be changed: {error};"
+            " check MUSTER_POSTGRES__URL, and that the server (or this directory's platform, `muster up`) is running"
         ) from error
 
 
 def _restart(options: Options, services: tuple[str, ...], if_not: str) -> bool:
-    """Restart services of the platform that runs in the folder, one after the other; False where none runs.
+    """Restart services of the platform that runs in the directory, one by one; return False if none runs.
 
     Raises:
-        Broken: some did not come back; the message has each, and `if_not`, the state that this leaves it in.
+        Broken: some did not restart; the message names each, and `if_not`, the resulting state.
     """
     state = load_state(options.home)
     if state is None or not state.supervisor.is_alive():
@@ -166,7 +166,9 @@ def _report(home: Home, wanted: PlatformDatabase, done: str, *, as_json: bool) -
     if as_json:
         print(json.dumps({"database": wanted.name, "platform": wanted.platform, "settings": str(folder)}))
     else:
-        print(f"{done}\nservices started by hand read their settings from {folder}/SERVICE.env (mode 0600)")
+        print(
+            f"{done}\nservices that you start yourself read their settings from {folder}/SERVICE.env (mode 0600)"
+        )
 
 
 def _write_settings(home: Home, wanted: PlatformDatabase) -> None:

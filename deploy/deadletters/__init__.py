@@ -1,1 +1,1 @@
-"""The operator's view of dead letters: messages that a service could not handle, listed, sent again or dropped."""
+"""Dead letters for operators: list, replay or drop messages that a service could not handle."""

@@ -1,4 +1,4 @@
-"""`muster deadletters`: what the operator types. Heavy imports wait until a command runs."""
+"""The command group `muster deadletters`. Heavy imports are deferred until a command runs."""
 
 from typing import Annotated
 
@@ -9,27 +9,27 @@ deadletters = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
-Consumer = Annotated[str | None, typer.Option(help="Only those of one service.")]
-Positions = Annotated[list[int] | None, typer.Argument(help="Positions, as `list` shows them.")]
-All = Annotated[bool, typer.Option("--all", help="Every letter, or every one of --consumer.")]
+Consumer = Annotated[str | None, typer.Option(help="Only dead letters of one service.")]
+Positions = Annotated[list[int] | None, typer.Argument(help="Positions, from `muster deadletters list`.")]
+All = Annotated[bool, typer.Option("--all", help="All dead letters, or all of --consumer.")]
 
 
 @deadletters.command("list")
 def list_(
     consumer: Consumer = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the oldest first.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number, oldest first.")] = 100,
     as_json: Json = False,
 ) -> None:
     """Show dead letters: message, consumer, error and age."""
-    from deploy.deadletters.desk import show_all
+    from deploy.deadletters.actions import show_all
 
     show_all(consumer, limit, as_json=as_json)
 
 
 @deadletters.command("show")
 def show(position: int, as_json: Json = False) -> None:
-    """Show one dead letter whole."""
-    from deploy.deadletters.desk import show_one
+    """Show one dead letter with headers and body."""
+    from deploy.deadletters.actions import show_one
 
     show_one(position, as_json=as_json)
 
@@ -38,8 +38,8 @@ def show(position: int, as_json: Json = False) -> None:
 def replay(
     positions: Positions = None, every: All = False, consumer: Consumer = None, as_json: Json = False
 ) -> None:
-    """Send messages again to who could not handle them; who has handled them ignores them."""
-    from deploy.deadletters.desk import replay_all
+    """Send messages to their subjects again; services that already handled them ignore them."""
+    from deploy.deadletters.actions import replay_all
 
     replay_all(positions or [], every, consumer, as_json=as_json)
 
@@ -48,7 +48,7 @@ def replay(
 def drop(
     positions: Positions = None, every: All = False, consumer: Consumer = None, as_json: Json = False
 ) -> None:
-    """Remove dead letters for good."""
-    from deploy.deadletters.desk import drop_all
+    """Delete dead letters permanently."""
+    from deploy.deadletters.actions import drop_all
 
     drop_all(positions or [], every, consumer, as_json=as_json)

@@ -1,1 +1,1 @@
-"""The demonstration that `make demo` runs: a real search through every service, checked at each step."""
+"""The demonstration for `make demo`: a real search through every service, checked at each step."""

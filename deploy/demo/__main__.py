@@ -1,4 +1,4 @@
-"""`python -m deploy.demo`: exit code 0 when every step did what it should, else 1 after a sentence that says what to do."""
+"""`python -m deploy.demo`: exits with 0 if every step succeeded, else with 1 after a message with the next step to take."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The platform under the demo: used when it is up already, else started and stopped again."""
+"""The platform for the demo: a running one, or one that is started and stopped."""
 
 import os
 import subprocess
@@ -12,8 +12,8 @@ from muster.errors import MusterError
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {"MUSTER_WORKER__WARM_ALSO": "sklearn.datasets", "MUSTER_PROVISIONER__SLOT_KIND": "cpu"}
-"""The example takes its digits from there: imported once in each worker, not in each of its trials. It shows a pool that grows, for which the
-GPUs of a machine, all one worker's, are no stage."""
+"""The example loads its digits from scikit-learn, which each worker imports once. CPU slots, because the example shows a growing pool, and all
+GPUs of a machine belong to one worker."""
 START_TIMEOUT_S = 180
 STOP_TIMEOUT_S = 60
 
@@ -31,7 +31,7 @@ class Platform:
     """The embedded platform of the working directory, or of MUSTER_HOME.
 
     Attributes:
-        home: The folder of its data and logs.
+        home: The directory of its data and logs.
     """
 
     def __init__(self) -> None:
@@ -39,19 +39,19 @@ class Platform:
         self.started_here = False
 
     def start(self) -> None:
-        """Start the platform unless it answers already.
+        """Start the platform unless it is running.
 
         Raises:
             CannotStart: `muster up` failed; it has printed why.
         """
         if self._answers():
-            print("the platform is up already: it is used, and left running")
+            print("using the platform that is already running; it stays running")
             return
         self.started_here = True
         code = self._muster("up", START_TIMEOUT_S)
         if code or not self._answers():
             raise CannotStart(
-                f"the platform did not start (`muster up` ended with {code}): mend what the message above names, "
+                f"the platform did not start (`muster up` ended with {code}): fix the error above, "
                 "and run `make demo` again"
             )
 
@@ -62,7 +62,7 @@ class Platform:
             self._muster("down", STOP_TIMEOUT_S)
 
     def client(self) -> Client:
-        """Return a client of it."""
+        """Return a client of the platform."""
         return connect(read_address(self.home / FILE))
 
     def _answers(self) -> bool:

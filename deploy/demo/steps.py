@@ -1,4 +1,4 @@
-"""The demo's story, step by step: search, train the best on two workers, register, download, evaluate."""
+"""The steps of the demo: search, train the best point on two workers, register, download, evaluate."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ from muster.errors import MusterError
 EXAMPLE = ROOT / "examples" / "digits"
 CONFIG = EXAMPLE / "adaptive_asha.yaml"
 MODEL = "digits"
-LEAST_ACCURACY = 0.97
+MIN_ACCURACY = 0.97
 TRIALS = 16
 SEARCH_TIMEOUT_S = 900.0
 TRAINING_TIMEOUT_S = 300.0
@@ -32,12 +32,12 @@ console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class Failed(Exception):
-    """A step did not do what it should; the message says what to do."""
+    """A step failed; the message contains the next step to take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of it: numbers of the experiments and of the version, the accuracy, the course of the workers."""
+    """The results: experiment and version numbers, accuracy, worker counts over time."""
 
     search: int
     best: int
@@ -47,14 +47,14 @@ class Result:
 
 
 class Machines:
-    """How many workers were ready, one after the other."""
+    """Tracks the number of ready workers."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._counts: list[int] = []
 
     def line(self) -> str:
-        """Count the workers that are ready and return a line that says so."""
+        """Count the ready workers and return a status line."""
         workers = [worker for worker in self._client.cluster.workers() if worker.state == "ready"]
         if [len(workers)] != self._counts[-1:]:
             self._counts.append(len(workers))
@@ -63,10 +63,10 @@ class Machines:
         return f"{len(workers)} worker{'s' * (len(workers) != 1)}, {used} of {slots} slots in use"
 
     def await_first(self) -> None:
-        """Return once a worker is ready: the provisioner starts the pool's least number by itself.
+        """Return once a worker is ready: the provisioner starts the pool's minimum automatically.
 
         Raises:
-            Failed: None came within WORKER_TIMEOUT_S.
+            Failed: No worker joined within WORKER_TIMEOUT_S.
         """
         deadline = time.monotonic() + WORKER_TIMEOUT_S
         while not any(worker.state == "ready" for worker in self._client.cluster.workers()):
@@ -83,19 +83,19 @@ class Machines:
         return " → ".join(map(str, self._counts))
 
     @property
-    def most(self) -> int:
+    def maximum(self) -> int:
         return max(self._counts, default=0)
 
 
 class Times:
-    """How long each step took."""
+    """Duration of each step."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[str, float]] = []
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Announce a step and take its time."""
+        """Announce a step and measure its duration."""
         console.rule(f"[bold]{len(self.taken) + 1}. {name}", align="left")
         began = time.monotonic()
         yield
@@ -103,11 +103,11 @@ class Times:
 
 
 def run(platform: Platform) -> None:
-    """Run every step and print what came of it.
+    """Run every step and print the results.
 
     Raises:
-        Failed: A step did not do what it should.
-        MusterError: The platform refused something or went away.
+        Failed: A step failed.
+        MusterError: The platform refused a request or became unavailable.
     """
     times = Times()
     with platform.client() as client:
@@ -123,7 +123,7 @@ def run(platform: Platform) -> None:
         directory = platform.home / "demo" / f"{MODEL}-{version.number}-{version.id}"
         with times.step("download it and check its hashes"):
             _download(client, version, directory)
-        with times.step("evaluate it on images that nothing has seen"):
+        with times.step("evaluate it on held-out images"):
             accuracy = _evaluate(directory)
     _print_end(Result(search.number, best.number, version.number, accuracy, machines.course), times)
     _print_next(platform.started_here, search.number, best.number)
@@ -141,9 +141,9 @@ def _search(client: Client, machines: Machines) -> ExperimentDetail:
             f"the search ended as {ended.state} ({ended.reason or 'no reason given'}) with {counts.completed} completed, "
             f"{counts.stopped} stopped and {counts.error} failed trials of {TRIALS}: see `muster experiment logs {ended.number}`"
         )
-    if machines.most < 2:
+    if machines.maximum < 2:
         raise Failed(
-            f"the pool stayed at {machines.most} worker although trials waited: see `muster pool list` and "
+            f"the pool stayed at {machines.maximum} worker although trials waited: see `muster pool list` and "
             "the provisioner's log beside the others"
         )
     console.print(
@@ -176,7 +176,7 @@ def _train_best(client: Client, search: ExperimentDetail, machines: Machines) ->
 
 @contextmanager
 def _killed_when_left(client: Client, experiment: ExperimentDetail) -> Iterator[None]:
-    """Kill the experiment when the block is left early: the next demo would wait behind it."""
+    """Kill the experiment if the block fails: the next demo would wait for it."""
     try:
         yield
     except BaseException:
@@ -198,23 +198,23 @@ def _download(client: Client, version: ModelVersion, directory: Path) -> None:
     got = client.models.download(MODEL, directory, version.number)
     total = sum(file.size_bytes for file in got.files)
     files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
-    console.print(f"{files}, {size(total)}, all hashes right: {directory}", soft_wrap=True)
+    console.print(f"{files}, {size(total)}, all hashes verified: {directory}", soft_wrap=True)
 
 
 def _evaluate(directory: Path) -> float:
     command = [sys.executable, "evaluate.py", str(directory)]
     done = subprocess.run(command, cwd=EXAMPLE, capture_output=True, text=True, timeout=120, check=False)
-    words = done.stdout.split()
-    if done.returncode or len(words) != 2:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    fields = done.stdout.split()
+    if done.returncode or len(fields) != 2:
+        last = (done.stderr.strip().splitlines() or ["no error output"])[-1]
         raise Failed(
             f"the downloaded model cannot be evaluated ({last}): try `python evaluate.py {directory}` in {EXAMPLE}"
         )
-    accuracy = float(words[1])
-    console.print(f"accuracy on the held-out part: [bold green]{accuracy:.4f}[/]")
-    if accuracy < LEAST_ACCURACY:
+    accuracy = float(fields[1])
+    console.print(f"accuracy on the held-out set: [bold green]{accuracy:.4f}[/]")
+    if accuracy < MIN_ACCURACY:
         raise Failed(
-            f"the accuracy is {accuracy:.4f}, less than {LEAST_ACCURACY}: compare the trials by `muster trial list NUMBER --best`"
+            f"the accuracy is {accuracy:.4f}, less than {MIN_ACCURACY}: compare the trials by `muster trial list NUMBER --best`"
         )
     return accuracy
 
@@ -234,12 +234,12 @@ def _print_next(started_here: bool, search: int, best: int) -> None:
     console.print("\nWhere to look next:")
     commands = [
         (f".venv/bin/muster trial list {search} --best", "the points that were tried"),
-        (f".venv/bin/muster experiment metrics {best}", "the course of the training on two workers"),
-        (f".venv/bin/muster trace {search}", "the request's way through the services"),
+        (f".venv/bin/muster experiment metrics {best}", "metrics of the training on two workers"),
+        (f".venv/bin/muster trace {search}", "the request's trace through the services"),
         (f".venv/bin/muster model describe {MODEL}", "where the versions come from"),
-        ("README.md", "your first own experiment"),
+        ("README.md", "your own first experiment"),
     ]
     if started_here:
-        commands.insert(0, ("make up", "starts the platform again, with all of this still in it"))
+        commands.insert(0, ("make up", "starts the platform again with all results"))
     for command, what in commands:
         console.print(f"  {command:<42} [dim]{what}[/]", soft_wrap=True)

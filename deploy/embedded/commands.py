@@ -1,4 +1,4 @@
-"""`muster up`, `muster down`, `muster status`, `muster keys`: what people type. Heavy imports wait until a command runs."""
+"""The commands `muster up`, `muster down`, `muster status` and `muster keys`. Heavy imports are deferred until a command runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,17 +6,21 @@ from typing import Annotated
 import typer
 
 keys = typer.Typer(
-    help="The keys that services and workers sign in with.", no_args_is_help=True, add_completion=False
+    help="Manage the keys with which services and workers connect to the bus.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
 
 
 def up(
-    foreground: Annotated[bool, typer.Option("--foreground", help="Stay, until Ctrl-C ends it.")] = False,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Run in the foreground until Ctrl-C.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Start the platform on this machine and leave it running."""
+    """Start the platform on this machine in the background."""
     from deploy.embedded.running import start_detached, start_here
 
     if foreground:
@@ -26,14 +30,14 @@ def up(
 
 
 def down(as_json: Json = False) -> None:
-    """Stop the platform on this machine, leaving no process and no port behind."""
+    """Stop the platform on this machine with all its processes."""
     from deploy.embedded.running import stop
 
     stop(as_json=as_json)
 
 
 def status(as_json: Json = False) -> None:
-    """Show what runs on this machine, and its memory."""
+    """Show the platform's processes on this machine, their health and memory."""
     from deploy.embedded.running import show
 
     show(as_json=as_json)
@@ -41,17 +45,17 @@ def status(as_json: Json = False) -> None:
 
 @keys.callback()
 def _keys() -> None:
-    """The keys that services and workers sign in with: made, changed, let in no more."""
+    """Manage the keys with which services and workers connect to the bus."""
 
 
 @keys.command("init")
 def init(
     directory: Annotated[
-        Path | None, typer.Option(help="Where they go; `keys` of the platform's folder when left out.")
+        Path | None, typer.Option(help="The key directory. Default: `keys` in the platform's directory.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make the identities that are missing; those that exist are kept."""
+    """Create missing identities; existing ones are kept."""
     from deploy.embedded.running import make_keys
 
     make_keys(directory, as_json=as_json)
@@ -62,7 +66,7 @@ def revoke(
     worker: Annotated[str, typer.Argument(help="A worker's name, or a public key (`U…`).")],
     as_json: Json = False,
 ) -> None:
-    """Let a worker in no more, and cut it off: its key was stolen, or its machine is not to be trusted."""
+    """Revoke a worker's key and disconnect it, for example after a theft."""
     from deploy.embedded.keys.identities import revoke_worker
 
     revoke_worker(worker, as_json=as_json)
@@ -75,21 +79,27 @@ def rotate(
     ] = None,
     operator: Annotated[
         bool,
-        typer.Option("--operator", help="Who vouches for the accounts: the bus starts again with another."),
+        typer.Option(
+            "--operator", help="Rotate the operator key, which signs the accounts; restarts the bus."
+        ),
     ] = False,
     account: Annotated[
         bool,
-        typer.Option("--account", help="What signs services and workers; the former counts until --finish."),
+        typer.Option(
+            "--account",
+            help="Rotate the keys that sign services and workers; former keys stay valid until --finish.",
+        ),
     ] = False,
     finish: Annotated[
         bool,
         typer.Option(
-            "--finish", help="With --account: end what the former keys signed, a day later or at once."
+            "--finish",
+            help="With --account: invalidate everything that the former keys signed. Run it a day later, or at once after a theft.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Give a service another key, start it again with that, and let the old one in no more; or change what signs them all."""
+    """Rotate a service's key: create a new one, restart the service, and revoke the old one. Or rotate the signing keys."""
     from deploy.embedded.keys.identities import rotate_key
     from deploy.embedded.keys.signing import finish_account, rotate_signing
     from muster.errors import Rejected
@@ -97,7 +107,7 @@ def rotate(
     if [service is not None, operator, account].count(True) != 1 or (finish and not account):
         raise Rejected(
             "bad_command",
-            "say what to change: a service's name, --operator, or --account (with --finish later)",
+            "name what to rotate: a service, --operator, or --account (later with --finish)",
         )
     if service is not None:
         rotate_key(service, as_json=as_json)

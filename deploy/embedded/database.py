@@ -1,4 +1,4 @@
-"""What the platform in a folder knows of its database: its own id, its passwords, and the administrator's address."""
+"""The database settings of a platform directory: platform id, passwords, and the administrator's address."""
 
 import secrets
 
@@ -11,9 +11,9 @@ PLATFORM_ID = "platform-id"
 
 
 def own_database(home: Home, options: Options) -> PlatformDatabase:
-    """The database of the platform in `home`; secrets that are missing are made.
+    """Return the database of the platform in `home`; create missing secrets.
 
-    The id is what the database remembers its platform by, so a folder that was moved or copied is the same platform.
+    The database identifies its platform by the id, so a moved or copied directory is the same platform.
     """
     return PlatformDatabase(
         administrator_url=options.postgres_url or PostgresServer(home).administrator_url,
@@ -24,12 +24,12 @@ def own_database(home: Home, options: Options) -> PlatformDatabase:
 
 
 def password_secret(role: str) -> str:
-    """The name of the secret that holds a role's password."""
+    """Return the name of the secret that holds a role's password."""
     return f"postgres-{role}"
 
 
 def _platform_id(home: Home) -> str:
-    """The platform's id, made once. It is no secret: the database and error messages have it too."""
+    """Return the platform's id, created once. It is not secret: the database and error messages contain it."""
     file = home.root / PLATFORM_ID
     if not file.exists():
         fresh = home.root / f"{PLATFORM_ID}.new"
@@ -38,7 +38,7 @@ def _platform_id(home: Home) -> str:
     platform = file.read_text().strip()
     if not platform:
         raise Broken(
-            f"{file} is empty, and a database is recognised by the id in it; write the id back from a backup of the folder"
+            f"{file} is empty, but it must contain the platform id that the database recorded; restore the id from a backup of the directory"
             " or from the database (SELECT id FROM platform.identity), or remove the file if the platform never started"
         )
     return platform

@@ -1,4 +1,4 @@
-"""What each service is told through its environment: addresses and credentials of its own, and nothing more."""
+"""Environment variables of each service: the addresses and credentials that it needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class S3Address:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the servers are."""
+    """The addresses of the servers."""
 
     nats_url: str
     credentials: Mapping[str, Path]
@@ -33,7 +33,7 @@ class Addresses:
 
 
 def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
-    """The settings of one service that name the servers."""
+    """Return a service's settings for the servers."""
     environment = {
         "MUSTER_NATS__URL": addresses.nats_url,
         "MUSTER_NATS__CREDENTIALS": str(addresses.credentials[service]),
@@ -55,7 +55,7 @@ def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
 
 
 def postgres_environment(urls: ServiceUrls) -> dict[str, str]:
-    """The settings of one service that name its database."""
+    """Return a service's database settings."""
     return {
         "MUSTER_POSTGRES__OWNER_URL": urls.owner,
         "MUSTER_POSTGRES__TENANT_URL": urls.tenant,

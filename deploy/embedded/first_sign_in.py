@@ -1,4 +1,4 @@
-"""The link that `muster up` prints, so that the first administrator gets into the dashboard without a password or a token to copy."""
+"""The sign-in link that `muster up` prints, so that the first administrator needs no password or token."""
 
 import json
 import urllib.error
@@ -9,11 +9,11 @@ from deploy.embedded.supervisor import CLIENT_FILE
 from muster.client import Address, connect
 from muster.errors import MusterError
 
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 
 
 def sign_in_lines(home: Path) -> list[str]:
-    """What is printed of it; nothing where the gateway has no dashboard, or does not answer."""
+    """Return the lines to print; none if the gateway has no dashboard or does not answer."""
     known = json.loads((home / CLIENT_FILE).read_text())
     if not _has_dashboard(known["url"]):
         return []
@@ -22,16 +22,16 @@ def sign_in_lines(home: Path) -> list[str]:
             made = client.sessions.create_link()
     except MusterError:
         return []
-    ends = f"{made.expires_at.astimezone():%H:%M %Z}"
+    expires = f"{made.expires_at.astimezone():%H:%M %Z}"
     return [
-        f"Sign in to the dashboard with this link. It works once, until {ends}; `muster session link` prints another:",
+        f"Sign in to the dashboard with this link. It works once, until {expires}; `muster session link` creates another:",
         f"  {known['url']}{made.path}",
     ]
 
 
 def _has_dashboard(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:
             return "text/html" in answer.headers.get("Content-Type", "")
     except (urllib.error.URLError, OSError):
         return False

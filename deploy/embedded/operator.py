@@ -1,4 +1,4 @@
-"""The operator's way in to a running platform: its bus, under the identity that `muster keys init` made for people with shell access."""
+"""The operator's access to a running platform's bus, with the identity that `muster keys init` created for users with shell access."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def with_jetstream(work: Callable[[JetStreamContext], Awaitable[T]]) -> T:
-    """Does the work on the platform's streams.
+    """Run a function on the platform's streams.
 
     Raises:
         Rejected: the operator's credentials are not here.
@@ -30,11 +30,11 @@ def with_jetstream(work: Callable[[JetStreamContext], Awaitable[T]]) -> T:
     if not credentials.is_file():
         raise Rejected(
             "no_keys",
-            f"{credentials} does not exist, and only the operator's identity may do this",
-            hint="run this where the platform was started, or set MUSTER_KEYS to its folder of keys",
+            f"{credentials} does not exist, and this command needs the operator's identity",
+            hint="run this where the platform was started, or set MUSTER_KEYS to its key directory",
         )
 
-    # What the connection logs would stand between the lines of our answer.
+    # Suppress the connection's logs, which would mix with the output.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
     async def connected() -> T:
@@ -45,7 +45,7 @@ def with_jetstream(work: Callable[[JetStreamContext], Awaitable[T]]) -> T:
 
 
 def bus_url(options: Options) -> str:
-    """The address of the platform's bus. Raises Transient when none runs here."""
+    """Return the address of the platform's bus. Raises Transient if none runs here."""
     if options.nats_url:
         return options.nats_url
     state = load_state(options.home)

@@ -1,4 +1,4 @@
-"""What the embedded platform is told: its folder, servers that already run, ports. The one place here that reads the environment."""
+"""The options of the embedded platform: directory, existing servers, ports. Only this module reads the environment."""
 
 import os
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ class Options:
     """The settings of `muster up`.
 
     Attributes:
-        home: the folder of everything, `.muster`.
-        keys: folder of NATS identities.
-        nats_url, postgres_url, redis_url, s3: servers that already run; None where one is to be started.
-        database: the platform's own on the Postgres server.
+        home: the platform's directory, `.muster`.
+        keys: the directory of NATS identities.
+        nats_url, postgres_url, redis_url, s3: existing servers; None: `muster up` starts one.
+        database: the name of the platform's database.
         rest_port, grpc_port: the gateway's; 0 for a free one.
-        runs_niceness: how far runs give way to servers and services, with which they share this machine.
-        inherited: the environment that services get beside their settings.
+        runs_niceness: the CPU niceness of runs, which share this machine with servers and services.
+        inherited: the environment that services get in addition to their settings.
     """
 
     home: Path
@@ -53,7 +53,7 @@ def load_options(environment: Mapping[str, str] | None = None, home: Path | None
     """Read the options for `muster up`.
 
     Raises:
-        Rejected: a value cannot be used.
+        Rejected: a value is invalid.
     """
     values = os.environ if environment is None else environment
     root = home or home_to_start(values)
@@ -74,13 +74,13 @@ def load_options(environment: Mapping[str, str] | None = None, home: Path | None
 
 
 def home_to_start(environment: Mapping[str, str] | None = None) -> Path:
-    """Where a platform begun here keeps everything: MUSTER_HOME, else `.muster` of the working directory."""
+    """Return the directory for a new platform: MUSTER_HOME, else `.muster` in the working directory."""
     values = os.environ if environment is None else environment
     return Path(values.get("MUSTER_HOME") or FOLDER).absolute()
 
 
 def home_to_find() -> Path:
-    """Where the platform is that was begun here or above: MUSTER_HOME, else the nearest `.muster` with a state, else ours."""
+    """Return the directory of an existing platform: MUSTER_HOME, else the nearest `.muster` with a state file in or above the working directory."""
     if os.environ.get("MUSTER_HOME"):
         return home_to_start()
     here = Path.cwd()
@@ -96,18 +96,20 @@ def _s3(values: Mapping[str, str]) -> S3Address | None:
     if not all(pair):
         raise Rejected(
             "bad_settings",
-            "MUSTER_S3__URL is set without its keys",
+            "MUSTER_S3__URL is set without access keys",
             hint="set MUSTER_S3__ACCESS_KEY and MUSTER_S3__SECRET_KEY too",
         )
     return S3Address(url, pair[0], pair[1], values.get("MUSTER_S3__BUCKET") or BUCKET)
 
 
-def _number(values: Mapping[str, str], name: str, otherwise: int, most: int, kind: str) -> int:
+def _number(values: Mapping[str, str], name: str, otherwise: int, maximum: int, kind: str) -> int:
     text = values.get(name)
     if not text:
         return otherwise
-    if not text.isdigit() or int(text) > most:
-        raise Rejected("bad_settings", f"{name}={text} is no {kind}", hint=f"give a number from 0 to {most}")
+    if not text.isdigit() or int(text) > maximum:
+        raise Rejected(
+            "bad_settings", f"{name}={text} is not a valid {kind}", hint=f"use a number from 0 to {maximum}"
+        )
     return int(text)
 
 
@@ -116,7 +118,7 @@ def _port(values: Mapping[str, str], name: str, otherwise: int) -> int:
 
 
 def _is_passed(name: str) -> bool:
-    """Whether a variable goes on to the services: everything of the system, and settings that we do not make."""
+    """Whether services inherit a variable: system variables, and settings that `muster up` does not generate."""
     if not name.startswith("MUSTER_"):
         return True
     if name in _PASSED_NAMES:

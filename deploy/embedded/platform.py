@@ -1,4 +1,4 @@
-"""Composes one embedded platform: which servers are started or used, which services run beside them, and what each is told."""
+"""Composes one embedded platform: servers to start or use, services, and their settings."""
 
 import base64
 import json
@@ -19,8 +19,8 @@ from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, Re
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
 from deploy.embedded.services import SERVICES, Service
-from deploy.embedded.supervision.keeper import Keeper
 from deploy.embedded.supervision.leftovers import WORKERS_FOLDER
+from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from deploy.keys.directory import Keys
 
 Found = TypeVar("Found", bound=Daemon)
@@ -31,7 +31,7 @@ SPOOL_FOLDER = "spool"
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """Where users reach the platform, and the administrator's token."""
+    """The addresses for users, and the administrator's token."""
 
     url: str
     grpc: str
@@ -39,7 +39,7 @@ class Gateway:
 
 
 class Platform:
-    """The parts of one platform, not yet started."""
+    """The parts of one platform, before their start."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -54,14 +54,14 @@ class Platform:
         self.gateway = Gateway(f"http://{LOOPBACK}:{rest}", f"{LOOPBACK}:{grpc}", self._admin_token())
         self.services = self._services(rest, grpc, sides)
 
-    def keepers(self) -> tuple[Keeper, ...]:
-        """Everything that is to run, servers first."""
-        servers = [Keeper(server, "server") for server in self.servers]
-        services = [Keeper(service, "service") for service in self.services]
+    def processes(self) -> tuple[SupervisedProcess, ...]:
+        """Return all processes to supervise, servers first."""
+        servers = [SupervisedProcess(server, "server") for server in self.servers]
+        services = [SupervisedProcess(service, "service") for service in self.services]
         return (*servers, *services)
 
     def before(self) -> dict[str, Step]:
-        """What is made before a server's first start, by its name; each takes a while and needs no other."""
+        """Return the steps before each server's first start, by server name; they are slow and independent."""
         steps: dict[str, Step] = {"nats": self._make_keys}
         if s3 := self._find(S3Server):
             job = {"directory": str(s3.certificates)}
@@ -71,11 +71,11 @@ class Platform:
         return steps
 
     def after(self) -> dict[str, Step]:
-        """What is set up in a server once it runs, by its name; services wait for it by themselves."""
+        """Return the set-up steps of running servers, by server name; services wait for them."""
         return {"postgres": self._make_database, "s3": self._make_bucket}
 
     def external(self) -> tuple[str, ...]:
-        """The names of the servers that are used where they are."""
+        """Return the names of existing servers that are used."""
         started = {server.name for server in self.servers}
         return tuple(name for name in ("nats", "postgres", "redis", "s3") if name not in started)
 
@@ -92,7 +92,7 @@ class Platform:
             "name": wanted.name,
             "owns_server": json.dumps(owns_server),
         }
-        # A server of somebody's own may have been given to another platform since the last start.
+        # An external server may belong to another platform since the last start.
         run_step("database", job, done_file(self.home, "database") if owns_server else None)
 
     def _make_bucket(self) -> None:
@@ -138,7 +138,7 @@ class Platform:
         }
 
     def _own(self, service: str, rest: int, grpc: int) -> dict[str, str]:
-        """What only one service is told."""
+        """Return the settings of one service only."""
         match service:
             case "gateway":
                 return {
@@ -158,7 +158,7 @@ class Platform:
                 return {}
 
     def _names_user(self) -> bool:
-        """Whether the caller chose the user of trials; empty means: the worker's own."""
+        """Whether the caller set the trial user; empty means the worker's own user."""
         return "MUSTER_WORKER__USER" in self.options.inherited
 
     def _addresses(self) -> Addresses:

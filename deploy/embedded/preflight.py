@@ -1,4 +1,4 @@
-"""What is checked before anything is started, so that the reason is a sentence and not a log."""
+"""Checks before anything starts, so that failures have a clear message."""
 
 import os
 import shutil
@@ -15,27 +15,29 @@ NEEDED_BYTES = 300 * 1024 * 1024
 
 
 def check_disk(home: Path) -> None:
-    """Refuse to start where there is no room or no permission.
+    """Check free disk space and permissions.
 
     Raises:
-        Rejected: with what to do.
+        Rejected: the check failed.
     """
     if not os.access(home, os.W_OK | os.X_OK):
-        raise Rejected("no_permission", f"{home} cannot be written", hint="choose a folder with MUSTER_HOME")
+        raise Rejected(
+            "no_permission", f"{home} is not writable", hint="set MUSTER_HOME to a writable directory"
+        )
     free = shutil.disk_usage(home).free
     if free < NEEDED_BYTES:
         raise Rejected(
             "disk_full",
-            f"the disk that holds {home} has {free // 2**20} MiB left; Muster needs {NEEDED_BYTES // 2**20}",
-            hint="free some space, or choose another disk with MUSTER_HOME",
+            f"the disk that holds {home} has {free // 2**20} MiB free; Muster needs {NEEDED_BYTES // 2**20} MiB",
+            hint="free some space, or set MUSTER_HOME to a directory on another disk",
         )
 
 
 def check_ports(options: Options) -> None:
-    """Refuse ports that somebody listens on.
+    """Check that the ports are free.
 
     Raises:
-        Rejected: with whose they are, where that can be seen.
+        Rejected: a port is in use; the message names the process if it is visible.
     """
     named = (("MUSTER_GATEWAY__PORT", options.rest_port), ("MUSTER_GATEWAY__GRPC_PORT", options.grpc_port))
     for setting, port in named:

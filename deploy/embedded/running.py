@@ -1,4 +1,4 @@
-"""What the commands do: start a supervisor and watch it become ready, ask it to end, show what it wrote."""
+"""Implements `muster up`, `down` and `status`: starts and stops the supervisor, and shows its state."""
 
 import json
 import os
@@ -17,63 +17,63 @@ from deploy.embedded.host.processes import ProcessId, wait_until
 from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.preflight import check_disk, check_ports
 from deploy.embedded.state import State, load_state
-from deploy.embedded.status.report import look
+from deploy.embedded.status.report import collect_report
 from deploy.embedded.status.tables import print_report
 from deploy.embedded.supervision.leftovers import end_leftovers
 from deploy.embedded.supervisor import supervise
 from muster.errors import Broken, Conflict, MusterError
 
-READY_PATIENCE_S = 600.0
-"""Longer than the supervisor itself tries to start a part three times: its message names the part."""
-STOP_PATIENCE_S = 60.0
+READY_TIMEOUT_S = 600.0
+"""Longer than the supervisor's three attempts to start a part: its error names the part."""
+STOP_TIMEOUT_S = 60.0
 NOT_RUNNING = 3
 _POLL_S = 0.1
 
 
 def start_here() -> None:
-    """Run the platform in this process until it is asked to end."""
+    """Run the platform in this process until it is stopped."""
     supervise(load_options())
 
 
 def start_detached(*, as_json: bool) -> None:
-    """Start a supervisor that outlives this process, and return when the platform is ready.
+    """Start a detached supervisor, and return when the platform is ready.
 
     Raises:
-        MusterError: it did not become ready; with the reason.
+        MusterError: the platform did not become ready, with the reason.
     """
     options = load_options()
     running = _running(options.home)
     if running is None:
-        begun = time.monotonic()
+        began = time.monotonic()
         options.home.mkdir(parents=True, exist_ok=True)
         _clear(options)
         running = _watch(options.home, _spawn(options.home), as_json=as_json)
-        said = f"Muster is ready after {time.monotonic() - begun:.1f} s"
+        headline = f"Muster is ready after {time.monotonic() - began:.1f} s"
     else:
-        said = "Muster is already running"
+        headline = "Muster is already running"
     if as_json:
         print(json.dumps({"url": running.url, "grpc": running.grpc, "home": str(options.home)}))
     else:
         lines = [
-            f"[green]{said}[/]: {running.url} (gRPC {running.grpc})",
+            f"[green]{headline}[/]: {running.url} (gRPC {running.grpc})",
             *map(escape, sign_in_lines(options.home)),
-            "`muster experiment create CONFIG FOLDER` starts a search, `muster status` shows what runs, `muster down` ends it.",
+            "`muster experiment create CONFIG FOLDER` starts an experiment, `muster status` shows the platform, `muster down` stops it.",
         ]
         Console(stderr=True, highlight=False).print("\n".join(lines), soft_wrap=True)
 
 
 def stop(*, as_json: bool) -> None:
-    """End the platform, and what a killed supervisor left; nothing running is no error.
+    """Stop the platform and processes left by a killed supervisor; succeed if nothing runs.
 
     Raises:
-        Broken: something does not end.
+        Broken: a process does not end.
     """
     home = home_to_find()
     state = load_state(home)
     ended = 0
     if state is not None and state.supervisor.is_alive():
         state.supervisor.send(signal.SIGTERM)
-        if not wait_until(lambda: not state.supervisor.is_alive(), STOP_PATIENCE_S, pause_s=_POLL_S):
+        if not wait_until(lambda: not state.supervisor.is_alive(), STOP_TIMEOUT_S, pause_s=_POLL_S):
             state.supervisor.send(signal.SIGKILL)
         ended = len(state.parts)
     ended += end_leftovers(home)
@@ -81,13 +81,13 @@ def stop(*, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"home": str(home), "ended": ended}))
     else:
-        sentence = "Muster has ended" if ended else "nothing was running"
+        sentence = "Muster is stopped" if ended else "Muster was not running"
         Console(stderr=True, highlight=False).print(f"{sentence} ({home})", soft_wrap=True)
 
 
 def show(*, as_json: bool) -> None:
-    """Print the report; exit code 3 when nothing runs."""
-    report = look(home_to_find())
+    """Print the report; exit with code 3 if nothing runs."""
+    report = collect_report(home_to_find())
     if as_json:
         print(json.dumps(report.to_json()))
     else:
@@ -97,7 +97,7 @@ def show(*, as_json: bool) -> None:
 
 
 def make_keys(directory: Path | None, *, as_json: bool) -> None:
-    """Make the missing NATS identities."""
+    """Create missing NATS identities."""
     from deploy.keys.files import init_keys
     from shared.clock import SystemClock
 
@@ -114,7 +114,7 @@ def _running(home: Path) -> State | None:
 
 
 def _clear(options: Options) -> None:
-    """End what a killed supervisor left, and see that there is room and that the ports are free."""
+    """End processes left by a killed supervisor, and check disk space and ports."""
     state = load_state(options.home)
     if state is not None and state.supervisor.is_alive():
         raise Conflict(
@@ -141,9 +141,9 @@ def _spawn(home: Path) -> subprocess.Popen[bytes]:
 
 
 def _watch(home: Path, supervisor: subprocess.Popen[bytes], *, as_json: bool) -> State:
-    """Show how the parts come up, until all are ready."""
+    """Show the progress of the start until all parts are ready."""
     identity = ProcessId.of(supervisor.pid)
-    deadline = time.monotonic() + READY_PATIENCE_S
+    deadline = time.monotonic() + READY_TIMEOUT_S
     console = Console(stderr=True)
     quiet = as_json or not console.is_terminal
     columns = (
@@ -172,7 +172,9 @@ def _watch(home: Path, supervisor: subprocess.Popen[bytes], *, as_json: bool) ->
                 raise _failure(home, state if ours else None)
             time.sleep(_POLL_S)
     supervisor.terminate()
-    raise Broken(f"the platform was not ready after {READY_PATIENCE_S:g} s; see the logs in {home / 'logs'}")
+    raise Broken(
+        f"the platform did not become ready within {READY_TIMEOUT_S:g} s; see the logs in {home / 'logs'}"
+    )
 
 
 def _failure(home: Path, state: State | None) -> MusterError:

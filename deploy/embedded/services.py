@@ -1,4 +1,4 @@
-"""The services as processes of their own: same interpreter, settings in the environment, ready when their side port says so."""
+"""Services as separate processes: same interpreter, settings in the environment, readiness from the side port."""
 
 import signal
 import sys
@@ -14,19 +14,19 @@ from deploy.embedded.servers.base import Daemon, Home, StopSigns
 from shared.messages.health import PROCESS, CheckResult, HealthReport
 
 SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator")
-"""In the order of their start: those that take longest come first."""
+"""In start order: the slowest first."""
 
 MODULES = {name: f"services.{name}" for name in SERVICES} | {"simulator": "simulator"}
-"""What is started: the simulator stands beside the services, because it drives their cores."""
+"""Modules to start: the simulator is beside the services because it drives their cores."""
 
 BAD_SETTINGS = 2
-"""The exit code of a service that cannot use its settings: starting it again would not help."""
+"""The exit code for invalid settings: a restart does not help."""
 
 _TIMEOUT_S = 1.0
 
 
 def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
-    """Return what a service's `/ready` shows; None where it does not answer."""
+    """Return the checks of a service's `/ready`; None if it does not answer."""
     try:
         with urllib.request.urlopen(f"http://{LOOPBACK}:{side_port}/ready", timeout=_TIMEOUT_S) as answer:
             body = answer.read()
@@ -41,10 +41,10 @@ def load_checks(side_port: int) -> tuple[CheckResult, ...] | None:
 
 
 class Service(Daemon):
-    """One service. It outlives nobody: when the supervisor is killed, it ends in order by itself.
+    """One service. It stops gracefully when the supervisor is killed.
 
     Args:
-        environment: asked at each start, so that a restart picks up a changed secret.
+        environment: called at each start, so that a restart uses changed secrets.
     """
 
     stop_signs: StopSigns = ((signal.SIGTERM, 12.0),)
@@ -68,7 +68,7 @@ class Service(Daemon):
         return (*self._ports, self.side_port)
 
     def prepare(self) -> None:
-        """See that nobody took the side port meanwhile; a service brings its schema up to date itself."""
+        """Choose another side port if it is taken; services migrate their schemas themselves."""
         if not is_free(self.side_port):
             self.side_port = free_ports(1)[0]
 
@@ -86,6 +86,6 @@ class Service(Daemon):
         )
 
     def ready(self) -> bool:
-        """Whether it has started. Its dependencies do not count: starting it again would not help them."""
+        """Whether it has started. Failing dependencies do not count: a restart does not help."""
         checks = load_checks(self.side_port)
         return checks is not None and all(check.ok for check in checks if check.name == PROCESS)

@@ -1,4 +1,4 @@
-"""What `muster up` tells `muster status` and `muster down`: one file, replaced whole, written by the supervisor alone."""
+"""The state file that `muster status` and `muster down` read: replaced atomically, written by the supervisor only."""
 
 import json
 from contextlib import suppress
@@ -18,8 +18,8 @@ class Part:
     """One server or service.
 
     Attributes:
-        restarted_for: why it was started again the last time.
-        trouble: what it fails to do although it runs; empty: nothing.
+        restarted_for: the reason of the last restart.
+        trouble: its current failure while it runs; empty: none.
     """
 
     name: str
@@ -34,14 +34,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The whole of one platform at one moment.
+    """The state of one platform.
 
     Attributes:
-        phase: how far it is.
-        supervisor: who wrote this.
-        message: why it failed.
+        phase: the current phase.
+        supervisor: the supervisor's process.
+        message: the reason of a failure.
         url, grpc: the gateway's addresses.
-        parts: servers and services in the order of their start.
+        parts: servers and services in start order.
     """
 
     phase: Phase
@@ -59,7 +59,7 @@ class State:
 
 
 def load_state(home: Path) -> State | None:
-    """What the last supervisor wrote; None when there was none, or its file cannot be read."""
+    """Return the last supervisor's state; None if there is none or it is unreadable."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         raw = json.loads((home / STATE_FILE).read_text())
         parts = tuple(_part(part) for part in raw.pop("parts"))

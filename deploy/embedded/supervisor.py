@@ -1,6 +1,6 @@
-"""The process behind `muster up`: starts servers and services, keeps them running, ends them in order.
+"""The process behind `muster up`: starts servers and services, keeps them running, stops them in order.
 
-It holds a lock on the folder while it lives. Its signals arrive through a socket, so that one loop does everything.
+It holds a lock on the directory. Signals arrive through a socket, so that one loop handles everything.
 """
 
 import errno
@@ -25,9 +25,9 @@ from deploy.embedded.platform import Platform
 from deploy.embedded.preflight import check_disk, check_ports
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.state import Part, Phase, State
-from deploy.embedded.supervision.keeper import Keeper
 from deploy.embedded.supervision.leftovers import end_leftovers, end_workers
 from deploy.embedded.supervision.logfiles import rotate_logs
+from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from muster.errors import Broken, Conflict, MusterError, Rejected
 
 CLIENT_FILE = "client.json"
@@ -40,7 +40,7 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @contextmanager
 def locked(home: Path) -> Iterator[None]:
-    """Hold the folder for ourselves.
+    """Lock the platform's directory.
 
     Raises:
         Conflict: another supervisor has it.
@@ -60,7 +60,7 @@ class Supervisor:
     def __init__(self, platform: Platform) -> None:
         self.platform = platform
         self.home = platform.home.root
-        self.keepers = platform.keepers()
+        self.processes = platform.processes()
         self.phase: Phase = "starting"
         self._me = ProcessId.of(os.getpid())
         self._ending = False
@@ -69,15 +69,15 @@ class Supervisor:
         self._after: dict[str, Future[None]] = {}
 
     def run(self) -> None:
-        """Start everything, keep it until a signal asks for the end, and end it.
+        """Start everything, keep it running until a signal, and stop it.
 
         Raises:
-            MusterError: something did not start; nothing of it is left.
+            MusterError: a part did not start; all others were stopped.
         """
         self._listen()
         try:
             self._save()
-            # Nothing here waits for anything else: the steps are processes of their own, and services wait by themselves.
+            # Nothing waits here: steps are separate processes, and services wait for their servers.
             with ThreadPoolExecutor() as executor:
                 self._before = {name: executor.submit(step) for name, step in self.platform.before().items()}
                 self._loop(executor)
@@ -99,32 +99,34 @@ class Supervisor:
             self._wait(_STEADY_PAUSE_S if self.phase == "ready" and self._is_steady() else _BUSY_PAUSE_S)
 
     def _tick(self) -> bool:
-        """Do what is due; True when something changed."""
+        """Run due actions; return whether something changed."""
         now = time.monotonic()
-        changed = [keeper.tick(now) for keeper in self.keepers if _is_done(self._before.get(keeper.name))]
+        changed = [
+            process.tick(now) for process in self.processes if _is_done(self._before.get(process.name))
+        ]
         return any(changed)
 
     def _set_up_servers(self, executor: Executor) -> None:
-        """Set up each server once it runs for the first time; those of others run already."""
-        running = {keeper.name for keeper in self.keepers if keeper.state == "running"}
+        """Set up each server once it runs for the first time; external ones run already."""
+        running = {process.name for process in self.processes if process.state == "running"}
         for name, step in self.platform.after().items():
             if name not in self._after and name in (*running, *self.platform.external()):
                 self._after[name] = executor.submit(step)
 
     def _settle(self) -> None:
-        """Note what changed; the first time that all run, the platform is ready."""
+        """Save changes; the platform becomes ready when all parts run for the first time."""
         if self.phase == "starting" and self._is_ready():
             self._write_client_file()
             self.phase = "ready"
         self._save()
 
     def _is_ready(self) -> bool:
-        """Whether all is made, runs and is set up."""
+        """Whether all parts are prepared, running and set up."""
         done = [_is_done(step) for step in (*self._before.values(), *self._after.values())]
         return all(done) and self._is_steady()
 
     def _is_steady(self) -> bool:
-        return all(keeper.state == "running" for keeper in self.keepers)
+        return all(process.state == "running" for process in self.processes)
 
     def _write_client_file(self) -> None:
         gateway = self.platform.gateway
@@ -134,18 +136,18 @@ class Supervisor:
         fresh.replace(self.home / CLIENT_FILE)
 
     def _end(self, phase: Phase, message: str = "") -> None:
-        """Gateway first, then the other services, the workers with their ranks, the servers, and Postgres last."""
+        """Stop the gateway first, then other services, workers with their ranks, servers, and Postgres last."""
         self.phase = "stopping" if phase == "stopped" else phase
         self._save(message)
         (self.home / CLIENT_FILE).unlink(missing_ok=True)
-        services = [keeper for keeper in self.keepers if keeper.kind == "service"]
-        servers = [keeper for keeper in self.keepers if keeper.kind == "server"]
-        gateway = [keeper for keeper in services if keeper.name == "gateway"]
-        record = [keeper for keeper in servers if keeper.name == "postgres"]
+        services = [process for process in self.processes if process.kind == "service"]
+        servers = [process for process in self.processes if process.kind == "server"]
+        gateway = [process for process in services if process.name == "gateway"]
+        record = [process for process in servers if process.name == "postgres"]
         for group in (gateway, services):
             _stop_together(group)
         end_workers(self.home)
-        for group in ([keeper for keeper in servers if keeper not in record], record):
+        for group in ([process for process in servers if process not in record], record):
             _stop_together(group)
         self.phase = phase
         self._save(message)
@@ -160,7 +162,7 @@ class Supervisor:
             gateway.url,
             gateway.grpc,
             message,
-            (*(keeper.part() for keeper in self.keepers), *external),
+            (*(process.part() for process in self.processes), *external),
         )
         try:
             state.save(self.home)
@@ -175,17 +177,17 @@ class Supervisor:
             signal.signal(number, _noted)
 
     def _wait(self, pause_s: float) -> None:
-        """Sleep until a child ends, a signal comes, or the pause is over."""
+        """Sleep until a child ends, a signal arrives, or the pause is over."""
         if select.select([self._wake], [], [], pause_s)[0]:
             received = self._wake.recv(4096)
             self._ending = self._ending or any(number in received for number in _ENDING)
 
 
 def supervise(options: Options) -> None:
-    """Run a platform in this process until it is asked to end.
+    """Run a platform in this process until it is stopped.
 
     Raises:
-        MusterError: it cannot be started; the message says why and what to do.
+        MusterError: it cannot be started, with the reason.
     """
     try:
         with locked(options.home):
@@ -197,19 +199,19 @@ def supervise(options: Options) -> None:
         raise Broken(_sentence(error, options.home)) from error
 
 
-def _stop_together(keepers: list[Keeper]) -> None:
-    if keepers:
-        with ThreadPoolExecutor(len(keepers)) as executor:
-            list(executor.map(Keeper.stop, keepers))
+def _stop_together(processes: list[SupervisedProcess]) -> None:
+    if processes:
+        with ThreadPoolExecutor(len(processes)) as executor:
+            list(executor.map(SupervisedProcess.stop, processes))
 
 
 def _is_done(step: "Future[None] | None") -> bool:
-    """Whether a step has ended, where there is one; raises what it raised."""
+    """Whether a step has ended or does not exist; re-raises its error."""
     return step is None or (step.done() and step.result() is None)
 
 
 def _noted(_number: int, _frame: FrameType | None) -> None:
-    """The number has gone through the socket already."""
+    """Ignore the signal: its number is already in the socket."""
 
 
 def _sentence(error: BaseException, home: Path) -> str:
@@ -218,7 +220,7 @@ def _sentence(error: BaseException, home: Path) -> str:
             case errno.ENOSPC | errno.EDQUOT:
                 return f"the disk that holds {home} is full; free some space and run `muster up` again"
             case errno.EACCES | errno.EPERM | errno.EROFS:
-                return f"{error.filename or home} cannot be written; choose another folder with MUSTER_HOME"
+                return f"{error.filename or home} is not writable; set MUSTER_HOME to another directory"
             case _:
                 return f"{error.strerror or error} ({error.filename or home})"
     if isinstance(error, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""`python -m deploy.horovod`: puts Horovod into the running environment, building its wheel only once per machine."""
+"""`python -m deploy.horovod`: installs Horovod into the running environment; builds its wheel once per machine."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, version

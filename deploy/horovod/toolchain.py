@@ -1,4 +1,4 @@
-"""What Horovod is built against, and with: found on this machine, or refused with what to install."""
+"""Finds the toolchain for a Horovod build, or reports what to install."""
 
 import platform
 import re
@@ -11,17 +11,17 @@ from pathlib import Path
 
 HOROVOD_VERSION = "0.28.1"
 PATCH_LEVEL = 2
-"""Rises with each change of `wheel`'s patches, so that nobody takes a wheel built without it."""
+"""Incremented with each change of `wheel`'s patches, so that older wheels are not reused."""
 SYSTEM_NCCL_HEADERS = (Path("/usr/include"), Path("/usr/local/include"), Path("/usr/local/cuda/include"))
 
 
 class SetupFailed(Exception):
-    """The sentence that a person reads: what is missing and what to do."""
+    """Set-up failed; the message says what is missing and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nccl:
-    """Where NCCL and CUDA lie, for a build that speaks GPU to GPU."""
+    """Paths of NCCL and CUDA, for a build with GPU communication."""
 
     cuda_home: Path
     cuda_version: str
@@ -31,7 +31,7 @@ class Nccl:
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """All that decides whether one built wheel can stand for another.
+    """The properties that identify a compatible wheel.
 
     Attributes:
         torch_version: Full version with its local part (`2.13.0+cpu`).
@@ -43,19 +43,19 @@ class Toolchain:
 
     @property
     def local_version(self) -> str:
-        """Local part of the wheel's version; it keys the cache and shows in `pip list`."""
+        """The local part of the wheel's version; it is the cache key and appears in `pip list`."""
         wires = f"nccl{self.nccl.cuda_version}" if self.nccl else "gloo"
         return ".".join(re.findall(r"[a-z0-9]+", f"torch{self.torch_version} {wires} p{PATCH_LEVEL}".lower()))
 
     @property
     def key(self) -> str:
-        """Name of the cached wheel's folder."""
+        """The directory name of the cached wheel."""
         python = f"cp{sys.version_info.major}{sys.version_info.minor}"
         return f"horovod-{HOROVOD_VERSION}-{self.local_version}-{python}-{platform.machine()}"
 
 
 def find_toolchain() -> Toolchain:
-    """Return what a build would use here.
+    """Return the toolchain of this machine.
 
     Raises:
         SetupFailed: torch is not installed.
@@ -69,7 +69,7 @@ def find_toolchain() -> Toolchain:
 
 
 def require_compiler() -> None:
-    """Check what every build needs from the system.
+    """Check the system's build requirements.
 
     Raises:
         SetupFailed: A compiler, make or Python's headers are missing.
@@ -88,12 +88,12 @@ def require_compiler() -> None:
 
 
 def _find_nccl(site_packages: Path) -> Nccl | None:
-    """Return CUDA's compiler and NCCL when both are here, NCCL from torch's own wheel first."""
+    """Return CUDA's compiler and NCCL if both exist; prefer NCCL from torch's own wheel."""
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if nvcc is None:
         return None
-    said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
-    release = re.search(r"release (\d+\.\d+)", said)
+    output = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
+    release = re.search(r"release (\d+\.\d+)", output)
     headers = next(
         (d for d in (site_packages / "nvidia/nccl/include", *SYSTEM_NCCL_HEADERS) if _is_nccl(d)), None
     )
@@ -115,7 +115,7 @@ def _library_folders(headers: Path) -> tuple[Path, ...]:
 
 
 def _cuda_home(nvcc: Path) -> Path:
-    """Return CUDA's root: nvcc itself tells it, since what lies on the PATH may be a wrapper."""
-    said = subprocess.run([nvcc, "--dryrun", "x.cu"], capture_output=True, text=True, check=False).stderr
-    top = re.search(r"^#\$ TOP=(.+)$", said, re.MULTILINE)
+    """Return CUDA's root as nvcc reports it, because the program on the PATH may be a wrapper."""
+    output = subprocess.run([nvcc, "--dryrun", "x.cu"], capture_output=True, text=True, check=False).stderr
+    top = re.search(r"^#\$ TOP=(.+)$", output, re.MULTILINE)
     return Path(top[1]).resolve() if top else nvcc.resolve().parents[1]

@@ -1,6 +1,6 @@
-"""The cached wheel: built once from Horovod's source archive, shared by every checkout of this user.
+"""The cached wheel: built once from Horovod's source archive, shared by all checkouts of a user.
 
-A lock makes one build of several starters; the wheel appears by a rename, so no reader sees half of it.
+A lock allows one build at a time; the wheel appears by a rename, so no reader sees a partial one.
 """
 
 import fcntl
@@ -20,14 +20,14 @@ CMAKE_REQUIREMENT = "cmake<4"
 SPOKEN_EVERY_S = 15
 TAIL_LINES = 15
 
-# Torch 2.13 needs C++17, where 0.28.1 asks for 14 (and 11 of CUDA).
+# Torch 2.13 needs C++17; Horovod 0.28.1 sets 14 (and CUDA 11).
 PATCHES = (
     ("CMakeLists.txt", "set(CMAKE_CXX_STANDARD 14)", "set(CMAKE_CXX_STANDARD 17)"),
     ("horovod/torch/CMakeLists.txt", "set(CMAKE_CXX_STANDARD 14)", "set(CMAKE_CXX_STANDARD 17)"),
     ("horovod/common/ops/cuda/CMakeLists.txt", "set(CMAKE_CUDA_STANDARD 11)", "set(CMAKE_CUDA_STANDARD 17)"),
 )
-# A process set listens where the machine's own name leads, which /etc/hosts often has at the loopback: gangs over several machines could not
-# meet. It is to take the interface of the gang.
+# A process set listens at the address of the host name, which /etc/hosts often maps to the loopback: gangs over several machines could not
+# connect. The patch makes it use the gang's interface.
 _OF_A_PROCESS_SET = """  attr device_attr;
   device_attr.iface = gloo_iface_;
   device_attr.ai_family = AF_UNSPEC;
@@ -39,9 +39,9 @@ IFACE_PATCH = (
     _OF_A_PROCESS_SET,
     f"  gloo_iface_ = global_context.gloo_iface_;\n{_OF_A_PROCESS_SET}",
 )
-# Headers that Horovod's sources use and do not include: compilers before GCC 13 brought them along with others.
+# Headers that Horovod's sources need but do not include: compilers before GCC 13 included them transitively.
 INCLUDED = ("cstdint", "stdexcept", "string")
-# A torch with CUDA must not send Horovod looking for the CUDA toolkit where it cannot have NCCL: then it speaks Gloo.
+# Without NCCL, Horovod must not look for the CUDA toolkit because of torch's CUDA version: it uses Gloo.
 GLOO_PATCHES = (
     ("cmake/Modules/FindPytorch.cmake", "(torch.version.cuda is not None)", "False"),
     ("CMakeLists.txt", "check_language(CUDA)", ""),
@@ -49,10 +49,10 @@ GLOO_PATCHES = (
 
 
 def cached_wheel(toolchain: Toolchain) -> Path:
-    """Return the wheel for `toolchain`, building it first when nobody has.
+    """Return the wheel for `toolchain`; build it if it is not cached.
 
     Raises:
-        SetupFailed: The build is impossible or failed; the cache then holds nothing but its log.
+        SetupFailed: The build is impossible or failed; the cache then contains only its log.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster" / "wheels"
     folder = cache / toolchain.key
@@ -64,14 +64,14 @@ def cached_wheel(toolchain: Toolchain) -> Path:
 
 
 def install(wheel: Path) -> None:
-    """Install `wheel` without its requirements: constraints.txt has pinned them already.
+    """Install `wheel` without its requirements: constraints.txt pins them.
 
     Raises:
-        SetupFailed: pip refused.
+        SetupFailed: pip failed.
     """
     command = [*_pip("install"), "--no-deps", "--force-reinstall", str(wheel)]
     if subprocess.run(command, check=False).returncode:
-        raise SetupFailed(f"pip refused {wheel}; delete {wheel.parent} and run `make setup` again")
+        raise SetupFailed(f"pip could not install {wheel}; delete {wheel.parent} and run `make setup` again")
 
 
 def _wheel_in(folder: Path) -> Path | None:
@@ -171,7 +171,7 @@ def _environment(work: Path, toolchain: Toolchain) -> dict[str, str]:
 
 
 def _gpu_environment(work: Path, nccl: Nccl) -> dict[str, str]:
-    """Point the build at NCCL; torch's own wheel has no `libnccl.so`, only `libnccl.so.2`, so it gets a link."""
+    """Point the build at NCCL; torch's wheel has no `libnccl.so`, only `libnccl.so.2`, so it needs a link."""
     links = work / "nccl"
     links.mkdir()
     (links / "libnccl.so").symlink_to(nccl.library)
@@ -188,7 +188,7 @@ def _gpu_environment(work: Path, nccl: Nccl) -> dict[str, str]:
 def _run(
     what: str, command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None
 ) -> None:
-    """Run `command` into `log`, saying every few seconds that it still runs."""
+    """Run `command` with its output in `log`, and print progress every few seconds."""
     started = time.monotonic()
     with log.open("ab") as output:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Where the identities lie; `files.py` makes them."""
+"""Paths of the NATS identities; `files.py` creates them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ class Keys:
 
     @property
     def server_conf(self) -> Path:
-        """What the NATS server's configuration includes: operator, accounts, resolver."""
+        """The file that the NATS server's configuration includes: operator, accounts, resolver."""
         return self.directory / "server.conf"
 
     @property
@@ -22,12 +22,12 @@ class Keys:
 
     @property
     def revoked(self) -> Path:
-        """Public keys that the server lets in no more, each with whose it was; missing while there is none."""
+        """Revoked public keys with their owners; missing while there are none."""
         return self.directory / "revoked.json"
 
     @property
     def retiring(self) -> Path:
-        """The account's former signing keys while what they signed still counts; missing otherwise."""
+        """The account's former signing keys while they are still valid; missing otherwise."""
         return self.directory / "retiring.json"
 
     def credentials(self, identity: str) -> Path:

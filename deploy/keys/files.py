@@ -1,15 +1,15 @@
-"""The deployment's NATS identities as files: `muster keys init` makes what is missing and keeps what is there.
+"""The deployment's NATS identities as files: `muster keys init` creates missing ones and keeps existing ones.
 
-operator.seed  operator.jwt          who vouches for the accounts; the server knows its token
-operator-signer.seed                 signs the accounts in its stead
-system.seed    system.jwt            the account SYS, reached by nobody
-account.seed   account.jwt           the account MUSTER: streams, services, workers; its key is its name, and signs nothing
+operator.seed  operator.jwt          the operator, whose token the server's configuration contains
+operator-signer.seed                 signs the accounts on behalf of the operator
+system.seed    system.jwt            the account SYS, which has no users
+account.seed   account.jwt           the account MUSTER for streams, services and workers; its key only identifies it
 account-signer.seed                  signs the services' users
-worker-issuer.json                   the scoped signing key, for the scheduler alone
-retiring.json                        signing keys that were changed and still count
+worker-issuer.json                   the scoped signing key for workers, given to the scheduler only
+retiring.json                        former signing keys that are still valid
 <service>.seed <service>.creds       one user per service, and `admin` for the operator's tools
-revoked.json                         keys that are let in no more, whatever is signed for them
-server.conf                          what the server's configuration includes
+revoked.json                         revoked user keys
+server.conf                          to be included in the server's configuration
 """
 
 import json
@@ -51,13 +51,13 @@ _SEEDS = (
     ("account-signer", KeyKind.ACCOUNT),
 )
 _FOR_GOOD = 253_402_300_799
-"""The end of the year 9999. A revocation says until when what was issued to a key does not count: what was stolen never does again."""
+"""The end of the year 9999. A revocation rejects everything issued to a key before this time: it is permanent."""
 
 
 def init_keys(directory: Path, now: datetime) -> Keys:
-    """Make every identity that is missing; seeds are kept, tokens are signed anew only when their claims changed.
+    """Create missing identities; seeds are kept, tokens are signed again only if their claims changed.
 
-    All files are readable by their owner alone.
+    Only their owner can read the files.
     """
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
@@ -84,19 +84,19 @@ def init_keys(directory: Path, now: datetime) -> Keys:
 
 
 def load_revoked(keys: Keys) -> dict[str, str]:
-    """Whose each revoked key was, by key."""
+    """Return the owner of each revoked key, by key."""
     return dict(json.loads(keys.revoked.read_text())) if keys.revoked.exists() else {}
 
 
-def revoke_key(directory: Path, key: str, whose: str, now: datetime) -> Keys:
-    """Have servers refuse a public user key for good, once they read `server.conf` again; who is connected with it is cut off then."""
+def revoke_key(directory: Path, key: str, owner: str, now: datetime) -> Keys:
+    """Revoke a public user key permanently. It takes effect, and disconnects users, when servers reload `server.conf`."""
     keys = Keys(directory)
-    _write(keys.revoked, json.dumps(load_revoked(keys) | {key: whose}, indent=1, sort_keys=True) + "\n")
+    _write(keys.revoked, json.dumps(load_revoked(keys) | {key: owner}, indent=1, sort_keys=True) + "\n")
     return init_keys(directory, now)
 
 
 def rotate_service(directory: Path, service: str, now: datetime) -> str:
-    """Give a service another key, and return the public half of the one that it had: that is good until it is revoked."""
+    """Rotate a service's key, and return the old public key, which stays valid until it is revoked."""
     old = public_key(_seed(directory, service, KeyKind.USER))
     _write(directory / f"{service}.seed", new_seed(KeyKind.USER, secrets.token_bytes(32)) + "\n")
     init_keys(directory, now)
@@ -104,24 +104,24 @@ def rotate_service(directory: Path, service: str, now: datetime) -> str:
 
 
 def rotate_operator(directory: Path, now: datetime) -> None:
-    """Have another operator vouch for the accounts. Servers go by it once they have started with the new `server.conf`; users are not touched."""
+    """Rotate the operator key. Servers use it after a restart with the new `server.conf`; users are not affected."""
     for name in ("operator", "operator-signer"):
         _write(directory / f"{name}.seed", new_seed(KeyKind.OPERATOR, secrets.token_bytes(32)) + "\n")
     init_keys(directory, now)
 
 
 def rotate_account(directory: Path, now: datetime) -> None:
-    """Sign services and workers with other keys from now on. What the former signed counts until `retire`.
+    """Rotate the keys that sign services and workers. Signatures of the former keys stay valid until `retire`.
 
     Raises:
-        Conflict: keys that were changed before still count.
+        Conflict: the keys of an earlier rotation are still valid.
     """
     keys = Keys(directory)
     if keys.retiring.exists():
         raise Conflict(
             "rotation_begun",
-            "the account's keys were changed before, and the former still count",
-            hint="end that first: `muster keys rotate --account --finish`",
+            "an earlier rotation of the account's keys is not finished",
+            hint="finish it first: `muster keys rotate --account --finish`",
         )
     issuer = WorkerIssuer.from_json(keys.worker_issuer.read_text())
     signer = _seed(directory, "account-signer", KeyKind.ACCOUNT)
@@ -134,7 +134,7 @@ def rotate_account(directory: Path, now: datetime) -> None:
 
 
 def retire(directory: Path, now: datetime) -> bool:
-    """Have what the account's former keys signed count no more, once servers read `server.conf` again; False where there are none."""
+    """Invalidate signatures of the account's former keys, once servers reload `server.conf`; return False if there are none."""
     keys = Keys(directory)
     if not keys.retiring.exists():
         return False
@@ -159,7 +159,7 @@ class _Signer:
 
 
 def _operator_claims(operator: str, system: str, vouching: str) -> Claims:
-    """Only what signing keys have signed counts: an account's own key is its name, which cannot be changed."""
+    """Only signatures of signing keys are valid: an account's own key is its name, which cannot be changed."""
     nats: Claims = {"type": "operator", "version": 2, "system_account": system}
     nats |= {"signing_keys": [vouching], "strict_signing_key_usage": True}
     return {"sub": operator, "name": "muster", "nats": nats}
@@ -238,7 +238,7 @@ def _same(token: str, claims: Claims, issuer: str) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a secret file at once, so that a reader sees the old text or the new; leave it alone when equal."""
+    """Replace a secret file atomically; do nothing if the content is equal."""
     if path.exists() and path.read_text() == text:
         return
     fresh = path.with_suffix(path.suffix + ".new")

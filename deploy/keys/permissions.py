@@ -1,8 +1,8 @@
-"""Who may speak and hear what on NATS: one literal row per service, and the template of every worker.
+"""NATS permissions: one row per service, and the template for workers.
 
-Read with the table of messages in the architecture. `files.py` turns the rows into signed user tokens.
-Every service has an inbox of its own, creates what stream or consumer is missing, and neither updates, deletes
-nor purges a stream; it acknowledges as its own consumer only. A worker has no JetStream at all.
+See the table of messages in the architecture page. `files.py` turns the rows into signed user tokens.
+Every service has its own inbox, creates missing streams and consumers, and cannot update, delete
+or purge a stream; it acknowledges as its own consumer only. A worker has no access to JetStream.
 """
 
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ WORKER_PAYLOAD_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one service may do beyond what all may.
+    """The permissions of one service beyond the common ones.
 
     Attributes:
-        entities: the entities whose events it publishes.
-        publish: further subjects it publishes.
-        answer: subjects of requests it answers, and of hints it hears.
-        asks: the questions it may ask.
-        is_stateless: it neither takes nor gives messages that must not be lost, and has nothing to do with streams.
+        entities: entities whose events it publishes.
+        publish: other subjects it publishes.
+        answer: subjects of requests it answers, and of hints it receives.
+        asks: subjects of queries it may send.
+        is_stateless: it uses no streams.
     """
 
     entities: tuple[str, ...]
@@ -83,12 +83,12 @@ SERVICES: dict[str, Row] = {
 
 
 def inbox(name: str) -> str:
-    """The prefix of a client's private inbox."""
+    """Return the prefix of a client's private inbox."""
     return f"_INBOX_{name}"
 
 
 def service_permissions(service: str) -> dict[str, JsonValue]:
-    """The permission claims of a service's user: what it publishes, hears and answers."""
+    """Return the permission claims of a service's user."""
     row = SERVICES[service]
     publish = [
         *(f"evt.v1.*.{entity}.>" for entity in row.entities),
@@ -102,14 +102,14 @@ def service_permissions(service: str) -> dict[str, JsonValue]:
 
 
 def admin_permissions() -> dict[str, JsonValue]:
-    """The operator's tool: everything inside the account, the streams' deletion included."""
+    """Return the operator's permissions: everything inside the account, including deletion of streams."""
     return {"pub": _allow([">"]), "sub": _allow([">"])}
 
 
 def worker_template() -> dict[str, JsonValue]:
-    """What the scoped signing key grants; the server puts the user's name in, so nobody can ask for more.
+    """Return the permissions of workers. The server inserts the user's name, so a worker only reaches its own subjects.
 
-    Answers are allowed one by one, to the reply subject of a request that was received.
+    Each received request allows one reply to its reply subject.
     """
     name = "{{name()}}"
     return {
@@ -124,7 +124,7 @@ def worker_template() -> dict[str, JsonValue]:
 
 
 def _delivery(service: str) -> Iterable[str]:
-    """Hints, dead letters and the API subjects of a service with an inbox and an outbox; the server of 2.15 acknowledges with domain and account in the subject, older ones without."""
+    """Yield subjects of hints, dead letters and JetStream for a service with an inbox and an outbox; NATS 2.15 adds domain and account to the acknowledgement subject."""
     yield "live.v1.>"
     yield from (f"dlq.v1.{service}", f"dlq.v1.{service}.>")
     yield f"evt.v1.*.health.{service}"

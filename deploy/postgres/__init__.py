@@ -1,1 +1,1 @@
-"""The platform's database: roles, logins and schemas, made or found."""
+"""The platform's database: creates or finds roles, logins and schemas."""

@@ -1,7 +1,7 @@
-"""The statements that make roles, logins and schemas. None changes a password that exists, except `set_password`.
+"""SQL statements for roles, logins and schemas. None changes an existing password, except `set_password`.
 
-For each service: a schema, and the roles of its owner (migrations), its tenants' transactions and its system loops. Tables and policies
-come from the services' migrations.
+Each service has a schema, and roles for its owner (migrations), tenant transactions and system loops. The services' migrations create tables
+and policies.
 """
 
 import hashlib
@@ -13,18 +13,18 @@ from collections.abc import Collection, Mapping
 from deploy.postgres.urls import SERVICES, login_name, role_names
 
 _ITERATIONS = 4096
-"""Postgres's own number."""
+"""Postgres's default."""
 _PLAIN = "NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS NOREPLICATION"
 
 
 def create_roles(existing: Collection[str]) -> list[str]:
-    """Create the roles that hold the privileges, where they are missing. They cannot log in."""
+    """Create missing roles that hold privileges. They cannot log in."""
     missing = [role for role in role_names() if role not in existing]
     return [f"CREATE ROLE {role} NOLOGIN {_PLAIN}" for role in missing]
 
 
 def create_logins(database: str, passwords: Mapping[str, str], existing: Collection[str]) -> list[str]:
-    """Create the database's login roles where they are missing; `allow_logins` opens them."""
+    """Create missing login roles of the database; `allow_logins` enables them."""
     logins = {login_name(database, role): password for role, password in passwords.items()}
     return [
         f"CREATE ROLE {login} NOLOGIN NOINHERIT {_PLAIN} PASSWORD '{_verifier(password)}'"
@@ -39,7 +39,7 @@ def set_password(database: str, role: str, password: str) -> str:
 
 
 def grant(database: str) -> list[str]:
-    """Create the schemas, and grant each role what it needs. To be run in the database itself; repeatable."""
+    """Create the schemas, and grant privileges to each role. Run it in the database; idempotent."""
     statements = [
         f'REVOKE ALL ON DATABASE "{database}" FROM PUBLIC',
         "REVOKE ALL ON SCHEMA public FROM PUBLIC",
@@ -55,7 +55,7 @@ def grant(database: str) -> list[str]:
         ]
         for role in (owner, tenant, system):
             login = login_name(database, role)
-            # A session of the login has the role's privileges and no others, and is refused by every other database.
+            # The login's session has the role's privileges only, and other databases refuse it.
             statements += [
                 f"GRANT {role} TO {login}",
                 f'GRANT CONNECT ON DATABASE "{database}" TO {login}',
@@ -66,17 +66,17 @@ def grant(database: str) -> list[str]:
 
 
 def allow_logins(database: str) -> list[str]:
-    """Open the login roles. Last of all, so that a service that waits for its database finds it complete."""
+    """Enable the login roles; run it last, so that a waiting service finds a complete database."""
     return [f"ALTER ROLE {login_name(database, role)} LOGIN" for role in role_names()]
 
 
 def drop_logins(database: str) -> str:
-    """Remove the login roles of a database that is gone."""
+    """Drop the login roles of a deleted database."""
     return f"DROP ROLE IF EXISTS {', '.join(login_name(database, role) for role in role_names())}"
 
 
 def _verifier(password: str) -> str:
-    """What Postgres stores of an ASCII password (SCRAM-SHA-256, RFC 5803), so that no log of statements has the password itself."""
+    """Return the SCRAM-SHA-256 verifier (RFC 5803) of an ASCII password, so that no statement log contains the password."""
     salt = os.urandom(16)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
     client, server = (hmac.digest(salted, key, "sha256") for key in (b"Client Key", b"Server Key"))

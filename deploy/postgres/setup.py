@@ -1,7 +1,7 @@
-"""Sets up one platform's database: creates what is missing, and refuses a database that belongs to another platform.
+"""Sets up one platform's database: creates missing parts, and refuses a database that belongs to another platform.
 
-The database records which platform it belongs to, by the id that the platform's folder holds. Set-up is repeatable and changes no
-existing password, except on the platform's own server; an operator runs `set_passwords` and `take_over` by name.
+The database records its platform by the id in the platform's directory. Set-up is idempotent and keeps existing passwords,
+except on the platform's own server; only `set_passwords` and `take_over` change them.
 """
 
 import asyncio
@@ -18,24 +18,24 @@ from deploy.postgres.urls import PlatformDatabase, login_name, on_database
 from muster.errors import Conflict, Rejected
 
 SETUP_LOCK = 0x6D75737465
-"""Held, on the administrator's own database, by whoever creates or changes roles of the server."""
+"""Advisory lock on the administrator's database during changes of the server's roles."""
 DATABASE_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
-_SHOWN_CHARS = 8
+_ID_CHARS = 8
 _IDENTITY = (
     "CREATE SCHEMA IF NOT EXISTS platform; CREATE TABLE IF NOT EXISTS platform.identity ("
     "id text NOT NULL, singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton), since timestamptz NOT NULL DEFAULT now())"
 )
-"""One row: the id of the platform that the database belongs to. Only the administrator may read it."""
+"""One row with the id of the database's platform. Only the administrator can read it."""
 
 
 async def set_up_database(wanted: PlatformDatabase, *, owns_server: bool = False) -> None:
-    """Create the database, its roles, logins and schemas where they are missing.
+    """Create missing parts: database, roles, logins and schemas.
 
     Args:
-        owns_server: the server's data is in the platform's folder, so the folder's passwords replace those that differ.
+        owns_server: the server's data is in the platform's directory, whose passwords replace different ones.
 
     Raises:
-        Rejected: the name cannot be used (`bad_settings`).
+        Rejected: the name is invalid (`bad_settings`).
         Conflict: the database belongs to another platform (`database_taken`), or its login roles have other passwords than this
             platform's (`other_passwords`).
     """
@@ -50,7 +50,7 @@ async def set_up_database(wanted: PlatformDatabase, *, owns_server: bool = False
 
 
 async def set_passwords(wanted: PlatformDatabase, passwords: Mapping[str, str]) -> None:
-    """Replace the passwords of some roles' logins, all or none. Open connections stay; new ones need the new password.
+    """Replace the passwords of some logins, all or none. Open connections stay; new ones need the new password.
 
     Raises:
         Rejected: there is no such database (`no_database`).
@@ -69,7 +69,7 @@ async def set_passwords(wanted: PlatformDatabase, passwords: Mapping[str, str]) 
 
 
 async def load_owner(wanted: PlatformDatabase) -> str | None:
-    """Return the id of the platform that the database belongs to; None: of none.
+    """Return the id of the database's platform; None if it has none.
 
     Raises:
         Rejected: there is no such database (`no_database`).
@@ -79,9 +79,9 @@ async def load_owner(wanted: PlatformDatabase) -> str | None:
 
 
 async def take_over(wanted: PlatformDatabase) -> None:
-    """Give the logins this platform's passwords, and record this platform as the database's.
+    """Set this platform's passwords for the logins, and record this platform as the owner.
 
-    The record comes last, so that one that is cut short can be repeated.
+    The record is written last, so that an interrupted call can be repeated.
 
     Raises:
         Rejected: there is no such database (`no_database`).
@@ -91,7 +91,7 @@ async def take_over(wanted: PlatformDatabase) -> None:
         if await _owner(inside) == wanted.platform:
             raise Conflict(
                 "already_owned",
-                f"the database {wanted.name} belongs to this platform already (id {shown(wanted.platform)}); nothing was changed",
+                f"the database {wanted.name} belongs to this platform already (id {short_id(wanted.platform)}); nothing was changed",
                 hint="if its logins have other passwords than the platform's folder, run `muster database rotate`",
             )
         await _make_roles(server, inside, wanted, wanted.passwords)
@@ -104,7 +104,7 @@ async def take_over(wanted: PlatformDatabase) -> None:
 
 
 async def drop_database(administrator_url: str, database: str) -> None:
-    """Remove a database with its contents and its logins, even while sessions use it."""
+    """Drop a database with its logins, even while sessions use it."""
     server = await asyncpg.connect(administrator_url)
     try:
         await server.execute(f'DROP DATABASE IF EXISTS "{database}" WITH (FORCE)')
@@ -114,11 +114,11 @@ async def drop_database(administrator_url: str, database: str) -> None:
 
 
 def check_name(database: str) -> None:
-    """Raises Rejected for a name that cannot be a database's and the beginning of its logins' names."""
+    """Raise Rejected if the name cannot be a database name and the prefix of login names."""
     if not DATABASE_NAME.fullmatch(database):
         raise Rejected(
             "bad_settings",
-            f"{database!r} cannot name the platform's database",
+            f"{database!r} is not a valid name for the platform's database",
             "MUSTER_POSTGRES__DATABASE",
             "use lower-case letters, digits and '_', at most 41, beginning with a letter",
         )
@@ -127,7 +127,7 @@ def check_name(database: str) -> None:
 async def _make_roles(
     server: Any, inside: Any, wanted: PlatformDatabase, replaced: Mapping[str, str]
 ) -> frozenset[str]:
-    """Create roles and schemas that are missing, and give some roles' logins another password; returns the roles as they were."""
+    """Create missing roles and schemas, and set some logins' passwords; return the roles that existed before."""
     roles = await server.fetch("SELECT rolname FROM pg_roles")
     existing = frozenset(row["rolname"] for row in roles)
     changes = [
@@ -150,14 +150,14 @@ async def _exists(server: Any, database: str) -> bool:
 
 
 async def _claim(inside: Any, wanted: PlatformDatabase) -> None:
-    """Record this platform as the database's, unless one is recorded. Raises Conflict where that is another."""
+    """Record this platform as the owner, unless there is one. Raises Conflict if that is another platform."""
     await inside.execute(_IDENTITY)
     await inside.execute("INSERT INTO platform.identity VALUES ($1) ON CONFLICT DO NOTHING", wanted.platform)
     _check_owner(await inside.fetchval("SELECT id FROM platform.identity"), wanted)
 
 
 async def _owner(inside: Any) -> str | None:
-    """The platform that the database records; None where it records none."""
+    """Return the platform recorded in the database; None if there is none."""
     if not await inside.fetchval("SELECT to_regclass('platform.identity') IS NOT NULL"):
         return None
     owner: str | None = await inside.fetchval("SELECT id FROM platform.identity")
@@ -165,20 +165,20 @@ async def _owner(inside: Any) -> str | None:
 
 
 def _check_owner(owner: str, wanted: PlatformDatabase) -> None:
-    """Raises Conflict where the database is another platform's."""
+    """Raise Conflict if the database belongs to another platform."""
     if owner == wanted.platform:
         return
     raise Conflict(
         "database_taken",
-        f"the database {wanted.name} belongs to another platform (id {shown(owner)}, this one's is {shown(wanted.platform)});"
+        f"the database {wanted.name} belongs to another platform (id {short_id(owner)}, this one's is {short_id(wanted.platform)});"
         " nothing was changed",
-        hint="two platforms cannot share a database: name another one in MUSTER_POSTGRES__DATABASE, or set MUSTER_HOME to the folder of the"
-        " platform that has it (a copy counts as the same platform); if that folder is lost, run `muster database take-over`",
+        hint="two platforms cannot share a database: set MUSTER_POSTGRES__DATABASE to another name, or MUSTER_HOME to the directory of the"
+        " platform that owns it (a copy counts as the same platform); if that directory is lost, run `muster database take-over`",
     )
 
 
 async def _check_passwords(wanted: PlatformDatabase, before: Collection[str]) -> None:
-    """Log in once as each login role that was there before."""
+    """Log in once with each login role that existed before."""
     urls = [url for one in wanted.urls.values() for url in (one.owner, one.tenant, one.system)]
     known = [url for url in urls if urlsplit(url).username in before]
     refused = sorted(filter(None, await asyncio.gather(*map(_refused, known))))
@@ -191,7 +191,7 @@ async def _check_passwords(wanted: PlatformDatabase, before: Collection[str]) ->
 
 
 async def _refused(url: str) -> str | None:
-    """The name of the login if Postgres does not accept the password."""
+    """Return the name of the login if Postgres rejects its password."""
     try:
         await (await asyncpg.connect(url)).close()
     except (asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError):
@@ -201,7 +201,7 @@ async def _refused(url: str) -> str | None:
 
 @asynccontextmanager
 async def _server(wanted: PlatformDatabase) -> AsyncIterator[Any]:
-    """The administrator's connection, with the lock that keeps other set-ups out."""
+    """The administrator's connection, with the lock against concurrent set-ups."""
     server = await asyncpg.connect(wanted.administrator_url)
     try:
         await server.execute("SELECT pg_advisory_lock($1)", SETUP_LOCK)
@@ -212,7 +212,7 @@ async def _server(wanted: PlatformDatabase) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def _existing(wanted: PlatformDatabase) -> AsyncIterator[tuple[Any, Any]]:
-    """The administrator's connections to the server, with the lock, and to the database. Raises Rejected where there is no such database."""
+    """The administrator's connections to the server, with the lock, and to the database. Raises Rejected if the database does not exist."""
     check_name(wanted.name)
     async with _server(wanted) as server:
         if not await _exists(server, wanted.name):
@@ -235,6 +235,6 @@ async def _inside(wanted: PlatformDatabase) -> AsyncIterator[Any]:
         await inside.close()
 
 
-def shown(platform: str) -> str:
-    """As much of an id as people compare."""
-    return platform[:_SHOWN_CHARS]
+def short_id(platform: str) -> str:
+    """Return a short form of a platform id for messages."""
+    return platform[:_ID_CHARS]

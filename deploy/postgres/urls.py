@@ -1,7 +1,7 @@
-"""Names and addresses of the database's roles. Pure, and without a driver, so that reading an address stays cheap.
+"""Names and URLs of the database's roles. Pure, without a database driver.
 
-Postgres keeps roles per server, not per database. Each service therefore has three roles that hold the privileges and are shared by
-all databases of a server (`role_names`), and each database has login roles of its own, with passwords of its own (`login_name`).
+Postgres roles belong to a server, not to a database. Each service therefore has three roles that hold privileges and are shared by
+all databases of a server (`role_names`), and each database has its own login roles with their own passwords (`login_name`).
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ KINDS = ("owner", "tenant", "system")
 
 @dataclass(frozen=True, slots=True)
 class ServiceUrls:
-    """What a service is given: three addresses of one database, one per role."""
+    """The three URLs of a service's database, one per role."""
 
     owner: str
     tenant: str
@@ -24,11 +24,11 @@ class ServiceUrls:
 
 @dataclass(frozen=True, slots=True)
 class PlatformDatabase:
-    """What one platform knows of its database.
+    """The database settings of one platform.
 
     Attributes:
         administrator_url: a role that may create databases and roles, on any database of the server.
-        platform: the id that the platform's folder holds.
+        platform: the platform id.
         passwords: of the database's login roles, one per name of `role_names`.
         name: the database's name.
     """
@@ -40,25 +40,25 @@ class PlatformDatabase:
 
     @property
     def urls(self) -> dict[str, ServiceUrls]:
-        """The addresses for each service."""
+        """The URLs for each service."""
         return service_urls(self.administrator_url, self.passwords, self.name)
 
 
 def role_names(service: str | None = None) -> tuple[str, ...]:
-    """The roles that hold the privileges, `<service>_<kind>`, of one service or all."""
+    """Return the roles that hold privileges, `<service>_<kind>`, of one service or all."""
     services = SERVICES if service is None else (service,)
     return tuple(f"{one}_{kind}" for one in services for kind in KINDS)
 
 
 def login_name(database: str, role: str) -> str:
-    """The login role of one database that acts as `role`."""
+    """Return the login role of one database for `role`."""
     return f"{database}_{role}"
 
 
 def service_urls(
     administrator_url: str, passwords: Mapping[str, str], database: str = DATABASE
 ) -> dict[str, ServiceUrls]:
-    """The addresses for each service, at the administrator's server.
+    """Return the URLs for each service, at the administrator's server.
 
     Args:
         passwords: one per name of `role_names`, of this database's login roles.
@@ -67,7 +67,7 @@ def service_urls(
 
 
 def on_database(url: str, database: str) -> str:
-    """The same server and role, another database."""
+    """Return the URL with another database."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
 
 
@@ -81,11 +81,11 @@ def _urls(administrator_url: str, service: str, passwords: Mapping[str, str], da
 
 def _as_login(url: str, login: str, password: str, database: str) -> str:
     parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
+    address = parts.netloc.rpartition("@")[2]
     return urlunsplit(
         (
             "postgresql",
-            f"{login}:{quote(password, safe='')}@{place}",
+            f"{login}:{quote(password, safe='')}@{address}",
             f"/{database}",
             _options(parts.query),
             "",
@@ -94,6 +94,8 @@ def _as_login(url: str, login: str, password: str, database: str) -> str:
 
 
 def _options(query: str) -> str:
-    """The connection's options without those that name somebody."""
-    kept = [(name, value) for name, value in parse_qsl(query) if name not in ("user", "password", "dbname")]
-    return urlencode(kept, safe="/:")
+    """Return the connection's options without user, password and database."""
+    options = [
+        (name, value) for name, value in parse_qsl(query) if name not in ("user", "password", "dbname")
+    ]
+    return urlencode(options, safe="/:")

@@ -1,4 +1,4 @@
-"""`muster prices`: what the operator types. Heavy imports wait until it runs."""
+"""The command `muster prices`. Heavy imports are deferred until it runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,17 +7,17 @@ import typer
 
 
 def prices(
-    catalogue: Annotated[Path, typer.Argument(help="The catalogue's file; its prices are replaced.")],
-    providers: Annotated[Path, typer.Option(help="The providers' file: who is asked.")],
+    catalogue: Annotated[Path, typer.Argument(help="The catalogue file, whose prices are updated.")],
+    providers: Annotated[Path, typer.Option(help="The file of providers to query.")],
     provider: Annotated[
-        str | None, typer.Option(help="Only this one; all that tell prices when left out.")
+        str | None, typer.Option(help="One provider's name. Default: all that publish prices.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")
+        bool, typer.Option("--dry-run", help="Print the prices without writing the file.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")] = False,
 ) -> None:
-    """Bring the prices of the catalogue's kinds, on demand and spot: of AWS and Google Cloud in every zone that has them, of clusters from the site's own file."""
-    from deploy.prices.refresh import Wish, refresh
+    """Update the on-demand and spot prices of the catalogue's kinds: AWS and Google Cloud in every zone that offers them, clusters from the site's own file."""
+    from deploy.prices.refresh import RefreshOptions, refresh
 
-    refresh(Wish(catalogue, providers, provider, dry_run), as_json=as_json)
+    refresh(RefreshOptions(catalogue, providers, provider, dry_run), as_json=as_json)

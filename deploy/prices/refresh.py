@@ -1,4 +1,4 @@
-"""What the command does: asks each provider for the prices of the catalogue's kinds, and writes the file anew. The provisioner sees that it has changed."""
+"""Implements `muster prices`: queries each provider for the prices of the catalogue's kinds, and rewrites the file. The provisioner reloads it."""
 
 import asyncio
 import json
@@ -34,8 +34,8 @@ Entries = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for. `provider` None: every one that tells prices."""
+class RefreshOptions:
+    """The options of the command. `provider` None: every one that publishes prices."""
 
     catalogue: Path
     providers: Path
@@ -44,54 +44,56 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """Where AWS's price list and Google's catalogue are, if not at their usual addresses."""
+class PriceEndpoints:
+    """Addresses of AWS's price list and Google's catalogue, if not the usual ones."""
 
     price_list: str | None = None
     billing: str | None = None
 
 
-def refresh(wish: Wish, *, as_json: bool, at: At = At()) -> None:
-    """Replace the prices, saying of each kind and zone what it costs, and since when that is known."""
-    text = _read(wish.catalogue)
-    read_catalogue(text)  # refuses what the provisioner would refuse, before anybody is asked
+def refresh(options: RefreshOptions, *, as_json: bool, at: PriceEndpoints = PriceEndpoints()) -> None:
+    """Replace the prices, and print the price of each kind and zone with its date."""
+    text = _read(options.catalogue)
+    read_catalogue(text)  # rejects what the provisioner would reject, before any query
     before: Entries = yaml.safe_load(text) or {}
-    found = asyncio.run(_ask(_asked(wish), before, at))
+    found = asyncio.run(_ask(_asked(options), before, at))
     after = replaced(before, found)
     for provider, prices in found.items():
         for one in prices:
-            print(json.dumps(_said(provider, one)) if as_json else _line(provider, one), flush=True)
-    if not wish.dry_run:
-        _write(wish.catalogue, yaml.safe_dump(after, sort_keys=False, allow_unicode=True))
+            print(json.dumps(_to_json(provider, one)) if as_json else _line(provider, one), flush=True)
+    if not options.dry_run:
+        _write(options.catalogue, yaml.safe_dump(after, sort_keys=False, allow_unicode=True))
 
 
 def replaced(entries: Entries, found: Mapping[str, Sequence[Price]]) -> Entries:
-    """The catalogue with these prices, by provider, in place of those it had for the same kinds; `taken_per_hour` of a zone stays."""
+    """Return the catalogue with these prices, by provider, in place of earlier ones of the same kinds; keep a zone's `taken_per_hour`."""
     kinds = []
     for kind in entries.get("kinds", ()):
         prices = [one for one in found.get(kind["provider"], ()) if one.kind == kind["name"]]
         known = {price.get("zone"): price for price in kind.get("prices", ())}
-        kept = {zone: price["taken_per_hour"] for zone, price in known.items() if "taken_per_hour" in price}
-        kinds.append({**kind, "prices": [_entry(one, kept) for one in prices]} if prices else kind)
+        rates = {zone: price["taken_per_hour"] for zone, price in known.items() if "taken_per_hour" in price}
+        kinds.append({**kind, "prices": [_entry(one, rates) for one in prices]} if prices else kind)
     return {**entries, "kinds": kinds}
 
 
-def _asked(wish: Wish) -> dict[str, ProviderEntry]:
-    """The providers that tell prices: clouds, and clusters with a file of the site's own."""
-    entries = read_providers(_read(wish.providers)).providers
-    telling = {name: one for name, one in entries.items() if _tells(one)}
-    if wish.provider is not None and wish.provider not in telling:
-        message = f"{wish.providers} has no provider '{wish.provider}' that tells prices"
-        hint = f"there are: {', '.join(telling) or 'none'}; give a cluster a file of its own (`prices`)"
+def _asked(options: RefreshOptions) -> dict[str, ProviderEntry]:
+    """Return the providers that publish prices: clouds, and clusters with a price file."""
+    entries = read_providers(_read(options.providers)).providers
+    with_prices = {name: one for name, one in entries.items() if _has_prices(one)}
+    if options.provider is not None and options.provider not in with_prices:
+        message = f"{options.providers} has no provider '{options.provider}' that publishes prices"
+        hint = f"there are: {', '.join(with_prices) or 'none'}; set `prices` of a cluster to a price file"
         raise Rejected("no_provider", message, "provider", hint)
-    return {name: one for name, one in telling.items() if wish.provider in (None, name)}
+    return {name: one for name, one in with_prices.items() if options.provider in (None, name)}
 
 
-def _tells(entry: ProviderEntry) -> bool:
+def _has_prices(entry: ProviderEntry) -> bool:
     return isinstance(entry, AwsEntry | GcpEntry) or entry.prices is not None
 
 
-async def _ask(providers: Mapping[str, ProviderEntry], entries: Entries, at: At) -> dict[str, list[Price]]:
+async def _ask(
+    providers: Mapping[str, ProviderEntry], entries: Entries, at: PriceEndpoints
+) -> dict[str, list[Price]]:
     found = {}
     for name, entry in providers.items():
         kinds = [kind["name"] for kind in entries.get("kinds", ()) if kind["provider"] == name]
@@ -100,7 +102,7 @@ async def _ask(providers: Mapping[str, ProviderEntry], entries: Entries, at: At)
     return found
 
 
-async def _prices(entry: ProviderEntry, kinds: list[str], at: At) -> list[Price]:
+async def _prices(entry: ProviderEntry, kinds: list[str], at: PriceEndpoints) -> list[Price]:
     clock = SystemClock()
     match entry:
         case AwsEntry():
@@ -131,17 +133,19 @@ def _entry(price: Price, taken: Mapping[str | None, float]) -> Entries:
     return {name: value for name, value in entry.items() if value is not None}
 
 
-def _said(provider: str, price: Price) -> Entries:
-    places = {"provider": provider, "kind": price.kind, "zone": price.zone}
-    return {**places, "on_demand": price.on_demand, "spot": price.spot, "as_of": price.as_of.isoformat()}
+def _to_json(provider: str, price: Price) -> Entries:
+    ids = {"provider": provider, "kind": price.kind, "zone": price.zone}
+    return {**ids, "on_demand": price.on_demand, "spot": price.spot, "as_of": price.as_of.isoformat()}
 
 
 def _line(provider: str, price: Price) -> str:
-    told = [
+    parts = [
         f"{way} {value:.4f}" for way, value in (("on demand", price.on_demand), ("spot", price.spot)) if value
     ]
     where = f" in {price.zone}" if price.zone else ""
-    return f"{provider} {price.kind}{where}: {', '.join(told) or 'nothing is known'} an hour, as of {price.as_of}"
+    return (
+        f"{provider} {price.kind}{where}: {', '.join(parts) or 'no price known'} an hour, as of {price.as_of}"
+    )
 
 
 def _read(path: Path) -> str:
@@ -152,7 +156,7 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """In one step: the provisioner never sees half a file."""
+    """Replace the file atomically: the provisioner never reads half of it."""
     beside = path.with_name(f".{path.name}.new")
     try:
         beside.write_text(text)

@@ -1,1 +1,1 @@
-"""`muster republish`: has services say again how each of their entities is."""
+"""`muster republish`: requests services to publish their entities again."""

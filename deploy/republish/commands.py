@@ -1,4 +1,4 @@
-"""`muster republish`: what the operator types. Heavy imports wait until it runs."""
+"""The command `muster republish`. Heavy imports are deferred until it runs."""
 
 from typing import Annotated
 
@@ -6,10 +6,10 @@ import typer
 
 
 def republish(
-    service: Annotated[str | None, typer.Argument(help="Only this one; all of them when left out.")] = None,
+    service: Annotated[str | None, typer.Argument(help="A service's name. Default: all services.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")] = False,
 ) -> None:
-    """Have services say again how each of their entities is, for a consumer that is new or was rebuilt."""
-    from deploy.republish.wishes import wish_all
+    """Make services publish the current state of all their entities again, for a new or rebuilt consumer."""
+    from deploy.republish.requests import request_all
 
-    wish_all(service, as_json=as_json)
+    request_all(service, as_json=as_json)

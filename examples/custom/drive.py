@@ -1,4 +1,4 @@
-"""Drives a search with plain Optuna's ask and tell: `python drive.py EXPERIMENT`.
+"""Runs a search with Optuna's ask-and-tell API: `python drive.py EXPERIMENT`.
 
 Points come from TPE; at epochs 1, 2 and 4 a trial goes on while it is no worse than the median of those seen there. The program keeps
 nothing: it reads from the platform what happened before. So it may be killed at any moment, and begun again.
@@ -21,7 +21,7 @@ TRIALS, AT_ONCE, EPOCHS = 6, 2, 8
 
 
 class Study:
-    """What is known of the search, from its events alone."""
+    """The state of the search, built from its events alone."""
 
     def __init__(self):
         self.study = optuna.create_study(direction="maximize")
@@ -33,13 +33,13 @@ class Study:
         """Return a new trial's key and point."""
         number = len(self.trials)
         key = f"optuna-{number}"
-        # A seed for each: a program begun anew would else propose again what it proposed first.
+        # One seed per trial: a restarted program must not repeat its first proposals.
         self.study.sampler = optuna.samplers.TPESampler(seed=number)
         self.trials[key] = self.study.ask(SPACE)
         return key, dict(self.trials[key].params)
 
     def take(self, event):
-        """Note what happened; it may be from before this program was begun."""
+        """Record an event; it may precede the start of this program."""
         if event.kind == "created" and event.key not in self.trials:
             self.study.enqueue_trial({name: event.hyperparameters[name] for name in SPACE})
             self.trials[event.key] = self.study.ask(SPACE)
@@ -56,7 +56,7 @@ class Study:
 
 
 def decide(search, study, event):
-    """Answer an event: what is told here is sent together with its acknowledgement."""
+    """Handle an event: the actions are sent together with its acknowledgement."""
     if event.kind == "validation" and event.value < statistics.median(study.seen[event.at]):
         search.stop(event.key)
     elif event.kind == "validation":
@@ -78,7 +78,7 @@ def main():
         for event in search.history():
             study.take(event)
         if not study.trials:
-            for _ in range(AT_ONCE):  # Told once more by a program begun anew, these are the same.
+            for _ in range(AT_ONCE):  # A restarted program sends these again, and nothing changes.
                 key, point = study.ask()
                 search.create(key, point, until=1)
         for event in search.events():

@@ -1,4 +1,4 @@
-"""A linear classifier of handwritten digits, an epoch at a time; goes on from its checkpoint after a pause."""
+"""Train a linear classifier of handwritten digits epoch by epoch; it resumes from its checkpoint after a pause."""
 
 import numpy as np
 from sklearn.datasets import load_digits

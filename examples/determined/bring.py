@@ -1,4 +1,4 @@
-"""Bring a checkpoint of Determined over: fetched from its bucket, and saved as a checkpoint of this trial, which a version can be made of."""
+"""Import a checkpoint from Determined: fetch it from its bucket, and save it as a checkpoint of this trial, to register as a model version."""
 
 import os
 from typing import Any

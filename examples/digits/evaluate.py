@@ -1,4 +1,4 @@
-"""Measure a trained model on the test part, which neither training nor the search has seen.
+"""Evaluate a trained model on the test set, which neither training nor the search has used.
 
 `python evaluate.py DIRECTORY`, where state.pt lies: a checkpoint or a downloaded model version.
 """

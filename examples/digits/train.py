@@ -47,11 +47,11 @@ def accuracy(model, images, labels):
 
 
 def restored(trial, model, optimizer):
-    """Load the latest checkpoint; return the epochs that were trained until then."""
+    """Load the latest checkpoint; return the number of epochs trained so far."""
     state = torch.load(trial.latest_checkpoint / "state.pt", map_location="cpu", weights_only=True)
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
-    # A copy in population-based training has other values than the checkpoint.
+    # In population-based training, a copy has other hyperparameters than its checkpoint.
     for group in optimizer.param_groups:
         group.update(lr=trial.hparams["lr"], weight_decay=trial.hparams["weight_decay"])
     return state["epoch"]
@@ -59,11 +59,11 @@ def restored(trial, model, optimizer):
 
 def main():
     torch.set_num_threads(1)
-    trial = muster.trial(DEFAULTS)  # the hyperparameters of an experiment win
+    trial = muster.trial(DEFAULTS)  # an experiment's hyperparameters override the defaults
     hp = trial.hparams
     torch.manual_seed(trial.seed)
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"  # the trial's own GPU, where its slot is one
+    device = "cuda" if torch.cuda.is_available() else "cpu"  # the trial's GPU, if its slot is one
     images, labels, held_images, held_labels = (
         part.to(device) for name in ("train", "validation") for part in digits(name)
     )

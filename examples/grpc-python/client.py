@@ -1,7 +1,7 @@
-"""Speaks gRPC with nothing of Muster's but its proto file: `python client.py HOST:PORT`, with MUSTER_TOKEN set.
+"""Uses the gRPC API with only Muster's proto file: `python client.py HOST:PORT`, with MUSTER_TOKEN set.
 
 Lists all experiments, page by page. `pip install grpcio grpcio-tools`.
-The address is what `muster up` prints; where TLS ends before the gateway, use `grpc.secure_channel(address, grpc.ssl_channel_credentials())`.
+`muster up` prints the address; if TLS ends before the gateway, use `grpc.secure_channel(address, grpc.ssl_channel_credentials())`.
 """
 
 import os
@@ -15,7 +15,7 @@ muster, services = grpc.protos_and_services("muster.proto")
 
 SAFE = '{"methodConfig": [{"name": [{"service": "muster.v1.Muster", "method": "ListExperiments"}], "retryPolicy": {"maxAttempts": 4,'
 SAFE += ' "initialBackoff": "0.2s", "maxBackoff": "2s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}}]}'
-"""What may be asked twice is asked again by the channel itself."""
+"""The channel retries idempotent calls itself."""
 
 
 def experiments(stub, metadata):

@@ -16,7 +16,7 @@ keras.utils.set_random_seed(trial.seed)
 
 pixels, labels = load_digits(return_X_y=True)
 pixels = pixels.astype("float32") / 16
-mine = slice(trial.rank, 1496, trial.size)  # this rank's part: as many on each
+mine = slice(trial.rank, 1496, trial.size)  # this rank's share, of equal size on each rank
 
 model = keras.Sequential(
     [keras.Input((64,)), keras.layers.Dense(hp["width"], "relu"), keras.layers.Dense(10)]

@@ -1,4 +1,4 @@
-"""What a script may log beside numbers: histograms of weights, images of what it sees, a table of what it gets wrong, and TensorBoard's own files."""
+"""Log media: histograms of weights, images, a table of misclassified images, and TensorBoard event files."""
 
 import torch
 from torch import nn
@@ -10,7 +10,7 @@ SIDE, CLASSES = 8, 3
 
 
 def batch(generator: torch.Generator, size: int = 64) -> tuple[torch.Tensor, torch.Tensor]:
-    """Images with a bright row each; which third of the image it is in is the class."""
+    """Return images with one bright row each; the class is the third of the image that contains it."""
     rows = torch.randint(0, SIDE, (size,), generator=generator)
     images = torch.rand(size, 1, SIDE, SIDE, generator=generator) * 0.7
     images[torch.arange(size), 0, rows] += 0.3
@@ -18,7 +18,7 @@ def batch(generator: torch.Generator, size: int = 64) -> tuple[torch.Tensor, tor
 
 
 def main() -> None:
-    """Train for some epochs and log each."""
+    """Train for several epochs, and log each."""
     trial = muster.trial({"lr": 0.05, "epochs": 3})
     generator = torch.Generator().manual_seed(trial.seed)
     model = nn.Sequential(nn.Flatten(), nn.Linear(SIDE * SIDE, CLASSES))
@@ -34,16 +34,16 @@ def main() -> None:
         for name, parameter in model.named_parameters():
             trial.log_histogram(epoch, name, parameter)
         images, classes = batch(generator)
-        told = model(images).argmax(1)
+        predicted = model(images).argmax(1)
         wrong = [
-            {"place": place, "is": int(classes[place]), "told": int(told[place])}
-            for place in (told != classes).nonzero().flatten()
+            {"place": place, "is": int(classes[place]), "predicted": int(predicted[place])}
+            for place in (predicted != classes).nonzero().flatten()
         ]
-        trial.log_image(epoch, "first", images[0], caption=f"told {told[0]}, is {classes[0]}")
-        trial.log_table(epoch, "wrong", wrong, ["place", "is", "told"])
-        trial.log_text(epoch, "summary", f"**{len(wrong)}** of {len(told)} are wrong")
+        trial.log_image(epoch, "first", images[0], caption=f"predicted {predicted[0]}, is {classes[0]}")
+        trial.log_table(epoch, "wrong", wrong, ["place", "is", "predicted"])
+        trial.log_text(epoch, "summary", f"**{len(wrong)}** of {len(predicted)} are wrong")
         writer.add_scalar("loss", float(loss), epoch)
-        trial.validate(epoch, loss=loss, accuracy=1 - len(wrong) / len(told))
+        trial.validate(epoch, loss=loss, accuracy=1 - len(wrong) / len(predicted))
         if trial.should_stop():
             break
     writer.close()

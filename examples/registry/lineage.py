@@ -1,4 +1,4 @@
-"""A batch uses a model and says so; then: what else did ever use a model of the same data?
+"""A batch job records its use of a model, then finds all uses of models trained on the same data.
 `python examples/registry/lineage.py digits@champion batch-7`."""
 
 import sys
@@ -8,7 +8,7 @@ from muster.client import connect
 
 
 def main(reference: str, batch: str) -> None:
-    """Load the model as a batch would, record the use, and go from the version's data to every use of it."""
+    """Load the model, record the use, and follow the version's data to every use of it."""
     with connect() as client:
         folder = muster.load(reference, client=client)
         files = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())

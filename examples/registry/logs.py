@@ -1,4 +1,4 @@
-"""Which trials printed something, over all experiments or some, and what stood around it the first time:
+"""Find trials that printed a pattern, over all experiments or some, with the lines before the first match:
 `python examples/registry/logs.py 'NaN or Inf' 31 32`."""
 
 import sys
@@ -12,12 +12,12 @@ DAYS, MOST = 7, 10_000
 
 
 def name_of(line: LogLine) -> str:
-    """A trial as people write it."""
+    """Return the trial as EXPERIMENT.TRIAL."""
     return f"{line.experiment_number}.{line.trial_number}"
 
 
 def show_around(client: Client, line: LogLine) -> None:
-    """Print what the same run's rank wrote in the second before, and the line."""
+    """Print the line, and what the same rank wrote in the second before."""
     for each in client.trials.logs(
         line.trial,
         rank=line.rank,
@@ -28,7 +28,7 @@ def show_around(client: Client, line: LogLine) -> None:
 
 
 def main(text: str, *experiments: str) -> None:
-    """Count the lines of each trial, the newest experiment first, and show where the first one comes from."""
+    """Count the matching lines of each trial, newest experiment first, and show the context of the first one."""
     since = datetime.now(UTC) - timedelta(days=DAYS)
     counts, first = Counter[str](), dict[str, LogLine]()
     with connect() as client:
@@ -36,7 +36,7 @@ def main(text: str, *experiments: str) -> None:
             counts[name_of(line)] += 1
             first.setdefault(name_of(line), line)
             if counts.total() >= MOST:
-                print(f"more than {MOST} lines: the oldest experiments are left out")
+                print(f"more than {MOST} lines: the oldest experiments are omitted")
                 break
         for trial, count in counts.most_common():
             print(f"{trial}: {count} lines, the first in run {first[trial].run}")

@@ -1,4 +1,4 @@
-"""An experiment's best checkpoint becomes a model's next version, and its champion where it beats the one before:
+"""Register an experiment's best checkpoint as a model version, and make it the champion if it is better:
 `python examples/registry/models.py 31 digits`."""
 
 import sys
@@ -9,7 +9,7 @@ from muster.errors import NotFound
 
 
 def main(number: str, name: str) -> None:
-    """Register, compare, and let the alias `champion` name the better of the two."""
+    """Register, compare, and move the alias `champion` to the better version."""
     with connect() as client:
         experiment = client.experiments.get(number)
         model = f"{experiment.workspace}/{name}"
@@ -25,13 +25,13 @@ def main(number: str, name: str) -> None:
             client.models.set_alias(model, "champion", made.number)
             print(f"{name}@champion is version {made.number}")
         else:
-            print(f"{name}@champion stays version {champion.number}; what differs:")
+            print(f"{name}@champion stays version {champion.number}; differences:")
             for one in client.models.compare(model, "champion", made.number).differences:
                 print(f"  {one.what} {one.name}: {one.base} → {one.other}")
 
 
 def champion_of(client: Client, model: str) -> ModelVersion | None:
-    """The version that the alias names now."""
+    """Return the version of the alias."""
     try:
         return client.models.version(model, "champion")
     except NotFound:
@@ -39,7 +39,7 @@ def champion_of(client: Client, model: str) -> ModelVersion | None:
 
 
 def beats(experiment: ExperimentDetail, one: ModelVersion, other: ModelVersion) -> bool:
-    """Whether `one` is better than `other` by what the experiment searched for."""
+    """Whether `one` is better than `other` by the experiment's metric."""
     metric = experiment.metric or ""
     worst = float("inf") if experiment.smaller_is_better else float("-inf")
     mine, others = (version.lineage.metrics.get(metric, worst) for version in (one, other))

@@ -1,4 +1,4 @@
-"""Trials side by side, and what an experiment has in bulk: `python examples/registry/trials.py 31` (with pyarrow for the last part).
+"""Compare trials, and export an experiment's data: `python examples/registry/trials.py 31` (with pyarrow for the last part).
 
 `FOLDER` behind the number keeps the files: `duckdb -c "SELECT * FROM 'FOLDER/points/*.parquet' JOIN 'FOLDER/trials/*.parquet' USING (trial)"`.
 """
@@ -13,7 +13,7 @@ FINISHED = "state in (completed, stopped) and best is not absent"
 
 
 def show_trials(client: Client, experiment: str) -> None:
-    """Print the names that there are, the best trials, and those that a filter chooses."""
+    """Print the column names, the best trials, and trials selected by a filter."""
     print("names:", ", ".join(client.trials.columns_of(experiment)))
     for row in client.trials.best(experiment, 3):
         print("best:", row.number, row.values)
@@ -24,14 +24,14 @@ def show_trials(client: Client, experiment: str) -> None:
 
 
 def fetch(client: Client, experiment: str, folder: Path) -> None:
-    """Keep all points, and the table of all trials with every hyperparameter and the last value of every metric."""
+    """Save all points, and the table of all trials with hyperparameters and last metric values."""
     points = client.exports.metrics(experiment, folder / "points")
     trials = client.exports.table(experiment, folder / "trials", sort="best")
     print(f"fetched: {points.rows} points, {trials.rows} trials")
 
 
 def show_files(folder: Path) -> None:
-    """Print how many points each metric has, and the trials as they were written."""
+    """Print the number of points per metric, and the trials' columns."""
     try:
         import pyarrow.parquet as pq
     except ImportError:
@@ -45,7 +45,7 @@ def show_files(folder: Path) -> None:
 
 
 def main(experiment: str, folder: str | None = None) -> None:
-    """Show an experiment's trials, and fetch what it has in bulk."""
+    """Show an experiment's trials, and export its data."""
     with connect() as client, TemporaryDirectory() as passing:
         kept = Path(folder or passing)
         show_trials(client, experiment)

@@ -1,4 +1,4 @@
-"""A toy that trains like a network: epoch by epoch its loss falls towards what its hyperparameters can reach. No data, no framework."""
+"""A toy trial that trains like a network: its loss falls per epoch towards a limit set by its hyperparameters. No data, no framework."""
 
 import json
 import math

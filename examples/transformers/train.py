@@ -19,7 +19,7 @@ torch.manual_seed(trial.seed)
 model = ViTForImageClassification(
     ViTConfig(image_size=8, patch_size=2, num_channels=1, num_labels=10,
               hidden_size=hp["width"], intermediate_size=4 * hp["width"], num_hidden_layers=2, num_attention_heads=2,
-              initializer_range=0.2)  # the default suits widths of hundreds; a narrow one hardly learns from it
+              initializer_range=0.2)  # the default suits widths of hundreds; a narrow model hardly learns with it
 )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ trainer = Trainer(
         logging_steps=10,
         eval_strategy="epoch",
         save_strategy="epoch",
-        save_total_limit=1,  # the trial keeps its own
+        save_total_limit=1,  # Muster keeps the trial's checkpoints
         report_to="none",
         disable_tqdm=True,
         use_cpu=not torch.cuda.is_available(),

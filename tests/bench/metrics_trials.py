@@ -25,12 +25,12 @@ from shared.bus import Bus
 from shared.ids import RunId, WorkerId
 from shared.messages.reports import Mark
 from tests.bench.harness import percentile
-from worker.connection.line import Line
+from worker.connection.platform_connection import PlatformConnection
 from worker.journal.journal import Journal
 from worker.journal.sending import report_sender
 from worker.journal.sources import Source
 from worker.ranks.records import make_record
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 
 REPORTS = 50
 """Reports of a burst."""
@@ -76,7 +76,7 @@ class Trial:
         self._step = after_step
         self._generator = random.Random(str(run))
         kept = SimpleNamespace(run=SimpleNamespace(run_id=run), allocation=SimpleNamespace(traceparent=None))
-        self._send = report_sender(cast(KeptRun, kept), _Connected(bus, worker))
+        self._send = report_sender(cast(StoredRun, kept), _Connected(bus, worker))
         self.source = Source(self.journal, self._told, refused)
 
     async def report(self) -> None:
@@ -106,7 +106,7 @@ class Trial:
         return mark
 
 
-class _Connected(Line):
+class _Connected(PlatformConnection):
     """A worker's line that is connected from the beginning."""
 
     def __init__(self, bus: Bus, worker: WorkerId) -> None:

@@ -64,7 +64,7 @@ def test_two_machines_join_work_and_come_again(platform: Platform, machines: Pat
             "--detach",
         )
         joined = _join(platform, folder, *words)
-        assert joined.code == 0 and f"worker {name} is of pool default" in joined.err, joined.err
+        assert joined.code == 0 and f"worker {name} joined pool default" in joined.err, joined.err
     platform.until(lambda: _ready(platform, *folders))
     where = {"required_labels": {"room": "two"}, "slots_per_trial": 1}
     made = platform.create(resources=where)
@@ -86,7 +86,7 @@ def test_two_machines_join_work_and_come_again(platform: Platform, machines: Pat
 def test_who_may_not_join_is_told_why(platform: Platform, machines: Path) -> None:
     url = platform.client.address.url
     first = _join(platform, machines / "one")
-    assert first.code == 3 and "nobody has said where the platform is" in first.err
+    assert first.code == 3 and "the platform's address is not known" in first.err
     wrong = _join(platform, machines / "one", "--url", url, "--token", "nonsense")
     assert wrong.code == 3 and "wrong, used, or has run out" in wrong.err
     with socket.socket() as free:
@@ -94,7 +94,7 @@ def test_who_may_not_join_is_told_why(platform: Platform, machines: Path) -> Non
         away = _join(
             platform, machines / "one", "--url", f"http://127.0.0.1:{free.getsockname()[1]}", "--token", "x"
         )
-    assert away.code == 6 and "did not let this worker join" in away.err
+    assert away.code == 6 and "did not accept the join request" in away.err
     token = platform.muster("worker", "token").out.strip()
     unit = _join(platform, machines / "two", "--url", url, "--token", token, "--id", "two", "--systemd")
     assert (

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 
 from deploy.embedded.servers import Home, PostgresServer
 from deploy.embedded.servers.s3 import BUCKET
-from deploy.embedded.supervision.leftovers import marked
+from deploy.embedded.supervision.leftovers import find_marked
 from deploy.keys.directory import Keys
 from deploy.keys.permissions import ADMIN
 from deploy.postgres.urls import DATABASE, on_database
@@ -57,7 +57,7 @@ def _files(home: Path) -> Iterator[tuple[str, bytes]]:
 
 def _command_lines(home: Path) -> Iterator[tuple[str, bytes]]:
     """What every user of the machine can see."""
-    for process in marked(home):
+    for process in find_marked(home):
         with contextlib.suppress(psutil.Error):
             words = psutil.Process(process.pid).cmdline()
             yield f"command line of {words[:4]}", " ".join(words).encode()

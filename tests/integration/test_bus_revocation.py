@@ -156,7 +156,7 @@ async def test_services_and_workers_go_over_to_other_keys_and_the_former_count_n
     seed = new_seed(KeyKind.USER, os.urandom(32))
     worker = _badge(own_server, "w-1", seed)
     rotate_account(keys.directory, now)
-    with pytest.raises(Conflict, match="still count"):
+    with pytest.raises(Conflict, match="is not finished"):
         rotate_account(keys.directory, now)
     _read_again(own_server)
     renewed = _badge(own_server, "w-2", seed)
@@ -201,7 +201,7 @@ async def test_of_a_bus_that_runs_elsewhere_it_is_said_what_to_do_and_nothing_he
     try:
         await asyncio.to_thread(rotate_signing, "account", as_json=False)
         said = capsys.readouterr().out
-        assert str(keys.server_conf) in said and "only then start the services again" in said
+        assert str(keys.server_conf) in said and "then restart the services" in said
         assert ("`muster up`" in said) is runs_here
         assert service.returncode is None, "it goes on with the credentials that the bus knows"
         assert await _is_let_in(own_server, "registry", kept)

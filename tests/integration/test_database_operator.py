@@ -136,7 +136,7 @@ def test_a_platform_that_runs_takes_its_database_back(
         operator.take_over_database(is_sure=True, as_json=True)
     assert asyncio.run(load_owner(first)) != first.platform
 
-    with pytest.raises(Broken, match="the database is this platform's"):
+    with pytest.raises(Broken, match="the database belongs to this platform"):
         operator.take_over_database(is_sure=True, as_json=True)
     assert asyncio.run(load_owner(first)) == first.platform
     asyncio.run(log_in_everywhere(first))

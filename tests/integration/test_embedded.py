@@ -24,7 +24,7 @@ from deploy.embedded.host.processes import wait_until
 from deploy.embedded.options import NICENESS, RUNS_NICENESS
 from deploy.embedded.servers.s3 import NICENESS as S3_NICENESS
 from deploy.embedded.state import load_state
-from deploy.embedded.supervision.leftovers import marked
+from deploy.embedded.supervision.leftovers import find_marked
 from tests.support.command_line import MUSTER, run
 from tests.support.warm import WITHOUT_TORCH
 
@@ -89,7 +89,7 @@ def place() -> Iterator[Place]:
     yield Place(home)
     with suppress(AssertionError):
         Place(home).run("down")
-    for process in set(marked(home)):
+    for process in set(find_marked(home)):
         process.send(signal.SIGKILL)
     shutil.rmtree(home.parent, ignore_errors=True)
 
@@ -151,7 +151,7 @@ def test_nothing_listens_beyond_this_machine(place: Place) -> None:
 def test_a_service_has_another_key_without_a_pause_of_the_others(place: Place) -> None:
     before, creds = place.pids(), place.home / "keys" / "registry.creds"
     old = creds.read_text()
-    assert "registry has another key" in place.run("keys", "rotate", "registry")
+    assert "registry has a new key" in place.run("keys", "rotate", "registry")
     assert wait_until(lambda: place.is_running("registry", other_than=before["registry"]), 40, pause_s=0.5)
     assert creds.read_text() != old
     assert {name for name, pid in place.pids().items() if before[name] != pid} == {"registry"}
@@ -190,11 +190,11 @@ def test_what_is_killed_is_started_again(place: Place, name: str) -> None:
 
 def test_down_leaves_no_process_and_no_port(place: Place) -> None:
     ports = place.ports()
-    processes = set(marked(place.home))
+    processes = set(find_marked(place.home))
     assert len(processes) >= len(PARTS)
     place.run("down")
     assert not [process for process in processes if process.is_alive()]
-    assert not list(marked(place.home))
+    assert not list(find_marked(place.home))
     assert not [port for port in ports if accepts(port)]
     assert not (place.home / "client.json").exists()
     assert "no platform runs" in place.run("status", code=3)
@@ -212,11 +212,11 @@ def test_after_a_killed_supervisor_up_starts_well_and_down_leaves_nothing(place:
     state = load_state(place.home)
     assert state is not None
     expected = {part.process.pid for part in state.parts if part.process}
-    assert {process.pid for process in marked(place.home)} >= expected
+    assert {process.pid for process in find_marked(place.home)} >= expected
     ports = place.ports()
     os.kill(place.pids()["supervisor"], signal.SIGKILL)
     place.run("down")
-    assert not list(marked(place.home))
+    assert not list(find_marked(place.home))
     assert not [port for port in ports if accepts(port)]
 
 
@@ -228,7 +228,7 @@ def test_a_taken_port_is_named_and_nothing_is_started(place: Place) -> None:
         said = place.run("up", code=3, MUSTER_GATEWAY__PORT=port)
     assert f"port {port} is in use" in said
     assert "MUSTER_GATEWAY__PORT" in said
-    assert not list(marked(place.home))
+    assert not list(find_marked(place.home))
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

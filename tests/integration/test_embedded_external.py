@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.embedded.supervision.leftovers import marked
+from deploy.embedded.supervision.leftovers import find_marked
 from tests.integration.servers import Servers
 from tests.support.command_line import MUSTER
 
@@ -42,7 +42,7 @@ def test_given_addresses_are_used_and_their_servers_left_alone(servers: Servers)
     finally:
         for one in (environment, _environment(servers, second)):
             _muster(one, "down")
-        assert not list(marked(home)) and not list(marked(second))
+        assert not list(find_marked(home)) and not list(find_marked(second))
         shutil.rmtree(home.parent, ignore_errors=True)
     assert all(server.ready() for server in (servers.nats, servers.postgres, servers.redis, servers.s3))
 

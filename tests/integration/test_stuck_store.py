@@ -18,7 +18,7 @@ from deploy.embedded.host.ports import free_ports
 from deploy.embedded.servers import Home, S3Server
 from deploy.embedded.servers.probe import PARTITIONS, ProbeTimes, StoreProbe, partition_of
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
-from deploy.embedded.supervision.keeper import Keeper
+from deploy.embedded.supervision.supervised_process import SupervisedProcess
 from shared.clock import SystemClock
 from tests.support.small_disk import filled, small_disk
 
@@ -38,14 +38,14 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def keeper(disk: Path) -> Iterator[Keeper]:
+def keeper(disk: Path) -> Iterator[SupervisedProcess]:
     home = Home(disk / "home")
     home.make()
     server = S3Server(home, free_ports(PORTS_NEEDED), times=TIMES)
     if server.minio:
         pytest.skip("this is about SeaweedFS, and MinIO's server is installed here")
     make_certificates(server.certificates, SystemClock().now())
-    keeper = Keeper(server, "server")
+    keeper = SupervisedProcess(server, "server")
     try:
         _tick_until(keeper, lambda: keeper.state == "running")
         make_bucket(server.url, *server.administrator, BUCKET)
@@ -54,7 +54,7 @@ def keeper(disk: Path) -> Iterator[Keeper]:
         keeper.stop()
 
 
-def _tick_until(keeper: Keeper, condition: Callable[[], bool]) -> None:
+def _tick_until(keeper: SupervisedProcess, condition: Callable[[], bool]) -> None:
     """Do what the supervisor does, until the condition holds."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
@@ -80,7 +80,7 @@ def _store(server: S3Server) -> Callable[[str], None]:
 
 
 def test_a_partition_that_a_full_disk_spoiled_is_found_and_mended_by_a_restart(
-    keeper: Keeper, disk: Path
+    keeper: SupervisedProcess, disk: Path
 ) -> None:
     server = keeper.daemon
     assert isinstance(server, S3Server)
@@ -103,7 +103,7 @@ def test_a_partition_that_a_full_disk_spoiled_is_found_and_mended_by_a_restart(
     assert keeper.restarts == 1
 
 
-def test_a_probe_writes_into_every_partition_and_leaves_no_object(keeper: Keeper) -> None:
+def test_a_probe_writes_into_every_partition_and_leaves_no_object(keeper: SupervisedProcess) -> None:
     server = keeper.daemon
     assert isinstance(server, S3Server)
     index = server.home.data("s3") / "filerldb2"

@@ -1,1 +1,1 @@
-"""The line to the platform: who this worker is, that it lives, and what it does while nobody answers."""
+"""The connection to the platform: identity, heartbeats, and behaviour while the platform is unreachable."""

@@ -1,4 +1,4 @@
-"""The observed set to the scheduler: each second, and at once when something changed; and what silence means."""
+"""Sends the observed set to the scheduler, every second and after each change, and handles a silent scheduler."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,20 +12,20 @@ from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import ObservedAllocation, ObservedSet, ReclaimNotice, Slot
 from shared.runtime.outages import Outages
-from worker.connection.line import Line
-from worker.core.fleet import Standing, is_abandoned, is_orphaned
+from worker.connection.platform_connection import PlatformConnection
+from worker.core.fleet import Workload, is_abandoned, is_orphaned
 from worker.settings import WorkerSection
 
 EVERY_S = 1.0
 ANSWER_S = 1.0
 AGAIN_S = 0.1
-"""After a heartbeat that nobody answered: a lease of 4 s must outlive the loss of one message, and of a second."""
-BEATING = "telling the scheduler what runs"
+"""Retry interval after an unanswered heartbeat: a lease of 4 s must survive the loss of two messages."""
+SENDING_HEARTBEATS = "sending heartbeats to the scheduler"
 _log = structlog.get_logger()
 
 
 class LocalRuns(Protocol):
-    """The runs of this machine, as far as the heartbeat reports them and looks after them."""
+    """The runs of this machine, as the heartbeat needs them."""
 
     @property
     def epoch(self) -> int: ...
@@ -34,26 +34,31 @@ class LocalRuns(Protocol):
     def is_drained(self) -> bool: ...
 
     @property
-    def standing(self) -> Standing: ...
+    def workload(self) -> Workload: ...
 
     @property
     def trouble(self) -> str | None: ...
 
     def observed(self) -> tuple[ObservedAllocation, ...]: ...
 
-    def doom(self, reason: str) -> None: ...
+    def fail_all(self, reason: str) -> None: ...
 
     def tick(self) -> float | None: ...
 
 
 class Heartbeat:
-    """Sends, and remembers when the scheduler was last heard."""
+    """Sends heartbeats, and records the last contact with the scheduler."""
 
     def __init__(
-        self, line: Line, settings: WorkerSection, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
+        self,
+        platform: PlatformConnection,
+        settings: WorkerSection,
+        slots: tuple[Slot, ...],
+        incarnation: UUID,
+        clock: Clock,
     ) -> None:
-        """`leaving`, set later, says whether the machine's provider takes it back; `on_abandoned` ends the process."""
-        self._line = line
+        """`leaving`, set later, returns the cloud's reclaim notice for this machine; `on_abandoned` ends the process."""
+        self._platform = platform
         self._settings = settings
         self._labels = settings.own_labels
         self._slots = slots
@@ -61,21 +66,21 @@ class Heartbeat:
         self._clock = clock
         self._sequence = 0
         self._changed = asyncio.Event()
-        self._heard_at = clock.monotonic()
+        self._last_contact_at = clock.monotonic()
         self._outages = Outages()
         self.leaving: Callable[[], ReclaimNotice | None] = lambda: None
         self.on_abandoned: Callable[[], None] = lambda: None
 
-    def notice(self) -> None:
-        """Something changed: say so at once."""
+    def wake(self) -> None:
+        """Send a heartbeat now because something changed."""
         self._changed.set()
 
-    def heard(self) -> None:
-        """The scheduler spoke."""
-        self._heard_at = self._clock.monotonic()
+    def on_contact(self) -> None:
+        """Record contact with the scheduler."""
+        self._last_contact_at = self._clock.monotonic()
 
     def observe(self, runs: LocalRuns) -> ObservedSet:
-        """The set as it is now."""
+        """Return the current observed set."""
         self._sequence += 1
         return ObservedSet(
             worker=WorkerId(self._settings.id),
@@ -94,17 +99,17 @@ class Heartbeat:
         )
 
     async def run(self, runs: LocalRuns) -> None:
-        """Beat until the machine is abandoned; look after what time alone brings."""
+        """Send heartbeats until the machine is abandoned, and run time-based actions."""
         while True:
             self._changed.clear()
-            is_heard = await self.beat(runs)
-            if is_orphaned(self._heard_at, self._clock.monotonic(), self._settings.orphan_after_s):
-                runs.doom(f"the scheduler was silent for {self._settings.orphan_after_s:.0f} s")
+            is_answered = await self.beat(runs)
+            if is_orphaned(self._last_contact_at, self._clock.monotonic(), self._settings.orphan_after_s):
+                runs.fail_all(f"the scheduler was silent for {self._settings.orphan_after_s:.0f} s")
             if self._is_abandoned(runs):
                 self.on_abandoned()
                 return
             look = runs.tick()
-            wait_s = EVERY_S if is_heard else AGAIN_S
+            wait_s = EVERY_S if is_answered else AGAIN_S
             if look is not None:
                 wait_s = min(wait_s, max(0.01, look - self._clock.monotonic()))
             try:
@@ -114,20 +119,22 @@ class Heartbeat:
                 continue
 
     def _is_abandoned(self, runs: LocalRuns) -> bool:
-        """A rented machine that nobody speaks to costs money for nothing: its worker ends, and the machine with it."""
-        silent_s = self._clock.monotonic() - self._heard_at
-        if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.standing):
+        """Whether to end this worker, and with it a rented machine that costs money without a scheduler and runs."""
+        silent_s = self._clock.monotonic() - self._last_contact_at
+        if not is_abandoned(silent_s, self._settings.unheard_after_s, runs.workload):
             return False
-        _log.warning("nobody was heard and nothing runs here: the worker ends", silent_s=round(silent_s))
+        _log.warning(
+            "no contact with the scheduler and no runs here: the worker exits", silent_s=round(silent_s)
+        )
         return True
 
     async def beat(self, runs: LocalRuns) -> bool:
-        """Send the set once; False: nobody answered."""
+        """Send the set once; return whether it was answered."""
         try:
-            await self._line.request(self.observe(runs), timeout_s=ANSWER_S)
+            await self._platform.request(self.observe(runs), timeout_s=ANSWER_S)
         except MusterError as error:
-            self._outages.failed(BEATING, error)
+            self._outages.failed(SENDING_HEARTBEATS, error)
             return False
-        self._outages.worked(BEATING)
-        self.heard()
+        self._outages.worked(SENDING_HEARTBEATS)
+        self.on_contact()
         return True

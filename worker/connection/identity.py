@@ -1,4 +1,4 @@
-"""Who this worker is to the bus: a key of its own, a token by joining, renewed at half its life. The seed never leaves."""
+"""The worker's identity on the bus: its own key, and a token from joining, renewed at half its lifetime. The seed never leaves the machine."""
 
 import base64
 import os
@@ -22,49 +22,49 @@ from worker.machine.metadata import AwsMetadata, GcpMetadata
 from worker.settings import WorkerSection
 
 JOIN_TIMEOUT_S = 15
-UNKEPT_FOR = timedelta(seconds=30)
+RETRY_UNSAVED_AFTER = timedelta(seconds=30)
 _log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Badge:
-    """The worker's key and its present credentials, kept in a directory for this user only."""
+class StoredIdentity:
+    """The worker's key and current credentials, in a directory that only its user can read."""
 
     directory: Path
     seed: str
     credentials: Credentials | None
-    is_kept: bool = True
+    is_stored: bool = True
     is_new: bool = False
-    """The credentials were given to this process."""
+    """Whether this process obtained the credentials."""
 
     @property
     def user_key(self) -> str:
-        """The public half of the key."""
+        """The public key."""
         return nats_jwt.public_key(self.seed)
 
     def identity(self) -> WorkerIdentity:
-        """What the connection asks for at each (re)connect, so that a renewed token is used at once."""
+        """Return the identity that the connection uses at each (re)connect, so that a renewed token takes effect at once."""
         return WorkerIdentity(jwt=self._jwt, sign=self._sign)
 
     def keep(self, credentials: Credentials) -> None:
-        """Use these from now on, also after a restart; where the disk cannot keep them, others are soon asked for."""
+        """Use these credentials, also after a restart; if they cannot be written to disk, they are renewed soon."""
         self.credentials, self.is_new = credentials, True
         try:
             _write_private(self.directory / "credentials.json", credentials.model_dump_json())
-            self.is_kept = True
+            self.is_stored = True
         except OSError as error:
-            self.is_kept = False
-            _log.error("the worker's credentials could not be kept on its disk", error=str(error))
+            self.is_stored = False
+            _log.error("the worker's credentials could not be written to disk", error=str(error))
 
     def renewal_in(self, now: datetime) -> timedelta:
-        """How long the present token is good before it should be renewed: until half its life is over, or soon if it is not kept."""
+        """Return the time until the next renewal: half the token's lifetime, or soon if it is not on disk."""
         if self.credentials is None:
             return timedelta(0)
-        if not self.is_kept:
-            return UNKEPT_FOR
+        if not self.is_stored:
+            return RETRY_UNSAVED_AFTER
         issued = nats_jwt.decode(self.credentials.jwt).get("iat")
-        begun = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
-        half = begun + (self.credentials.expires_at - begun) / 2
+        issued_at = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
+        half = issued_at + (self.credentials.expires_at - issued_at) / 2
         return max(half - now, timedelta(0))
 
     def _jwt(self) -> bytes:
@@ -75,44 +75,46 @@ class Badge:
         return base64.b64encode(signature)
 
 
-def load_badge(directory: Path) -> Badge:
-    """Read the kept identity, or make a key."""
+def load_identity(directory: Path) -> StoredIdentity:
+    """Load the stored identity, or create a key."""
     seed_path = directory / "seed"
     if not seed_path.exists():
         _write_private(seed_path, nats_jwt.new_seed(nats_jwt.KeyKind.USER, os.urandom(32)))
-    kept = directory / "credentials.json"
-    credentials = Credentials.model_validate_json(kept.read_text()) if kept.exists() else None
-    return Badge(directory, seed_path.read_text().strip(), credentials)
+    stored = directory / "credentials.json"
+    credentials = Credentials.model_validate_json(stored.read_text()) if stored.exists() else None
+    return StoredIdentity(directory, seed_path.read_text().strip(), credentials)
 
 
-def is_good(badge: Badge, now: datetime) -> bool:
-    """Whether the bus lets it in with what is kept."""
-    return badge.credentials is not None and badge.credentials.expires_at > now
+def is_good(identity: StoredIdentity, now: datetime) -> bool:
+    """Whether the stored credentials are still valid."""
+    return identity.credentials is not None and identity.credentials.expires_at > now
 
 
-async def join(badge: Badge, settings: WorkerSection, clock: Clock, trouble: str | None = None) -> None:
-    """Trade the join token, or what the machine's cloud has signed of it, for credentials, unless kept ones are still good.
+async def join(
+    identity: StoredIdentity, settings: WorkerSection, clock: Clock, trouble: str | None = None
+) -> None:
+    """Exchange the join token, or the machine's signed cloud identity, for credentials, unless stored ones are valid.
 
-    A token is traded beside good ones too: what signed those may count no more, which nobody here can see. Where that fails they are used.
-    `trouble`: why this machine cannot serve: it is refused, and who rents it is told.
+    A token is exchanged even with valid credentials: their signing key may have been revoked. If that fails, they are used.
+    `trouble`: why this machine cannot serve: it is refused, and the provisioner gets the reason.
 
     Raises:
-        Rejected: There is neither, or the gateway refuses it.
+        Rejected: There is neither a token nor a cloud, or the gateway refuses them.
         Transient: The gateway does not answer.
     """
     token = settings.join_token.get_secret_value() if settings.join_token else ""
-    can_do_without = is_good(badge, clock.now())
-    if can_do_without and (badge.is_new or not token):
+    can_do_without = is_good(identity, clock.now())
+    if can_do_without and (identity.is_new or not token):
         return
     try:
-        await _trade(badge, settings, token, trouble)
+        await _trade(identity, settings, token, trouble)
     except MusterError as error:
         if not can_do_without:
             raise
-        _log.info("the join token was not traded; the credentials of before are used", why=str(error))
+        _log.info("the join token was not accepted; using the stored credentials", why=str(error))
 
 
-async def _trade(badge: Badge, settings: WorkerSection, token: str, trouble: str | None) -> None:
+async def _trade(identity: StoredIdentity, settings: WorkerSection, token: str, trouble: str | None) -> None:
     if not settings.gateway_url or not (token or settings.cloud):
         raise Rejected(
             "join_needed",
@@ -121,7 +123,7 @@ async def _trade(badge: Badge, settings: WorkerSection, token: str, trouble: str
         )
     body: dict[str, str | None] = {
         "worker": settings.id,
-        "user_key": badge.user_key,
+        "user_key": identity.user_key,
         "pool": settings.pool,
         "address": settings.address,
         "version": platform_version(),
@@ -138,29 +140,29 @@ async def _trade(badge: Badge, settings: WorkerSection, token: str, trouble: str
                 content = await answer.json(content_type=None)
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         raise Transient(
-            f"the gateway at {settings.gateway_url} did not let this worker join: {error!r}"
+            f"the gateway at {settings.gateway_url} did not accept the join request: {error!r}"
         ) from error
     if answer.status >= 400:
         refused = from_problem(content)
         if refused.code == "unauthenticated":
-            # Whoever reads that at a terminal is told to sign in, which lets no machine in.
-            hint = "a token admits one machine, once: `muster worker token` makes another"
+            # The gateway's own hint is to sign in, which does not help a machine.
+            hint = "each token is valid for one join; create another with `muster worker token`"
             raise Rejected("join_refused", refused.message, hint=hint)
         raise refused
-    badge.keep(Credentials.model_validate(content))
+    identity.keep(Credentials.model_validate(content))
     _log.info("the worker joined", worker=settings.id, pool=settings.pool)
 
 
-async def renew(badge: Badge, bus: Bus, worker: WorkerId) -> None:
-    """Ask the scheduler for fresh credentials. Raises as `Bus.request`."""
-    badge.keep(await bus.request(Renew(worker=worker, user_key=badge.user_key), worker))
+async def renew(identity: StoredIdentity, bus: Bus, worker: WorkerId) -> None:
+    """Renew the credentials at the scheduler. Raises as `Bus.request`."""
+    identity.keep(await bus.request(Renew(worker=worker, user_key=identity.user_key), worker))
     _log.info("the worker's credentials were renewed")
 
 
 async def _signed(session: aiohttp.ClientSession, settings: WorkerSection) -> dict[str, str | None]:
-    """What the cloud says of this machine, and its signature where that is not part of it. Raises Transient where it does not say."""
+    """Return the cloud's identity document of this machine, with a separate signature if needed. Raises Transient if the cloud does not answer."""
     if settings.cloud == "gcp":
-        # For this platform alone: what others have had signed of the machine opens nothing here.
+        # Restricted to this platform: documents that others obtained for the machine are not accepted here.
         query = urlencode({"audience": str(settings.gateway_url).rstrip("/"), "format": "full"})
         metadata = GcpMetadata(session, settings.metadata_url)
         return {"identity_document": await metadata.get(f"service-accounts/default/identity?{query}")}

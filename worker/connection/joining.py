@@ -1,6 +1,6 @@
-"""A person makes a machine a worker: `muster worker join`. What was said is kept beside the credentials, the token is not.
+"""Joins a machine as a worker: `muster worker join`. The settings are stored beside the credentials, the token is not.
 
-Neighbours: `commands`, which people type; `identity`, which trades the token; `starting`, which starts the daemon at last.
+Neighbours: `commands`, the command line; `identity`, which exchanges the token; `daemon_start`, which starts the daemon.
 """
 
 import os
@@ -16,15 +16,15 @@ from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from muster.errors import Rejected, Transient
 from shared.clock import Clock
-from worker.connection.identity import Badge, is_good, join, load_badge
-from worker.places import Places
+from worker.connection.identity import StoredIdentity, is_good, join, load_identity
+from worker.paths import WorkerPaths
 from worker.settings import WorkerSection, inherited_environment
 
-KEPT = "join.json"
+JOIN_FILE = "join.json"
 
 
-class Joining(BaseModel):
-    """What a machine joins with, kept for the next start. `address`: where the others of its pool reach it."""
+class JoinSettings(BaseModel):
+    """The join settings of a machine, stored for the next start. `address`: where other machines of its pool reach it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,7 +38,7 @@ class Joining(BaseModel):
     user: str | None = None
 
     def environment(self, directory: Path) -> dict[str, str]:
-        """The daemon's settings."""
+        """Return the daemon's settings as environment variables."""
         given = {
             "ID": self.id,
             "DIRECTORY": str(directory),
@@ -54,8 +54,8 @@ class Joining(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What was said on the command line; None: as before, or as the machine suggests."""
+class JoinOptions:
+    """The options of the command line; None: the stored value, or a default of the machine."""
 
     url: str | None = None
     id: str | None = None
@@ -68,34 +68,36 @@ class Given:
 
 
 def default_directory() -> Path:
-    """Where a worker that a person starts keeps what is its own."""
+    """Return the default data directory of a worker started by a user."""
     if os.geteuid() == 0:
         return Path("/var/lib/muster/worker")
     state = inherited_environment().get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "muster" / "worker"
 
 
-def resolve(given: Given, directory: Path) -> Joining:
-    """What is joined with: as said, else as kept from before, else as the machine suggests.
+def resolve(given: JoinOptions, directory: Path) -> JoinSettings:
+    """Return the join settings: from the command line, else stored ones, else defaults of the machine.
 
     Raises:
-        Rejected: Nobody has ever said where the platform is, or what was said cannot be.
+        Rejected: The platform's address was never given, or an option is invalid.
     """
-    kept = _load(directory)
-    said = {name: value for name in Given.__slots__ if (value := getattr(given, name)) is not None}
-    url = str(said.get("url", kept.get("url", ""))).rstrip("/")
+    stored = _load(directory)
+    given_values = {
+        name: value for name in JoinOptions.__slots__ if (value := getattr(given, name)) is not None
+    }
+    url = str(given_values.get("url", stored.get("url", ""))).rstrip("/")
     if not urlsplit(url).hostname:
         raise Rejected(
             "url_missing",
-            "nobody has said where the platform is" if not url else f"{url!r} is no address of a platform",
+            "the platform's address is not known" if not url else f"{url!r} is not a platform address",
             "--url",
             "give --url https://HOST:PORT and --token, as `muster worker token` prints it there",
         )
-    found = {"id": _host_name(), "address": "", **kept, **said, "url": url}
+    found = {"id": _host_name(), "address": "", **stored, **given_values, "url": url}
     if not found["address"]:
         found["address"] = _address_towards(url)
     try:
-        joining = Joining.model_validate(found)
+        joining = JoinSettings.model_validate(found)
         WorkerSection(**_own(joining, directory))
     except ValidationError as error:
         first = error.errors()[0]
@@ -104,63 +106,65 @@ def resolve(given: Given, directory: Path) -> Joining:
     return joining
 
 
-async def join_here(joining: Joining, token: str | None, directory: Path, clock: Clock) -> Badge:
-    """Makes the machine a worker unless it is one still, and keeps what it is. Each token is good for one machine, once.
+async def join_here(
+    joining: JoinSettings, token: str | None, directory: Path, clock: Clock
+) -> StoredIdentity:
+    """Join the machine unless its credentials are valid, and store its settings. Each token is valid for one join.
 
     Raises:
-        Rejected: The platform refuses, or no token was given and none that was traded before is good.
+        Rejected: The platform refuses, or there is neither a token nor valid credentials.
         Transient: The platform does not answer.
     """
-    places = Places(directory)
-    places.make(is_shared=joining.user is not None)
-    badge = load_badge(places.identity)
-    if token is None and not is_good(badge, clock.now()):
-        had = badge.credentials
+    paths = WorkerPaths(directory)
+    paths.make(is_shared=joining.user is not None)
+    identity = load_identity(paths.identity)
+    if token is None and not is_good(identity, clock.now()):
+        had = identity.credentials
         raise Rejected(
             "token_missing",
-            f"what this machine joined with ran out at {had.expires_at:%Y-%m-%d %H:%M} UTC: it is renewed each 12 h while the worker runs"
+            f"the worker's credentials ran out at {had.expires_at:%Y-%m-%d %H:%M} UTC: they are renewed every 12 h while the worker runs"
             if had
             else "this machine has not joined yet",
             "--token",
-            "make a token on the platform: `muster worker token`",
+            "create a token on the platform with `muster worker token`",
         )
     secret = SecretStr(token) if token else None
     settings = WorkerSection(**_own(joining, directory), join_token=secret)
-    if token is not None and not (is_good(badge, clock.now()) and _is_same(joining, directory)):
-        badge.credentials = None
-    await join(badge, settings, clock)
+    if token is not None and not (is_good(identity, clock.now()) and _is_same(joining, directory)):
+        identity.credentials = None
+    await join(identity, settings, clock)
     _keep(joining, directory)
-    _check_bus(joining, badge)
-    return badge
+    _check_bus(joining, identity)
+    return identity
 
 
-def _own(joining: Joining, directory: Path) -> dict[str, object]:
+def _own(joining: JoinSettings, directory: Path) -> dict[str, object]:
     given = joining.model_dump(exclude={"url"}, exclude_none=True)
     return {**given, "directory": directory, "gateway_url": joining.url}
 
 
 def _load(directory: Path) -> Mapping[str, object]:
-    path = directory / KEPT
+    path = directory / JOIN_FILE
     if not path.exists():
         return {}
     try:
-        return Joining.model_validate_json(path.read_text()).model_dump(exclude_none=True)
+        return JoinSettings.model_validate_json(path.read_text()).model_dump(exclude_none=True)
     except (ValidationError, OSError) as error:
         raise Rejected(
-            "join_unreadable", f"{path} cannot be read: {error}", hint="remove it and join anew"
+            "join_unreadable", f"{path} cannot be read: {error}", hint="remove it and join again"
         ) from error
 
 
-def _keep(joining: Joining, directory: Path) -> None:
-    path = directory / KEPT
+def _keep(joining: JoinSettings, directory: Path) -> None:
+    path = directory / JOIN_FILE
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as target:
         target.write(joining.model_dump_json(exclude_none=True))
 
 
-def _is_same(joining: Joining, directory: Path) -> bool:
-    """Whether the machine joined the same platform before, in the same pool and under the same name."""
-    kept = _load(directory)
-    return all(kept.get(name) == getattr(joining, name) for name in ("url", "id", "pool"))
+def _is_same(joining: JoinSettings, directory: Path) -> bool:
+    """Whether the machine joined the same platform before, with the same pool and name."""
+    stored = _load(directory)
+    return all(stored.get(name) == getattr(joining, name) for name in ("url", "id", "pool"))
 
 
 def _host_name() -> str:
@@ -168,7 +172,7 @@ def _host_name() -> str:
 
 
 def _address_towards(url: str) -> str:
-    """This machine's address on the way to the platform."""
+    """Return this machine's address on the route to the platform."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or 443
     try:
@@ -180,14 +184,16 @@ def _address_towards(url: str) -> str:
         raise Transient(f"the platform at {url} is not reachable: {error}", 1.0, "unreachable") from error
 
 
-def _check_bus(joining: Joining, badge: Badge) -> None:
-    """Raises Rejected where the bus is said to be at an address that only its own machine reaches, and this is another."""
-    told = badge.credentials.nats_url if badge.credentials else ""
-    if _is_loopback(urlsplit(told).hostname or "") and not _is_loopback(urlsplit(joining.url).hostname or ""):
+def _check_bus(joining: JoinSettings, identity: StoredIdentity) -> None:
+    """Raise Rejected if the bus's address is a loopback address but the platform is on another machine."""
+    advertised_url = identity.credentials.nats_url if identity.credentials else ""
+    if _is_loopback(urlsplit(advertised_url).hostname or "") and not _is_loopback(
+        urlsplit(joining.url).hostname or ""
+    ):
         raise Rejected(
             "bus_unreachable",
-            f"the platform says that its bus is at {told}, which only its own machine reaches",
-            hint="have its administrator set MUSTER_SCHEDULER__WORKER_NATS_URL, and the bus listen there",
+            f"the platform advertises its bus at {advertised_url}, which only its own machine can reach",
+            hint="ask its administrator to set MUSTER_SCHEDULER__WORKER_NATS_URL to an address on which the bus listens",
         )
 
 

@@ -1,1 +1,1 @@
-"""What the worker decides, without clock, disk or network."""
+"""The worker's decisions, as pure functions: no clock, disk or network."""

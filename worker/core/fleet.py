@@ -1,25 +1,25 @@
-"""The desired set against what is here: fencing by epoch, which runs are new, known, dropped, orphaned. Pure."""
+"""Compares a desired set with the local runs: epoch fencing, and new, known, dropped and orphaned runs. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.config.optimizations import Distributed
 from shared.ids import AllocationId, WorkerId
-from worker.core.gang.members import take_seat
-from worker.core.gang.seats import Formation, Gang
+from worker.core.gang.assignment import Formation, Gang
+from worker.core.gang.members import assign_ranks
 from worker.core.run.desired import Desired
 from worker.core.run.records import LocalRun, Request
 from worker.core.run.reducers import on_desired, on_dropped
 from worker.core.run.resize import is_new_formation, on_formation
 
 ORPHAN_AFTER_S = 1800.0
-OWING_TIMES = 8
-"""So many times longer a machine waits for the platform while it owes it reports or checkpoints: nobody else has them."""
+UNSENT_DATA_FACTOR = 8
+"""Multiplies the silence limit of a rented machine while reports or checkpoints are unsent: no other copy of them exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The highest epoch seen (kept on disk), and the newest set of that epoch."""
+    """The highest epoch seen (persisted), and the newest sequence number of that epoch."""
 
     epoch: int = 0
     sequence: int = -1
@@ -27,14 +27,14 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a desired set made of the runs: those that changed, and those that are new here."""
+    """The result of applying a desired set: changed runs, and runs that are new on this worker."""
 
     changed: tuple[LocalRun, ...]
     new: tuple[LocalRun, ...]
 
 
 def pass_gate(gate: Gate, epoch: int, sequence: int) -> Gate | None:
-    """Return the gate after a set, or None where the set is from a deposed leader or older than one already applied."""
+    """Return the gate after a set, or None if the set is older than the last applied one or comes from a deposed leader."""
     if epoch < gate.epoch or (epoch == gate.epoch and sequence < gate.sequence):
         return None
     return Gate(epoch, sequence)
@@ -43,7 +43,7 @@ def pass_gate(gate: Gate, epoch: int, sequence: int) -> Gate | None:
 def apply_desired(
     runs: Mapping[AllocationId, LocalRun], allocations: Sequence[Desired], worker: WorkerId
 ) -> Applied:
-    """Apply a set that passed the gate. An unknown allocation without its spec is left out: the reply then does not name it.
+    """Apply a set that passed the gate. Skip an unknown allocation that came without its spec; the reply then does not list it.
 
     Raises:
         Rejected: An allocation does not name this worker as a member.
@@ -64,8 +64,8 @@ def apply_desired(
 
 
 def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> LocalRun:
-    """A run that this worker hears of for the first time. One whose gang trains already is to join it."""
-    seat = take_seat(desired.members, worker, distributed)
+    """Return the state of a run that is new on this worker. If its gang already trains, the ranks start on standby to join it."""
+    assignment = assign_ranks(desired.members, worker, distributed)
     generation = desired.generation
     return LocalRun(
         allocation_id=desired.allocation_id,
@@ -73,38 +73,38 @@ def begin_run(desired: Desired, distributed: Distributed, worker: WorkerId) -> L
         token=desired.token,
         gang=Gang(
             generation,
-            seat,
-            rendezvous=None if seat.is_chief else desired.rendezvous,
-            formation=Formation(generation, seat, stands_by=True) if generation > 1 else None,
+            assignment,
+            rendezvous=None if assignment.is_chief else desired.rendezvous,
+            formation=Formation(generation, assignment, stands_by=True) if generation > 1 else None,
         ),
         request=Request(desired.wanted, desired.decide_at, desired.preemption_timeout_s),
     )
 
 
-def is_orphaned(heard_at: float, now: float, orphan_after_s: float = ORPHAN_AFTER_S) -> bool:
-    """Whether the scheduler was silent for so long that nobody can be waiting for the ranks here."""
-    return now - heard_at >= orphan_after_s
+def is_orphaned(last_contact_at: float, now: float, orphan_after_s: float = ORPHAN_AFTER_S) -> bool:
+    """Whether the scheduler has been silent long enough to have given up the ranks on this machine."""
+    return now - last_contact_at >= orphan_after_s
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What holds a machine: runs that have not ended, and what the platform has not got yet of those that have."""
+class Workload:
+    """Why a machine must stay: runs that have not ended, and data of ended runs that the platform has not received."""
 
     has_runs: bool
-    owes: bool
+    has_unsent: bool
 
 
-def is_abandoned(silent_s: float, limit_s: float | None, standing: Standing) -> bool:
-    """Whether a rented machine should end itself: nobody speaks to it, and nothing runs on it. `limit_s` None: it is not rented."""
-    if limit_s is None or standing.has_runs:
+def is_abandoned(silent_s: float, limit_s: float | None, workload: Workload) -> bool:
+    """Whether a rented machine must shut down: no scheduler contact and no runs. `limit_s` None: the machine is not rented."""
+    if limit_s is None or workload.has_runs:
         return False
-    return silent_s >= limit_s * (OWING_TIMES if standing.owes else 1)
+    return silent_s >= limit_s * (UNSENT_DATA_FACTOR if workload.has_unsent else 1)
 
 
 def _change(known: LocalRun, desired: Desired, worker: WorkerId) -> LocalRun:
     if not known.is_over:
         after = on_formation(known, desired, worker) if is_new_formation(known, desired) else known
         return on_desired(after, desired)
-    # It had a part in the run once, and is to have one again: that is another beginning.
+    # The worker was a member of the gang before and joins again: the scheduler must start a new allocation record.
     is_another = desired.generation > known.gang.generation
     return on_dropped(known) if is_another else known

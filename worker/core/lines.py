@@ -1,4 +1,4 @@
-"""Bytes of a rank's output to lines of a log. Pure."""
+"""Splits the bytes of a rank's output into log lines. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ Level = Literal["debug", "info", "warning", "error"]
 MAX_LINE_BYTES = 16 * 1024
 MAX_ERROR_CHARACTERS = 200
 _ANSI = re.compile(
-    r"\x1b\[[0-9;:?<=>]*[ -/]*[@-~]"  # colours, movements
+    r"\x1b\[[0-9;:?<=>]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)"  # titles, links, and other strings
-    r"|\x1b[ -/]+[0-~]|\x1b[0-~]|\x08+"  # character sets, and what goes back
+    r"|\x1b[ -/]+[0-~]|\x1b[0-~]|\x08+"  # character sets, backspaces
 )
 _END = re.compile(rb"\r*\n|\r+")
 _UP = re.compile(rb"\x1b\[[0-9]*A")
-"""To the line above: what several progress bars below each other do after each state."""
+"""Cursor up: several progress bars below each other emit it after each update."""
 _LEVEL = re.compile(r"\b(DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b")
 _PLAIN_ERROR = re.compile(
-    r"(Syntax|Indentation|Tab)Error: "  # a script that cannot be read has no calls to trace back
-    r"|muster: |\S*sh: .*(not found|No such file or directory)$"  # nor has one that is not there
+    r"(Syntax|Indentation|Tab)Error: "  # a script with a syntax error has no traceback
+    r"|muster: |\S*sh: .*(not found|No such file or directory)$"  # nor has a missing one
 )
 _TRACEBACK = b"Traceback (most recent call last):"
 _NAMES: dict[str, Level] = {
@@ -35,7 +35,7 @@ _NAMES: dict[str, Level] = {
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Lines, and how many bytes they took. `is_open`: the last of them was still being written."""
+    """Lines, and the number of bytes they took. `is_open`: the last line was still being written."""
 
     lines: tuple[str, ...]
     consumed: int
@@ -43,26 +43,26 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """What may still be waited for: a newer state of a line that is written over, and the end of a line that has none."""
+class LineWaits:
+    """What to wait for: a newer update of a progress bar, and the end of a line that has none yet."""
 
     waits_for_state: bool = True
     waits_for_end: bool = True
 
 
 class _State(NamedTuple):
-    """What a line that is written over shows, and where this stands."""
+    """The newest update of an overwritten line, and its position."""
 
     text: str
     start: int
     end: int
 
 
-def cut_lines(data: bytes, is_last: bool, patience: Patience = Patience()) -> Cut:
-    """Cut `data` into lines, as a terminal would show them. What is waited for is not consumed; colours go.
+def cut_lines(data: bytes, is_last: bool, waits: LineWaits = LineWaits()) -> Cut:
+    """Split `data` into lines, as a terminal would show them, without colours. Bytes that still wait are not consumed.
 
-    Of a line that is written over again and again, as progress bars do, older states are dropped; the newest waits for the line's end
-    or for `patience`. A line without its end waits too, unless it is too long or the output has ended.
+    Of a line that is overwritten repeatedly, such as a progress bar, only the newest update is kept; it waits for the line's end
+    or for `waits`. A line without an end waits too, unless it is too long or the output has ended.
     """
     lines: list[str] = []
     position = 0
@@ -80,28 +80,28 @@ def cut_lines(data: bytes, is_last: bool, patience: Patience = Patience()) -> Cu
             lines.append(text if state is None or text.strip() else state.text)
             state = None
         position = after
-    return _finish(data, lines, position, state, patience if not is_last else None)
+    return _finish(data, lines, position, state, waits if not is_last else None)
 
 
 def _finish(
-    data: bytes, lines: list[str], position: int, state: _State | None, patience: Patience | None
+    data: bytes, lines: list[str], position: int, state: _State | None, waits: LineWaits | None
 ) -> Cut:
-    """What follows the last whole line: shown or left."""
+    """Handle the bytes after the last complete line: emit them or leave them."""
     rest = clean_line(data[position:])
-    if patience is None:
+    if waits is None:
         last = rest if rest.strip() or state is None else state.text
         return Cut((*lines, last) if last else tuple(lines), len(data))
     if state is not None:
-        if patience.waits_for_state and position - state.start <= MAX_LINE_BYTES:
+        if waits.waits_for_state and position - state.start <= MAX_LINE_BYTES:
             return Cut(tuple(lines), state.start)
         return Cut((*lines, state.text), state.end, is_open=True)
-    if rest.strip() and not patience.waits_for_end:
+    if rest.strip() and not waits.waits_for_end:
         return Cut((*lines, rest), len(data), is_open=True)
     return Cut(tuple(lines), position)
 
 
 def _whole(data: bytes, start: int, size: int) -> int:
-    """Where a piece of about `size` bytes ends that cuts no character."""
+    """Return the end of a chunk of about `size` bytes that splits no character."""
     end = start + size
     while end > start + size - 4 and data[end] & 0xC0 == 0x80:
         end -= 1
@@ -109,7 +109,7 @@ def _whole(data: bytes, start: int, size: int) -> int:
 
 
 def clean_line(raw: bytes) -> str:
-    """What was written between two ends of lines, as text: no escapes, no NUL."""
+    """Decode the bytes of one line: no escape sequences, no NUL."""
     text = raw.decode("utf-8", errors="replace")
     if "\x1b" in text or "\x08" in text:
         text = _ANSI.sub("", text)
@@ -117,7 +117,7 @@ def clean_line(raw: bytes) -> str:
 
 
 def find_error(output: bytes) -> str:
-    """The error that the last traceback of an output ends with, its first line; empty without one."""
+    """Return the first line of the error of the last traceback; empty without a traceback."""
     _, traceback, rest = output.rpartition(_TRACEBACK)
     if not traceback:
         return _find_plain_error(output)
@@ -126,12 +126,12 @@ def find_error(output: bytes) -> str:
 
 
 def _find_plain_error(output: bytes) -> str:
-    """The last line that says by itself why nothing was run."""
+    """Return the last line that explains a failed start without a traceback."""
     lines = (clean_line(line) for line in reversed(output.splitlines()))
     return next((line[:MAX_ERROR_CHARACTERS] for line in lines if _PLAIN_ERROR.match(line)), "")
 
 
 def guess_level(text: str) -> Level | None:
-    """The level that a line names in its first part, as loggers write it."""
+    """Return the log level named near the start of a line, as loggers write it."""
     found = _LEVEL.search(text[:80])
     return _NAMES[found[1]] if found else None

@@ -1,4 +1,4 @@
-"""Which memory a rank ran out of, by the error that it ended with. Pure."""
+"""Recognises out-of-memory errors, of GPU or host memory. Pure."""
 
 _OF_GPUS = (
     "CUDA out of memory",
@@ -10,13 +10,13 @@ _OF_GPUS = (
 _OF_THE_MACHINE = ("MemoryError", "can't allocate memory", "[Errno 12]", "std::bad_alloc")
 _TORCHS = "OutOfMemoryError"
 
-GPU = "the trial ran out of GPU memory: a smaller batch, mixed precision or more slots per trial need less of it on each"
-HOST = "the trial ran out of memory: smaller batches or fewer loader workers need less of it"
-KILLED = "the kernel killed a process of the trial because memory ran out: smaller batches or fewer loader workers need less of it"
+GPU = "the trial ran out of GPU memory: use smaller batches, mixed precision or more slots per trial"
+HOST = "the trial ran out of memory: use smaller batches or fewer data loader workers"
+KILLED = "the kernel killed a process of the trial because memory ran out: use smaller batches or fewer data loader workers"
 
 
-def lack_of_memory(said: str) -> str | None:
-    """What ran out, and what helps; `said` is the error that a rank named. None where it was something else."""
-    if _TORCHS in said.partition(":")[0] or any(sign in said for sign in _OF_GPUS):
+def lack_of_memory(error: str) -> str | None:
+    """Return the explanation with a remedy, or None for any other error. `error`: the error that a rank ended with."""
+    if _TORCHS in error.partition(":")[0] or any(sign in error for sign in _OF_GPUS):
         return GPU
-    return HOST if any(sign in said for sign in _OF_THE_MACHINE) else None
+    return HOST if any(sign in error for sign in _OF_THE_MACHINE) else None

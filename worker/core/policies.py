@@ -1,4 +1,4 @@
-"""Log policies: what is looked for in the output of a run, and what was found. Pure."""
+"""Log policies: patterns to search in the output of a run, and the matches. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,20 +7,20 @@ from muster.config.log_patterns import Pattern, read_pattern
 from muster.config.log_policies import DEFAULT_POLICIES
 from shared.messages.specs import LogPolicy, PolicyMatch
 
-# A trial that prints its config would meet every policy in it.
+# A trial that prints its config would match every policy in it.
 _OWN_TEXT = re.compile(r"log_policies|^[\s\-,{]*[\"']?pattern[\"']?\s*:")
 _NOT_PLAIN = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 
 class Policies:
-    """Those of one run that are still looked for: each is met once."""
+    """The policies of one run that have not matched yet: each matches once."""
 
     def __init__(self, given: Sequence[LogPolicy], met: Iterable[PolicyMatch]) -> None:
         names = {match.name for match in met}
         self._open = [(match, pattern) for match, pattern in _all_of(given) if match.name not in names]
 
     def met_by(self, line: str) -> tuple[PolicyMatch, ...]:
-        """Those that this line meets; they are not looked for any more."""
+        """Return the policies that this line matches, and stop searching for them."""
         found = [entry for entry in self._open if entry[1].is_in(line)]
         if not found or _OWN_TEXT.search(line):
             return ()
@@ -30,7 +30,7 @@ class Policies:
 
 
 def _all_of(given: Sequence[LogPolicy]) -> list[tuple[PolicyMatch, Pattern]]:
-    """The given ones with a pattern, then the defaults that none of them names."""
+    """Return the given policies with a pattern, then the defaults that none of them overrides."""
     named = {policy.name for policy in given}
     rest = (policy for policy in DEFAULT_POLICIES if policy.name not in named)
     texts = [(policy.name, policy.pattern, policy.action) for policy in given]
@@ -41,5 +41,5 @@ def _all_of(given: Sequence[LogPolicy]) -> list[tuple[PolicyMatch, Pattern]]:
 
 
 def _is_quoted(pattern: str, line: str) -> bool:
-    """Whether the line shows the pattern itself rather than what it stands for."""
+    """Whether the line contains the pattern itself instead of a match."""
     return pattern in line and _NOT_PLAIN.search(pattern) is not None

@@ -1,4 +1,4 @@
-"""What a run uses on this machine, and where the time of its steps goes: two looks make the metrics of what lies between them. Pure."""
+"""Resource usage of a run on this machine, and the time breakdown of its steps. Each metric covers the time between two samples. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from muster.wire.timing import Timing
 OFTEN_S = 1.0
 OFTEN_FOR_S = 60.0
 SELDOM_S = 10.0
-"""Later looks are further apart. What is counted is exact however far; a day of training is then some thousand points, not a hundred thousand."""
+"""Sampling interval after the first minute. Counters stay exact; a day of training yields thousands of points, not a hundred thousand."""
 _NS = 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the processes of a run use, and have used so far.
+    """Current and cumulative resource usage of the processes of a run.
 
     Attributes:
         at_s: When (monotonic seconds).
-        processor_s: Processor time of those that live, and of those that they have outlived.
-        memory_bytes: What is resident of each; what they share counts for each.
+        processor_s: CPU time of the living processes and of the children they have reaped.
+        memory_bytes: Resident memory; shared pages count once per process.
         read_bytes, written_bytes: From and to disks.
-        received_bytes, sent_bytes: Of the network that they are in: the machine's, where they have none of their own.
+        received_bytes, sent_bytes: Traffic of their network namespace: the machine's, if they have none of their own.
     """
 
     at_s: float
@@ -36,19 +36,19 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class GpuUse:
-    """How busy a GPU is (0 to 1), and how much of its memory is taken, by whomever."""
+    """Utilisation of a GPU (0 to 1) and its allocated memory, by all processes."""
 
     busy: float
     memory_bytes: int
 
 
 def interval_s(age_s: float) -> float:
-    """How long after a look the next one is due, by how long the run has been looked at."""
+    """Return the time until the next sample, by how long the run has been profiled."""
     return OFTEN_S if age_s < OFTEN_FOR_S else SELDOM_S
 
 
 def system_values(before: Usage, now: Usage, gpus: Mapping[int, GpuUse]) -> dict[str, float]:
-    """The metrics of the group `system`. What went down, because a process ended, counts as nothing used; `gpus` by slot."""
+    """Return the metrics of the group `system`. A counter that went down because a process ended counts as no usage; `gpus` by slot."""
     passed_s = max(now.at_s - before.at_s, 1e-9)
 
     def rate(earlier: float, later: float) -> float:
@@ -70,9 +70,9 @@ def system_values(before: Usage, now: Usage, gpus: Mapping[int, GpuUse]) -> dict
 
 
 def timing_values(before: Sequence[Timing], now: Sequence[Timing]) -> dict[str, float]:
-    """The metrics of the group `timing`, by local rank: seconds of a step and what they went into; empty where no rank has made a step.
+    """Return the metrics of the group `timing`: the duration of a step and its breakdown, averaged over local ranks; empty if no rank made a step.
 
-    Ranks that only some of the steps are reported on tell their parts by their own time; a step takes what the fastest counter says.
+    The breakdown of a rank is relative to its own time; the duration of a step comes from the rank that counts the most steps.
     """
     spans = [
         _Span(one, other)
@@ -100,13 +100,13 @@ def timing_values(before: Sequence[Timing], now: Sequence[Timing]) -> dict[str, 
 
 
 def named_for(index: int, values: Mapping[str, float]) -> dict[str, float]:
-    """The metrics as those of a gang's machine: those of the first bear the plain names."""
+    """Return the metrics under the names of a gang member: those of the first member have plain names."""
     return dict(values) if index == 0 else {f"{name}.node{index}": value for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """What one rank has done between two records."""
+    """The activity of one rank between two records."""
 
     before: Timing
     now: Timing
@@ -124,6 +124,6 @@ class _Span:
         return max(0, self.now.samples - self.before.samples) / self.passed_s
 
     def part(self, name: str) -> float:
-        """Which part of its time it spent so."""
+        """Return the fraction of its time spent on this."""
         spent_ns: int = getattr(self.now, name) - getattr(self.before, name)
         return min(1.0, max(0.0, spent_ns / _NS / self.passed_s))

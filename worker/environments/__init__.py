@@ -1,1 +1,1 @@
-"""The Python environments of experiments, made once per machine."""
+"""Python environments of experiments, created once per machine."""

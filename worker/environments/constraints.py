@@ -1,4 +1,4 @@
-"""What a requirements file must leave as it is: the packages that every trial starts from, and what those need (decision 0262)."""
+"""Constraints on requirements files: the packages that every trial needs, and their dependencies (decision 0262)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from muster.errors import Rejected
 
 PINNED = ("torch", "horovod", "numpy", "muster")
-"""Built for each other: another version of one breaks the rest, or is a second copy of gigabytes."""
+"""Built for each other: another version of one breaks the others, or adds gigabytes."""
 _CONSTRAINT = re.compile(r"^\s*The user requested \(constraint\) ([A-Za-z0-9._-]+)", re.MULTILINE)
 _ASKED = re.compile(r"^\s*The user requested (?!\(constraint\))(.+)$", re.MULTILINE)
 _NEEDED = re.compile(r"^\s*(\S+) (\S+) depends on (.+)$", re.MULTILINE)
@@ -20,25 +20,25 @@ _NEEDED = re.compile(r"^\s*(\S+) (\S+) depends on (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What pip must keep to: a line of a constraints file."""
+    """One line of a pip constraints file."""
 
     name: str
     line: str
     reason: str
-    """As a message goes on with it behind `and`."""
+    """The clause that follows `and` in error messages."""
 
 
 def load_constraints() -> tuple[Constraint, ...]:
-    """Return the constraints of this interpreter's own packages: the pinned ones as they are, and what they need as they declare it.
+    """Return the constraints of this interpreter's packages: pinned ones at their versions, and their dependencies as declared.
 
-    What they need is not pinned: an environment may have another version of it that goes with them.
+    Dependencies are not pinned: an environment may have another compatible version.
     """
     return _load()
 
 
 @cache
 def _load() -> tuple[Constraint, ...]:
-    # Of two of one name the first in the path is imported.
+    # Of two distributions with one name, the first in the path is imported.
     installed: dict[str, Distribution] = {
         canonicalize_name(one.name): one for one in reversed(list(distributions()))
     }
@@ -63,7 +63,7 @@ def _needs(one: Distribution) -> Iterator[Constraint]:
 
 
 def find_conflict(output: str, requirements: str, constraints: tuple[Constraint, ...]) -> Rejected | None:
-    """Return the refusal of what pip could not bring together with the constraints; None where it failed for another reason."""
+    """Return the error if pip failed because of the constraints; None if it failed for another reason."""
     known: Mapping[str, Constraint] = {one.name: one for one in reversed(constraints)}
     for named in _CONSTRAINT.findall(output):
         constraint = known.get(canonicalize_name(named))
@@ -80,12 +80,12 @@ def _asked_for(output: str, requirements: str, constraint: Constraint) -> tuple[
     name = constraint.name
     for asked in _ASKED.findall(output):
         if _is_of(asked, name):
-            hint = f"leave {name} out of {requirements}, or allow the version that is there"
+            hint = f"remove {name} from {requirements}, or allow the installed version"
             return f"{requirements} asks for {asked.strip()}, and {constraint.reason}", hint
     for package, version, needed in _NEEDED.findall(output):
         if _is_of(needed, name):
-            message = f"{requirements} leads to {package} {version}, which needs {needed.strip()}, and {constraint.reason}"
-            return message, f"name a version of {package} in {requirements} that goes with it"
+            message = f"{requirements} installs {package} {version}, which needs {needed.strip()}, and {constraint.reason}"
+            return message, f"pin a compatible version of {package} in {requirements}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Environments of experiments: what a requirements file names, installed once per machine over what the worker itself has."""
+"""Python environments of experiments: the packages of a requirements file, installed once per machine on top of the worker's own packages."""
 
 import asyncio
 import hashlib
@@ -21,31 +21,31 @@ import structlog
 
 from muster.errors import Rejected
 from worker.environments.constraints import find_conflict, load_constraints
-from worker.environments.steps import Ended, Step, carry_out
+from worker.environments.steps import Step, StepResult, run_step
 from worker.machine.host import Machine
 from worker.sandbox.accounts import Account
 
-SAY_EVERY_S = 60.0
-"""So often runs that wait for an environment are told what pip is at."""
-MOST_KEPT = 16
-"""So many environments stay; of more, those go first that were used longest ago."""
-SAID_LINES = 20
+PROGRESS_EVERY_S = 60.0
+"""How often a waiting run logs pip's progress."""
+MAX_ENVIRONMENTS = 16
+"""Maximum number of environments; the least recently used ones are deleted."""
+MAX_OUTPUT_LINES = 20
 _READY = ".ready"
 _CONSTRAINTS = "constraints.txt"
 _TEMPORARY = ".temporary"
-"""Where builds unpack; a pip that was ended leaves it behind, and it goes with the rest."""
+"""Temporary directory of builds; deleted with the environment."""
 _CHECK = "import sys; from muster.runtime.__main__ import import_all; import_all(sys.argv[1].split(','))"
 _USED_BY_PIP = ("PATH", "LANG", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
 _REFERS = re.compile(r"^\s*(?:-[rc]\b|--(?:requirement|constraint)\b|\.{0,2}/)|file:", re.MULTILINE)
 _EDITABLE = re.compile(r"^\s*(?:-e\b|--editable\b)", re.MULTILINE)
 _log = structlog.get_logger()
 
-Say = Callable[[str], None]
+LogLine = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a run asks for: a requirements file within its code."""
+class EnvironmentRequest:
+    """A run's request for an environment: a requirements file in its code."""
 
     code: Path
     requirements: str
@@ -53,132 +53,141 @@ class Wish:
     code_hash: str | None
 
     def read(self) -> str:
-        """The file's text.
+        """Return the file's text.
 
         Raises:
-            Rejected: There is no such file, it is no text, or it asks for what cannot be shared.
+            Rejected: The file is missing, is not text, or installs something that cannot be shared.
         """
         path = self.code / self.requirements
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise Rejected(
                 "requirements_unreadable",
-                f"{self.requirements} of the experiment's code cannot be read: {why}",
+                f"{self.requirements} in the experiment's code cannot be read: {why}",
                 place="environment.requirements",
             ) from None
         if _EDITABLE.search(text):
             raise Rejected(
                 "requirements_editable",
-                f"{self.requirements} installs a folder in place (-e), which other runs could not share",
-                hint="name the folder without -e, or import it from the experiment's code",
+                f"{self.requirements} installs a package in editable mode (-e), which other runs cannot share",
+                hint="list the directory without -e, or import it from the experiment's code",
             )
         return text
 
 
 @dataclass(slots=True)
 class _Making:
-    """An environment that is being made, for whoever waits for it; `printed`: the last line of pip's."""
+    """An environment in creation, shared by all runs that wait for it; `printed`: pip's last output line."""
 
     printed: str = ""
     task: asyncio.Task[None] = field(init=False)
 
     def note(self, line: str) -> None:
-        """From the thread in which pip is followed."""
+        """Record pip's last output line; called from pip's thread."""
         self.printed = line or self.printed
 
-    async def wait(self, requirements: str, say: Say) -> None:
-        """Wait until it is there, or has failed. A run that ends meanwhile does not take it from the others."""
+    async def wait(self, requirements: str, log: LogLine) -> None:
+        """Wait until it is ready or has failed. A run that ends meanwhile does not cancel it for others."""
         began = time.monotonic()
-        while not (await asyncio.wait({self.task}, timeout=SAY_EVERY_S))[0]:
+        while not (await asyncio.wait({self.task}, timeout=PROGRESS_EVERY_S))[0]:
             at = f": {self.printed}" if self.printed else ""
-            say(f"pip is at work on {requirements}, {(time.monotonic() - began) / 60:.0f} min by now{at}")
+            log(f"pip has been installing {requirements} for {(time.monotonic() - began) / 60:.0f} min{at}")
         self.task.result()
 
 
 class Environments:
-    """Environments by name, under one folder; whoever asks while one is made waits for it. Nothing crosses tenants."""
+    """Environments by name, below one directory; concurrent requests for one environment share its creation. Tenants share nothing."""
 
     def __init__(self, root: Path, account: Account | None, variables: Mapping[str, str], warm: str) -> None:
-        """Keep them under `root`. `warm`: the modules that a trial's process may find imported, by commas."""
+        """Keep environments below `root`. `warm`: modules that a trial's process may find imported, comma-separated."""
         self._root = root
         self._account = account
         self._warm = warm
         self._variables = dict(variables)
         self._building: dict[str, _Making] = {}
 
-    async def make(self, wish: Wish, say: Say) -> str:
-        """Return the environment's name, once it is there. What pip cannot install is the user's fault, with pip's own words.
+    async def make(self, request: EnvironmentRequest, log: LogLine) -> str:
+        """Return the environment's name once it is ready. Installation failures are the user's and include pip's errors.
 
-        What every trial starts from is left as it is (`constraints`).
+        The packages that every trial needs are not changed (`constraints`).
 
         Raises:
-            Rejected: The file cannot be read, pip failed, it would replace what every trial starts from, or no trial could start with what it
-                installed.
+            Rejected: The file cannot be read, pip failed, a constraint is violated, or trials cannot start with the installed
+                packages.
             OSError: The disk is full or broken.
         """
-        name = await asyncio.to_thread(self._name_of, wish, wish.read())
+        name = await asyncio.to_thread(self._name_of, request, request.read())
         if not (self._root / name / _READY).exists():
             began = time.monotonic()
             building = self._building.get(name)
             if building is None:
-                say(f"an environment is made for {wish.requirements}: pip installs what it names")
+                log(f"creating an environment for {request.requirements}: pip installs its packages")
                 building = self._building[name] = _Making()
-                task = asyncio.create_task(self._build(name, wish, building.note), name=f"environment {name}")
+                task = asyncio.create_task(
+                    self._build(name, request, building.note), name=f"environment {name}"
+                )
                 task.add_done_callback(lambda _: self._building.pop(name, None))
                 building.task = task
             else:
-                say(f"the environment for {wish.requirements} is being made for another run; this one waits")
-            await building.wait(wish.requirements, say)
-            say(f"the environment for {wish.requirements} is there after {time.monotonic() - began:.1f} s")
+                log(f"waiting for the environment for {request.requirements}, which another run is creating")
+            await building.wait(request.requirements, log)
+            log(f"the environment for {request.requirements} is ready after {time.monotonic() - began:.1f} s")
         (self._root / name / _READY).touch()
         return name
 
     @property
     def has_parents(self) -> bool:
-        """Whether a warm parent may live in an environment. Not where trials have a user of their own: a parent is of the worker's user, and
-        would run what theirs has installed."""
+        """Whether environments may have warm parents. Not if trials run as another user: a parent runs as the worker's user, and
+        would execute code that trials installed."""
         return self._account is None
 
     def interpreter(self, name: str) -> str:
-        """The Python of an environment."""
+        """Return the Python interpreter of an environment."""
         return str(self._root / name / "bin" / "python")
 
     def over(self, machine: Machine, name: str) -> Machine:
-        """The machine, with the environment's programs first in its path."""
+        """Return the machine with the environment's programs first in its path."""
         path = os.pathsep.join((str(self._root / name / "bin"), machine.path))
         interpreter = "" if self.has_parents else self.interpreter(name)
         return replace(machine, path=path, interpreter=interpreter)
 
-    def _name_of(self, wish: Wish, text: str) -> str:
-        # What lies in the code folder is part of it only where the file speaks of it.
-        code = wish.code_hash if _REFERS.search(text) else None
-        parts = [text, code, str(wish.tenant), sys.version, sys.prefix, *_base(), _constraints()]
+    def _name_of(self, request: EnvironmentRequest, text: str) -> str:
+        # The code only matters if the file refers to local files.
+        code = request.code_hash if _REFERS.search(text) else None
+        parts = [text, code, str(request.tenant), sys.version, sys.prefix, *_base(), _constraints()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    async def _build(self, name: str, wish: Wish, note: Say) -> None:
+    async def _build(self, name: str, request: EnvironmentRequest, note: LogLine) -> None:
         folder = self._root / name
         await asyncio.to_thread(self._begin, folder)
         python = self.interpreter(name)
         try:
             await self._run(
-                folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], wish, note
+                folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], request, note
             )
             (folder / _site_packages() / "worker.pth").write_text(_base_pth())
             (folder / _CONSTRAINTS).write_text(_constraints())
             install = [python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"]
             install += ["-c", str(folder / _CONSTRAINTS)]
-            # What a build prints is passed on at once (-v): pip would hold it back, without bound, until the build is over.
-            told = ["-v", "--disable-pip-version-check", "--progress-bar", "off", "-r", wish.requirements]
-            await self._run(folder, [*install, *told], wish, note)
+            # With -v, pip passes on a build's output at once instead of buffering all of it.
+            options = [
+                "-v",
+                "--disable-pip-version-check",
+                "--progress-bar",
+                "off",
+                "-r",
+                request.requirements,
+            ]
+            await self._run(folder, [*install, *options], request, note)
             await asyncio.to_thread(self._finish, folder)
-            await self._check(folder, wish, note)
+            await self._check(folder, request, note)
             (folder / _READY).touch()
         except BaseException:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
             raise
-        _log.info("an environment was made", name=name)
+        _log.info("created an environment", name=name)
 
     def _begin(self, folder: Path) -> None:
         self._make_room()
@@ -189,7 +198,7 @@ class Environments:
                 os.chown(made, self._account.user, self._account.group)
 
     def _finish(self, folder: Path) -> None:
-        """From here on it is read only: runs of the same user must not change it for each other."""
+        """Make it read-only: runs of the same user must not change it for each other."""
         shutil.rmtree(folder / _TEMPORARY, ignore_errors=True)
         if self._account is not None:
             for path in (folder, *folder.rglob("*")):
@@ -200,62 +209,68 @@ class Environments:
 
     def _make_room(self) -> None:
         found = sorted(self._root.glob(f"*/{_READY}"), key=lambda ready: ready.stat().st_mtime)
-        for ready in found[: max(0, len(found) - MOST_KEPT + 1)]:
+        for ready in found[: max(0, len(found) - MAX_ENVIRONMENTS + 1)]:
             shutil.rmtree(ready.parent, ignore_errors=True)
 
-    async def _run(self, folder: Path, command: list[str], wish: Wish, note: Say) -> None:
-        """Run a step of the making, as the trials' own user: what is installed may run code of its own."""
-        ended = await self._carry_out(folder, command, wish, note)
+    async def _run(
+        self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine
+    ) -> None:
+        """Run an installation step as the trials' user: installed packages may execute code."""
+        ended = await self._run_step(folder, command, request, note)
         if ended.over:
-            raise _failed(wish, f"could not be installed: pip was ended, {ended.over}")
+            raise _failed(request, f"could not be installed: pip was stopped, {ended.over}")
         if ended.code:
-            conflict = find_conflict(ended.output, wish.requirements, load_constraints())
-            raise conflict or _failed(wish, f"could not be installed: {_last_words(ended.output)}")
+            conflict = find_conflict(ended.output, request.requirements, load_constraints())
+            raise conflict or _failed(request, f"could not be installed: {_error_summary(ended.output)}")
 
-    async def _check(self, folder: Path, wish: Wish, note: Say) -> None:
-        """Import what every trial starts from: where that was replaced by something that fails, none ever would, and its slots would be held."""
+    async def _check(self, folder: Path, request: EnvironmentRequest, note: LogLine) -> None:
+        """Import the modules that every trial needs: if an installed package breaks them, no trial would ever start."""
         command = [self.interpreter(folder.name), "-I", "-c", _CHECK, self._warm]
-        ended = await self._carry_out(folder, command, wish, note)
+        ended = await self._run_step(folder, command, request, note)
         if ended.over or ended.code:
             last = ended.output.strip().rpartition("\n")[2]
-            said = ended.over or last or f"Python ended with code {ended.code}"
-            raise _failed(wish, f"installs what no trial can start with: {said}")
+            detail = ended.over or last or f"Python ended with code {ended.code}"
+            raise _failed(request, f"installs packages that prevent trials from starting: {detail}")
 
-    async def _carry_out(self, folder: Path, command: list[str], wish: Wish, note: Say) -> Ended:
+    async def _run_step(
+        self, folder: Path, command: list[str], request: EnvironmentRequest, note: LogLine
+    ) -> StepResult:
         environment = {**self._variables, "HOME": str(folder), "TMPDIR": str(folder / _TEMPORARY)}
-        return await asyncio.to_thread(carry_out, Step(command, wish.code, environment, self._account), note)
+        return await asyncio.to_thread(
+            run_step, Step(command, request.code, environment, self._account), note
+        )
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What pip may know of the daemon's own environment: where it finds packages."""
+    """Return the variables that pip inherits from the daemon: those for finding packages."""
     return {
         name: value for name, value in environment.items() if name in _USED_BY_PIP or name.startswith("PIP_")
     }
 
 
-def _failed(wish: Wish, said: str) -> Rejected:
+def _failed(request: EnvironmentRequest, detail: str) -> Rejected:
     return Rejected(
         "requirements_failed",
-        f"{wish.requirements} {said}",
+        f"{request.requirements} {detail}",
         place="environment.requirements",
     )
 
 
-def _last_words(output: str) -> str:
-    """The errors that pip named; without any, the end of what it wrote."""
+def _error_summary(output: str) -> str:
+    """Return pip's errors; without any, the end of its output."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return "; ".join(errors or lines[-SAID_LINES:]) or "pip said nothing"
+    return "; ".join(errors or lines[-MAX_OUTPUT_LINES:]) or "pip printed nothing"
 
 
 @cache
 def _base() -> tuple[str, ...]:
-    """What the worker itself has: pip has chosen what goes with it."""
+    """Return the worker's own packages, which pip's choices depend on."""
     return tuple(sorted(f"{one.name} {one.version}" for one in distributions()))
 
 
 def _constraints() -> str:
-    """The constraints file of every environment here."""
+    """Return the constraints file for every environment."""
     return "".join(f"{one.line}\n" for one in load_constraints())
 
 
@@ -264,5 +279,5 @@ def _site_packages() -> Path:
 
 
 def _base_pth() -> str:
-    """All that the worker's own interpreter finds: a venv over a venv would see the system's packages only."""
+    """Return a .pth file with the worker's own package directories: a venv over a venv would see only the system's packages."""
     return "".join(f"import site; site.addsitedir({folder!r})\n" for folder in site.getsitepackages())

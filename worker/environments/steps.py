@@ -1,4 +1,4 @@
-"""One step of an environment's making: a command that is bounded in time, in what it prints and in what it holds."""
+"""One installation step: a command with limits on time, output and memory."""
 
 import os
 import selectors
@@ -13,14 +13,14 @@ from pathlib import Path
 from worker.sandbox.accounts import Account
 
 STEP_S = 1800.0
-MOST_PRINTED_BYTES = 32 * 1024 * 1024
-MOST_HELD_BYTES = 2 * 1024 * 1024 * 1024
-"""Of the command's own process. pip holds all that a build prints until the build is over."""
+MAX_OUTPUT_BYTES = 32 * 1024 * 1024
+MAX_MEMORY_BYTES = 2 * 1024 * 1024 * 1024
+"""Memory limit of the command itself. pip buffers a build's output until the build ends."""
 LOOK_S = 0.5
 _READ_BYTES = 1024 * 1024
-_KEPT_BYTES = 1024 * 1024
+_TAIL_BYTES = 1024 * 1024
 _END_BYTES = 1024
-_MOST_SAID = 200
+_MAX_CHARACTERS = 200
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 Note = Callable[[str], None]
@@ -28,7 +28,7 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command, run in `folder` as this user (None: the worker's own)."""
+    """A command to run in `folder` as a user (None: the worker's own)."""
 
     command: Sequence[str]
     folder: Path
@@ -37,8 +37,8 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a step ended: with this code and these last words, or (`over`) by force, and why."""
+class StepResult:
+    """The result of a step: exit code and final output, or (`over`) the limit that it exceeded."""
 
     code: int
     output: str
@@ -47,29 +47,33 @@ class Ended:
 
 @dataclass(slots=True)
 class _Printed:
-    """The end of what a command has printed, and how much it was in all."""
+    """The end of a command's output, and its total size."""
 
     count: int = 0
-    kept: bytearray = field(default_factory=bytearray)
+    tail: bytearray = field(default_factory=bytearray)
 
     def add(self, data: bytes) -> None:
         self.count += len(data)
-        self.kept += data
-        if len(self.kept) > 2 * _KEPT_BYTES:
-            del self.kept[:-_KEPT_BYTES]
+        self.tail += data
+        if len(self.tail) > 2 * _TAIL_BYTES:
+            del self.tail[:-_TAIL_BYTES]
 
     @property
     def text(self) -> str:
-        return self.kept.decode(errors="replace")
+        return self.tail.decode(errors="replace")
 
     @property
     def last_line(self) -> str:
-        lines = self.kept[-_END_BYTES:].decode(errors="replace").strip().splitlines()
-        return "".join(letter for letter in lines[-1] if letter.isprintable())[:_MOST_SAID] if lines else ""
+        lines = self.tail[-_END_BYTES:].decode(errors="replace").strip().splitlines()
+        return (
+            "".join(character for character in lines[-1] if character.isprintable())[:_MAX_CHARACTERS]
+            if lines
+            else ""
+        )
 
 
-def carry_out(step: Step, note: Note) -> Ended:
-    """Run a step to its end, or to one of its bounds; what it left in its process group is ended. `note` is told the last line that it printed."""
+def run_step(step: Step, note: Note) -> StepResult:
+    """Run a step until it ends or exceeds a limit, and kill its process group. `note` gets each new last line."""
     account = step.account
     with subprocess.Popen(
         step.command,
@@ -87,13 +91,13 @@ def carry_out(step: Step, note: Note) -> Ended:
         try:
             over = _follow(process, printed, note)
         finally:
-            with suppress(ProcessLookupError):  # also what it has left behind
+            with suppress(ProcessLookupError):  # also its background processes
                 os.killpg(process.pid, signal.SIGKILL)
-    return Ended(process.returncode, printed.text, over)
+    return StepResult(process.returncode, printed.text, over)
 
 
 def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> str:
-    """Read what it prints until it has ended; return why it has to be ended, if it has."""
+    """Read its output until it ends; return the limit that it exceeded, if any."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
     os.set_blocking(pipe, False)
@@ -101,7 +105,7 @@ def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> 
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while True:
-            # Asked before the last look: who inherited its output may hold it open for ever.
+            # Checked before the last read: a descendant may keep the output open for ever.
             has_ended = process.poll() is not None
             if selector.select(0.0 if has_ended else LOOK_S):
                 data = b""
@@ -119,14 +123,14 @@ def _follow(process: subprocess.Popen[bytes], printed: _Printed, note: Note) -> 
 
 
 def _over(pid: int, printed: _Printed, until: float) -> str:
-    """Which bound is passed, in words; empty: none."""
+    """Return the exceeded limit as text; empty: none."""
     last = f"; it last printed: {printed.last_line}" if printed.last_line else ""
     if time.monotonic() >= until:
         return f"it was not done after {STEP_S / 60:.0f} minutes{last}"
-    if printed.count > MOST_PRINTED_BYTES:
-        return f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB{last}"
+    if printed.count > MAX_OUTPUT_BYTES:
+        return f"it printed more than {MAX_OUTPUT_BYTES >> 20} MiB{last}"
     with suppress(OSError, ValueError, IndexError):
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        if pages * _PAGE_BYTES > MOST_HELD_BYTES:
-            return f"it held more than {MOST_HELD_BYTES >> 20} MiB of memory: does a build print without end?{last}"
+        if pages * _PAGE_BYTES > MAX_MEMORY_BYTES:
+            return f"it used more than {MAX_MEMORY_BYTES >> 20} MiB of memory (a build may be printing endlessly){last}"
     return ""

@@ -1,1 +1,1 @@
-"""Where the processes of runs live: a port, and its implementation by processes of this machine."""
+"""Executors of the processes of runs: a port, and its implementation with local processes."""

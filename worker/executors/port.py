@@ -1,4 +1,4 @@
-"""The port: what starts and ends the processes of runs, wherever they live, and tells of each."""
+"""The executor port: starts and ends the processes of runs, and reports their state."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -8,52 +8,52 @@ from muster import wire
 from worker.core.profile import Usage
 
 Order = wire.Launch | wire.OpenRendezvous | wire.Kill | wire.Forget
-"""What an executor is asked for. Each names its run, and processes by names that are unique for ever: asking twice for one starts one."""
+"""Orders to an executor. Each has its run and globally unique process names: a repeated order starts one process."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutorEvents:
-    """Who is told: of every process at each (re)connection and at each change; when all living ones were told."""
+    """Callbacks: for every process at each (re)connection and each change, and once all living ones were reported."""
 
     on_process: Callable[[wire.ProcessFrame], None]
     on_ready: Callable[[], None]
 
 
 class Executor(Protocol):
-    """Holds processes that outlive this daemon: the next one on the same directory is told of them, until it has them forgotten.
+    """Manages processes that outlive this daemon: the next daemon on the same directory gets their state until it sends Forget.
 
-    Nothing above it may look for a process on this machine: a process has a name, a number that only its executor can read, an
-    exit code (negative: the signal that ended it), and files in the folder of its run, which the executor brings to where it lives.
+    Other layers must not inspect processes of this machine. To them a process has a name, an opaque number, an
+    exit code (negative: the signal that ended it), and files in the directory of its run.
     """
 
     @property
     def is_ready(self) -> bool:
-        """Whether orders are carried out now; until then they wait in their order."""
+        """Whether orders are executed now; until then they are queued."""
 
     def send(self, order: Order) -> None:
-        """Ask for something; order is kept. What becomes of it is told by events."""
+        """Send an order; orders keep their sequence. Callbacks report the outcome."""
 
     async def run(self) -> None:
-        """Keep in touch with what holds the processes, until the end has begun."""
+        """Stay connected to the processes until `begin_end`."""
 
     def begin_end(self) -> None:
-        """Replace nothing any more that goes away."""
+        """Stop replacing parts that fail."""
 
     async def quit(self) -> None:
-        """End every process that it holds, and return."""
+        """End all its processes, and return."""
 
 
 class Processes(Protocol):
-    """A look at an executor's processes. A session is what one launched process, and all that it started in it, is known by."""
+    """Inspects an executor's processes. A session identifies a launched process and all its descendants."""
 
     def session_of(self, pid: int) -> int:
-        """The session of a living process; 0 where there is no such process."""
+        """Return the session of a living process; 0 if there is no such process."""
 
     def used_s(self) -> Mapping[int, float]:
-        """The processor time, in seconds, that the living processes of each session have used."""
+        """Return the CPU seconds used by the living processes of each session."""
 
     def usage(self, sessions: Collection[int]) -> Usage:
-        """What the living processes of these sessions use, all together."""
+        """Return the total usage of the living processes of these sessions."""
 
     def ask_stacks(self, pid: int) -> None:
-        """Have a rank write down where its threads are."""
+        """Make a rank dump the stacks of its threads."""

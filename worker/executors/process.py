@@ -1,4 +1,4 @@
-"""Processes of this machine: the daemon's link to its warm parent, found or started, asked for processes, listened to for their ends."""
+"""Local processes: the daemon's connection to its warm parent, which it finds or starts, and which starts processes and reports their exits."""
 
 import asyncio
 import os
@@ -16,24 +16,26 @@ from muster.wire.process_records import PROCESSES, is_served, read_ended
 from shared.runtime.outages import Outages
 from worker.core.naming import RENDEZVOUS, part_of
 from worker.executors.port import ExecutorEvents, Order
-from worker.executors.starts import Starts
+from worker.executors.start_failures import StartFailures
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05
 START_AGAIN_S = 5.0
 READY_WITHIN_S = 180.0
-"""A warm parent that has not imported by then what ranks need is ended, and another one started."""
-_OUTDATED = "an older warm parent was adopted: new runs wait until those that it holds have ended"
-_MEETS_ELSEWHERE = "the worker was replaced by a newer version between the opening of the gang's rendezvous and the start of its ranks"
-_GREETING = "greeting the warm parent"
+"""A warm parent that has not imported its modules by then is killed, and another one is started."""
+_OUTDATED = "adopted a warm parent of an older version: new runs wait until its processes have ended"
+_RENDEZVOUS_LOST = (
+    "the worker was upgraded between the opening of the gang's rendezvous and the start of its ranks"
+)
+_GREETING = "connecting to the warm parent"
 _log = structlog.get_logger()
 
 
 class ProcessExecutor:
-    """One connection at a time, for ever; what is sent while there is none waits.
+    """Keeps one connection; orders are queued while there is none.
 
-    A parent that an older daemon has started is adopted for what it holds. It may not understand what it would be asked now: new processes
-    wait until its last one has ended, and a new parent takes its place. Only the ranks of a rendezvous that it holds cannot: they fail.
+    A parent of an older daemon is adopted for its processes. It may not understand new orders: new processes
+    wait until its last one has ended and a new parent takes over. Only ranks that need a rendezvous of the old parent fail.
     """
 
     def __init__(
@@ -58,24 +60,24 @@ class ProcessExecutor:
         self._living: set[str] = set()
         self._is_outdated = False
         self._outages = Outages(directory=str(directory))
-        self._starts = Starts(directory / "parent.log")
+        self._starts = StartFailures(directory / "parent.log")
         self.is_ready = False
 
     @property
     def trouble(self) -> str | None:
-        """Why nothing can be started at present, after several starts in a row that failed."""
+        """Why no process can be started, after several failed starts in a row."""
         return self._starts.trouble
 
     def send(self, order: Order) -> None:
-        """Ask for something; order is kept. An outdated parent is only asked to end what it holds; the next one is too, after what waits of the run."""
+        """Send an order; orders keep their sequence. An outdated parent only gets orders to end processes; the next one gets them too, after the queued orders of the run."""
         is_for_next = isinstance(order, wire.Launch | wire.OpenRendezvous)
         if self._writer is None or not self.is_ready:
             if isinstance(order, wire.Kill) and order.number == signal.SIGKILL:
                 self._end_unstarted(order)
             self._waiting.append(order)
             return
-        if self._is_outdated and isinstance(order, wire.Launch) and self._holds_only_meeting_of(order.run):
-            failed = wire.ProcessFrame(order.name, order.run, 0, exit_code=1, error=_MEETS_ELSEWHERE)
+        if self._is_outdated and isinstance(order, wire.Launch) and self._holds_only_rendezvous_of(order.run):
+            failed = wire.ProcessFrame(order.name, order.run, 0, exit_code=1, error=_RENDEZVOUS_LOST)
             asyncio.get_running_loop().call_soon(self._events.on_process, failed)
             return
         if self._is_outdated and (is_for_next or any(one.run == order.run for one in self._waiting)):
@@ -84,7 +86,7 @@ class ProcessExecutor:
             self._writer.write(wire.encode(order))
 
     def _end_unstarted(self, kill: wire.Kill) -> None:
-        """What waits for a parent is ended by not starting: where none comes, as from a broken environment, its slots were never free again."""
+        """End queued launches of a run: if no parent becomes ready, as with a broken environment, their slots would never be free."""
         ended = [
             one
             for one in self._waiting
@@ -92,16 +94,16 @@ class ProcessExecutor:
         ]
         self._waiting = [one for one in self._waiting if one not in ended]
         for one in ended:
-            told = wire.ProcessFrame(one.name, one.run, 0, exit_code=-kill.number)
-            asyncio.get_running_loop().call_soon(self._events.on_process, told)
+            frame = wire.ProcessFrame(one.name, one.run, 0, exit_code=-kill.number)
+            asyncio.get_running_loop().call_soon(self._events.on_process, frame)
 
-    def _holds_only_meeting_of(self, run: str) -> bool:
-        """Whether of a run there is its rendezvous and nothing else: it would wait for ranks that wait for its end."""
+    def _holds_only_rendezvous_of(self, run: str) -> bool:
+        """Whether only the rendezvous of a run lives: it would wait for ranks that wait for its end."""
         mine = [part_of(name) for name in self._living if name.startswith(f"{run}.")]
         return bool(mine) and all(part == RENDEZVOUS for part in mine)
 
     async def run(self) -> None:
-        """Keep connected."""
+        """Stay connected."""
         while not self._ending:
             reader = await self._connect()
             if reader is None:
@@ -109,20 +111,20 @@ class ProcessExecutor:
             try:
                 await self._listen(reader)
             except (OSError, MusterError) as error:
-                _log.warning("the warm parent's connection broke", error=str(error))
+                _log.warning("lost the connection to the warm parent", error=str(error))
             if not self.is_ready:
-                self._outages.failed(_GREETING, "it ended the connection; parent.log beside it says why")
+                self._outages.failed(_GREETING, "it closed the connection; see parent.log in its directory")
                 await asyncio.sleep(CONNECT_EVERY_S)
             self.is_ready = self._is_outdated = False
             self._writer = None
             self._living.clear()
 
     def begin_end(self) -> None:
-        """Start no parent any more; one that goes away is not looked for."""
+        """Stop starting and reconnecting parents."""
         self._ending = True
 
     async def quit(self) -> None:
-        """End the parent and every process it holds."""
+        """End the parent and its processes."""
         self.begin_end()
         if self._writer is not None:
             self._writer.write(wire.encode(wire.Quit()))
@@ -133,7 +135,7 @@ class ProcessExecutor:
                 await asyncio.to_thread(self._child.wait, 6)
 
     async def _connect(self) -> asyncio.StreamReader | None:
-        """A connection, with a new parent where there is none; None once the end has begun."""
+        """Return a connection, and start a parent if there is none; None after `begin_end`."""
         started_at = -START_AGAIN_S
         while not self._ending:
             with suppress(OSError):
@@ -146,7 +148,7 @@ class ProcessExecutor:
             self._look_at_child(now)
             if self._child is None and now - started_at >= START_AGAIN_S:
                 started_at = now
-                self._tell_lost()
+                self._report_lost()
                 try:
                     self._start(now)
                 except OSError as error:
@@ -156,7 +158,7 @@ class ProcessExecutor:
         return None
 
     def _look_at_child(self, now: float) -> None:
-        """Whether the warm parent that was started last still may become ready. One that ends because another serves here has not failed."""
+        """Check the warm parent that was started last. If it ended because another one serves this directory, the start has not failed."""
         if self._child is None:
             return
         code = self._child.poll()
@@ -168,10 +170,10 @@ class ProcessExecutor:
         elif code is not None:
             self._child = None
             if self._is_starting and not (code == 0 and is_served(self._directory)):
-                self._on_failed_start(self._starts.last_said() or f"it ended with exit code {code}")
+                self._on_failed_start(self._starts.last_output_line() or f"it ended with exit code {code}")
 
     def _on_failed_start(self, why: str) -> None:
-        """A warm parent did not come up. From the third in a row on what waits for it fails: its slots would be held for nothing."""
+        """Count a failed start. From the third in a row on, fail all queued launches: they would hold their slots in vain."""
         self._is_starting = False
         self._starts.parent_failed(why)
         if (trouble := self.trouble) is None:
@@ -179,13 +181,13 @@ class ProcessExecutor:
         failed = [one for one in self._waiting if isinstance(one, wire.Launch | wire.OpenRendezvous)]
         self._waiting = [one for one in self._waiting if one not in failed]
         for one in failed:
-            told = wire.ProcessFrame(
-                one.name, one.run, 0, exit_code=1, error=f"this machine cannot start it: {trouble}"
+            frame = wire.ProcessFrame(
+                one.name, one.run, 0, exit_code=1, error=f"this machine cannot start processes: {trouble}"
             )
-            asyncio.get_running_loop().call_soon(self._events.on_process, told)
+            asyncio.get_running_loop().call_soon(self._events.on_process, frame)
 
-    def _tell_lost(self) -> None:
-        """What a dead parent held is dead. The next one would say so too, when it has imported what ranks need: in seconds."""
+    def _report_lost(self) -> None:
+        """Report the processes of a dead parent as ended. The next parent would report them too, but only after its imports."""
         if not is_served(self._directory):
             for process in read_ended(self._directory / PROCESSES):
                 self._events.on_process(process)
@@ -223,7 +225,7 @@ class ProcessExecutor:
                 self._on_frame(frame)
 
     def _note_start(self, process: wire.ProcessFrame) -> None:
-        """What the parent tells while it serves is news: something was started, or could not be."""
+        """Count a new report of a connected parent: a process was started, or could not be."""
         if not process.pid and process.error:
             self._starts.launch_failed(process.run, process.error)
         elif process.exit_code is None:
@@ -253,6 +255,6 @@ class ProcessExecutor:
 
 
 def parent_environment(environment: dict[str, str]) -> dict[str, str]:
-    """What the warm parent inherits. One BLAS thread: a pool of threads would not survive the forks."""
-    kept = {name: environment[name] for name in _PASSED_ON if name in environment}
-    return {"PATH": os.defpath, **kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    """Return the environment of the warm parent. One BLAS thread: a thread pool does not survive forks."""
+    passed = {name: environment[name] for name in _PASSED_ON if name in environment}
+    return {"PATH": os.defpath, **passed, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}

@@ -1,1 +1,1 @@
-"""What ranks report and write, kept on disk until the registry has it."""
+"""Reports and output of ranks, stored on disk until the registry has them."""

@@ -1,8 +1,8 @@
-"""A source's journal on disk: numbered records without gaps, kept until the registry has committed them.
+"""A source's journal on disk: consecutively numbered records, stored until the registry has committed them.
 
 Append-only segments named by their first number. A record is length, CRC-32, number, tag, payload; a tail torn by a
-crash fails its check and is cut off. The last record is never deleted: it says where the numbering stands, and its
-tag (the caller's running count) with it. A folder with nothing but the mark goes on from there. Writes reach the kernel at once, so they survive a killed daemon.
+crash fails its check and is truncated. The last record is never deleted: it stores the current number and the
+tag (the caller's running count). A directory with only the mark continues from it. Writes reach the kernel at once, so they survive a killed daemon.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from muster.errors import Broken
 
 SEGMENT_BYTES = 4 * 1024 * 1024
 BATCH_BYTES = 480 * 1024
-"""Payload of one batch: with its frame around it stays below the 512 KiB of a report."""
+"""Maximum payload of a batch: with its framing it stays below the 512 KiB limit of a report message."""
 _HEAD = struct.Struct("<IIQI")
 
 
@@ -42,7 +42,7 @@ class Journal:
     """
 
     def __init__(self, directory: Path) -> None:
-        """Open or create; a torn tail is cut off.
+        """Open or create; truncate a torn tail.
 
         Raises:
             OSError: The directory cannot be written.
@@ -67,14 +67,14 @@ class Journal:
 
     @property
     def backlog_bytes(self) -> int:
-        """What waits for the registry's commit on disk, by whole segments."""
+        """The size of the segments that wait for the registry's commit."""
         return 0 if self.is_drained else sum(segment.size for segment in self._segments)
 
     def append(self, payloads: Sequence[tuple[bytes, int]]) -> int:
         """Append (payload, tag) pairs in one write and return the last number.
 
         Raises:
-            OSError: The disk is full or broken; nothing of the call counts then.
+            OSError: The disk is full or broken; no record was appended.
         """
         segment = self._writable_segment()
         number = self.last
@@ -93,7 +93,7 @@ class Journal:
         return self.last
 
     def read_batch(self, limit_bytes: int = BATCH_BYTES) -> tuple[int, list[bytes]]:
-        """Return the first uncommitted number and the payloads from there, in order, up to the limit (at least one if any)."""
+        """Return the first uncommitted number and the payloads from there, up to the limit (at least one if any)."""
         payloads: list[bytes] = []
         size = 0
         for payload in self._read_from(self.next_unsent):
@@ -104,18 +104,18 @@ class Journal:
         return self.next_unsent, payloads
 
     def read_after(self, number: int) -> Iterator[bytes]:
-        """Every record newer than `number` that is still here."""
+        """Yield every stored record newer than `number`."""
         return self._read_from(number + 1)
 
     def last_payload(self) -> bytes | None:
-        """The newest record's payload."""
+        """Return the newest record's payload."""
         return next(self._read_from(self.last), None) if self.last else None
 
     def commit(self, next_number: int) -> None:
-        """The registry expects `next_number` next: what is below goes, but for the newest record.
+        """Delete records below `next_number`, which the registry expects next, except the newest.
 
         Raises:
-            Broken: It expects a number that was never written here.
+            Broken: The registry expects a number that was never written here.
         """
         if next_number > self.last + 1:
             raise Broken(f"the registry expects report {next_number}, the journal ends at {self.last}")
@@ -123,12 +123,12 @@ class Journal:
             return
         self.next_unsent = next_number
         self._save_mark()
-        # The next segment may be empty still, where the disk had no room for its first record.
+        # The next segment is empty if the disk was full at its first record.
         while len(self._segments) > 1 and self._segments[1].offsets and self._segments[0].last < next_number:
             self._segments.pop(0).path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the file; the journal can be opened again."""
+        """Close the file; the journal can be reopened."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -182,7 +182,7 @@ class Journal:
             temporary.write_text(str(self.next_unsent))
             temporary.replace(self._mark_path)
         except OSError:
-            return  # only an economy: without it the next start sends some records again, which the registry knows
+            return  # optional: without it the next start resends some records, which the registry ignores
 
 
 def _frame(number: int, tag: int, payload: bytes) -> bytes:
@@ -191,7 +191,7 @@ def _frame(number: int, tag: int, payload: bytes) -> bytes:
 
 
 def _load(path: Path) -> _Segment:
-    """Index a segment and cut off what does not check."""
+    """Index a segment and truncate invalid data."""
     segment = _Segment(path, int(path.stem))
     content = path.read_bytes()
     offset = 0

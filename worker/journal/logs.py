@@ -1,4 +1,4 @@
-"""Output of ranks into the logs' journal, each line once, with rank, stream, time and level. Neighbour: `outputs` reads the files."""
+"""Copies the output of ranks into the log journal, each line once, with rank, stream, time and level. Neighbour: `outputs` reads the files."""
 
 import asyncio
 import json
@@ -20,28 +20,28 @@ from worker.journal.outputs import Output, OutputReader, Stream
 
 POLL_S = 0.25
 READS_PER_POLL = 4
-"""What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
+"""Limits a rank's output to 2 MB/s; the rest waits in its file: logs must not delay reports."""
 BACKLOG_BYTES = 64 * 1024 * 1024
-"""So much of what the registry has not committed is journaled at most; what is printed beyond waits in its file too, not there and here and
-numbered in memory."""
+"""Maximum size of uncommitted log records; further output waits in its file instead of being stored twice and
+indexed in memory."""
 WARNINGS = 20
-"""So many different warnings of a run are told; a run that is odd at every step must not fill its log with them."""
+"""Maximum number of distinct warnings per run: a run that warns at every step must not fill its log."""
 REMARK_EVERY = timedelta(minutes=10)
-SAID = 200
-"""So many lines of the platform's own wait for room on a full disk."""
-_KEEPING = "keeping the trial's output; it waits in its files"
+MAX_PENDING_LINES = 200
+"""Maximum number of the worker's own lines that wait for space on a full disk."""
+_KEEPING = "storing the trial's output; it waits in its files"
 
 
 @dataclass(frozen=True, slots=True)
 class TailEvents:
-    """Who is told: of each line of a rank, before it is journaled (a crash between repeats it), and that there are new ones."""
+    """Callbacks: for each line of a rank before it is journaled (repeated after a crash in between), and after new records."""
 
     on_line: Callable[[int, str], None]
     on_journaled: Callable[[], None]
 
 
 class LogTail:
-    """Reads outputs into a journal. How far it read is kept with the journal's number, so that a crash repeats no line."""
+    """Copies outputs into a journal. Read positions are stored with the journal's number, so that a crash repeats no line."""
 
     def __init__(
         self,
@@ -58,45 +58,45 @@ class LogTail:
         offsets = self._load_offsets()
         self._readers = [OutputReader(output, offsets.get(output.key, 0)) for output in outputs]
         self._outages = Outages()
-        self._said: deque[bytes] = deque(maxlen=SAID)
+        self._pending: deque[bytes] = deque(maxlen=MAX_PENDING_LINES)
         self._ending = asyncio.Event()
-        self._last_words: tuple[str, ...] = ()
+        self._final_lines: tuple[str, ...] = ()
         self._warnings: list[str] = []
         self._remarks: dict[str, datetime] = {}
         self.is_done = False
 
     def follow(self, outputs: Iterable[Output]) -> None:
-        """Follow more: ranks that have come later. A file that an earlier rank of the same number wrote goes on."""
+        """Follow the outputs of additional ranks. A file of an earlier rank with the same number is continued."""
         known = {reader.output.key for reader in self._readers}
         self._readers += [OutputReader(output, 0) for output in outputs if output.key not in known]
         self.make_files()
 
     def make_files(self) -> None:
-        """Make the outputs, so that a rank finds its own also when the disk has no room for a new file."""
+        """Create the output files, so that a rank can write even if the disk has no space for new files."""
         for reader in self._readers:
             reader.output.path.touch()
 
     def last_error(self, rank: int) -> str:
-        """The error that a rank's last traceback names; empty without one."""
+        """Return the error of a rank's last traceback; empty without one."""
         return find_error(self._end_of(rank))
 
     def invalid_reason(self, rank: int) -> str | None:
-        """Why a rank calls its hyperparameters invalid; None where it does not."""
+        """Return why a rank reported its hyperparameters as invalid; None if it did not."""
         return read_invalid(self._end_of(rank))
 
     def look_ahead(self, rank: int) -> None:
-        """Look through what a rank that has ended wrote last: what is told of it counts for how its end is judged."""
+        """Scan the last output of a rank that has ended: log policies matched there affect how its exit is judged."""
         for reader in self._readers:
             if reader.output.rank == rank:
                 for line in cut_lines(reader.rest(), is_last=True).lines:
                     self._events.on_line(rank, line)
 
     async def run(self) -> None:
-        """Follow the outputs until `end` was called and all is read. A full disk is waited for: the files keep it."""
+        """Follow the outputs until `end` was called and everything is read. On a full disk, wait: the files keep the output."""
         while not self.is_done:
             is_last = self._ending.is_set()
             try:
-                self._write_said()
+                self._write_pending()
                 has_more = [await self._read_some(reader, is_last) for reader in self._readers]
                 self._outages.worked(_KEEPING)
             except OSError as error:
@@ -113,58 +113,58 @@ class LogTail:
     def _is_behind(self) -> bool:
         return self._journal.backlog_bytes > BACKLOG_BYTES
 
-    def end(self, last_words: tuple[str, ...] = ()) -> None:
-        """Nothing more is written: read the rest, also a line without an end, then add these lines of the platform's own."""
-        self._last_words = last_words
+    def end(self, final_lines: tuple[str, ...] = ()) -> None:
+        """Read the remaining output, including an unfinished line, then add these lines of the worker."""
+        self._final_lines = final_lines
         self._ending.set()
 
-    def say(self, text: str, level: Level = "info") -> None:
-        """A line of the platform's own in the trial's log."""
-        self._said.append(self._record(0, "platform", level, text))
-        with suppress(OSError):  # it is said when there is room
-            self._write_said()
+    def log(self, text: str, level: Level = "info") -> None:
+        """Write a line of the worker into the trial's log."""
+        self._pending.append(self._record(0, "platform", level, text))
+        with suppress(OSError):  # written once the disk has space
+            self._write_pending()
 
-    def remark(self, text: str) -> None:
-        """A warning of what passes and costs nothing, said at most once in ten minutes."""
+    def warn_rate_limited(self, text: str) -> None:
+        """Write a warning about a temporary condition, at most once in ten minutes."""
         now = self._clock.now()
-        said = self._remarks.get(text)
-        if said is None or now - said > REMARK_EVERY:
+        last_at = self._remarks.get(text)
+        if last_at is None or now - last_at > REMARK_EVERY:
             self._remarks[text] = now
-            self.say(text, "warning")
+            self.log(text, "warning")
 
     def warn(self, text: str) -> None:
-        """A warning, said once now and once more at the log's end, where people look."""
+        """Write a warning now, and once more at the log's end, where users look."""
         if text not in self._warnings and len(self._warnings) < WARNINGS:
             self._warnings.append(text)
-            self.say(text, "warning")
+            self.log(text, "warning")
 
     def _end_of(self, rank: int) -> bytes:
-        """The last that a rank wrote to stderr."""
-        ends = (reader.last() for reader in self._readers if reader.output.key == f"{rank}.stderr")
-        return next(ends, b"")
+        """Return the end of a rank's stderr."""
+        tails = (reader.last() for reader in self._readers if reader.output.key == f"{rank}.stderr")
+        return next(tails, b"")
 
     def _finish(self) -> None:
-        """The last lines; done when they are written too."""
+        """Write the final lines; done once they are on disk."""
         warnings, self._warnings = self._warnings, []
-        words, self._last_words = self._last_words, ()
+        final_lines, self._final_lines = self._final_lines, ()
         for text in warnings:
-            self.say(text, "warning")
-        for text in words:
-            self.say(text, "error")
-        self.is_done = not self._said
+            self.log(text, "warning")
+        for text in final_lines:
+            self.log(text, "error")
+        self.is_done = not self._pending
 
     async def _pause(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(POLL_S):
                 await self._ending.wait()
 
-    def _write_said(self) -> None:
-        if self._said:
-            self._append(self._said)
-            self._said.clear()
+    def _write_pending(self) -> None:
+        if self._pending:
+            self._append(self._pending)
+            self._pending.clear()
 
     async def _read_some(self, reader: OutputReader, is_last: bool) -> bool:
-        """Whether there is more to read. Others have their turn after each read: a rank that prints a gigabyte must not silence its worker."""
+        """Return whether there is more to read. Yield to other tasks after each read: a rank that prints a gigabyte must not block its worker."""
         for _ in range(READS_PER_POLL):
             if self._is_behind():
                 return True
@@ -174,7 +174,7 @@ class LogTail:
         return True
 
     def _read(self, reader: OutputReader, is_last: bool) -> bool:
-        """Whether there may be more."""
+        """Return whether there may be more to read."""
         now, output = self._clock.monotonic(), reader.output
         cut, has_more = reader.read(now, is_last)
         for line in cut.lines:
@@ -183,7 +183,7 @@ class LogTail:
             records = [
                 self._record(output.rank, output.stream, guess_level(line), line) for line in cut.lines
             ]
-            # The newest record of a read says how far it went: the offsets' file may be older by one read.
+            # The last record of a read stores the position: the offsets file may be older by one read.
             at = json.dumps([output.key, reader.offset + cut.consumed]).encode()
             records[-1] = records[-1][:-1] + b',"at":' + at + b"}"
             self._append(records)
@@ -204,16 +204,16 @@ class LogTail:
         self._events.on_journaled()
 
     def _load_offsets(self) -> dict[str, int]:
-        kept: dict[str, int] = {}
+        offsets_by_key: dict[str, int] = {}
         number = 0
         with suppress(OSError, ValueError, KeyError, TypeError):
             content = json.loads(self._offsets_path.read_text())
-            kept, number = dict(content["offsets"]), int(content["number"])
+            offsets_by_key, number = dict(content["offsets"]), int(content["number"])
         for payload in self._journal.read_after(number):
             with suppress(ValueError, TypeError):
                 key, after = json.loads(payload).get("at") or ("", 0)
-                kept[key] = max(after, kept.get(key, 0))
-        return kept
+                offsets_by_key[key] = max(after, offsets_by_key.get(key, 0))
+        return offsets_by_key
 
     def _save_offsets(self) -> None:
         temporary = self._offsets_path.with_suffix(".new")

@@ -1,4 +1,4 @@
-"""A journal on its way to the registry: one batch in flight, the reply is the committed mark, nothing is trimmed before."""
+"""Sends a journal to the registry: one batch in flight; the reply is the committed mark, and only then are records deleted."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from worker.journal.journal import Journal
 
 AFTER_MARK = faults.register("worker.after_mark")
 LINGER_S = 0.25
-"""Ranks ring for plain points twice a second, so that this makes no sending of its own; a burst fills the next batch meanwhile."""
+"""Batching delay. Ranks ring twice a second for plain reports; a burst fills the next batch meanwhile."""
 FIRST_RETRY_S = 0.1
 MAX_RETRY_S = 5.0
 _SENDING = "sending reports; they wait in the journal"
@@ -20,7 +20,7 @@ Send = Callable[[int, list[bytes]], Awaitable[Mark]]
 
 
 class Source:
-    """Sends what the journal holds. A first record goes at once; those right behind it linger up to 250 ms, unless one is urgent."""
+    """Sends the journal's records. The first record goes at once; those right behind it wait up to 250 ms, unless one is urgent."""
 
     def __init__(self, journal: Journal, send: Send, on_refused: Callable[[str], None]) -> None:
         self._journal = journal
@@ -36,17 +36,17 @@ class Source:
 
     @property
     def is_drained(self) -> bool:
-        """Whether the registry has everything."""
+        """Whether the registry has all records."""
         return self._journal.is_drained
 
     def wake(self, urgent: bool) -> None:
-        """Records were appended."""
+        """Announce appended records."""
         self._filled.set()
         if urgent:
             self._urgent.set()
 
     async def run(self) -> None:
-        """Send for ever; the journal is closed by its owner."""
+        """Send until cancelled; the owner closes the journal."""
         loop = asyncio.get_running_loop()
         while True:
             await self._filled.wait()
@@ -66,7 +66,7 @@ class Source:
             return
 
     async def _send_all(self) -> None:
-        """Send until the journal is empty; more may be appended meanwhile, which then goes along."""
+        """Send until the journal is empty, including records that are appended meanwhile."""
         while not self._journal.is_drained:
             first, payloads = self._journal.read_batch()
             try:
@@ -75,12 +75,12 @@ class Source:
                 self._accept(mark, first)
             except MusterError as error:
                 if isinstance(error, Rejected):
-                    self._on_refused(f"{error.code}: {error}; it waits on its worker")
+                    self._on_refused(f"{error.code}: {error}; the data waits on the worker")
                 await self._back_off(error)
 
     def _accept(self, mark: Mark, first: int) -> None:
         if mark.retry_after_s is not None:
-            raise Transient("the registry cannot take reports now", retry_after_s=mark.retry_after_s)
+            raise Transient("the registry does not accept reports now", retry_after_s=mark.retry_after_s)
         if mark.refused:
             self._on_refused(mark.refused)
         if mark.next <= first:

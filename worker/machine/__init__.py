@@ -1,1 +1,1 @@
-"""The machine itself: what it has to give, what its kernel and its provider say."""
+"""The machine: its slots, kernel limits and counters, and the cloud provider's notices."""

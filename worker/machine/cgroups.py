@@ -1,6 +1,6 @@
-"""A control group for each run on this machine: the kernel bounds its memory and its processes, and knows all that it forked.
+"""Control groups of runs: the kernel limits each run's memory and processes, and tracks its descendants.
 
-Where this worker has the right to make one: as root, or below a group that was delegated to it. Both of Linux's hierarchies.
+Requires root, or a delegated group. Supports cgroup v1 and v2.
 """
 
 import os
@@ -14,14 +14,14 @@ from typing import Literal
 import structlog
 
 from shared.ids import RunId, WorkerId
-from worker.machine.kernel import count_kills
+from worker.machine.oom_kills import count_kills
 
 MOUNT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 DAEMON = "muster-daemon"
 _PROCS = "cgroup.procs"
 _ANY_RUN = "?" * 36
-"""A run's id: the groups of worker `a-b` are not those of worker `a`."""
+"""The length of a run's id: the groups of worker `a-b` must not match worker `a`."""
 _log = structlog.get_logger()
 
 Bounded = Literal["memory", "pids"]
@@ -29,21 +29,21 @@ Bounded = Literal["memory", "pids"]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a run may have for each of its slots; None: no bound."""
+    """Resource limits per slot of a run; None: no limit."""
 
     memory_bytes: int | None = None
     processes: int | None = None
 
     def of(self, slots: int) -> dict[Bounded, int]:
-        """What a run of so many slots may have; one with a part of a slot has a whole one's."""
+        """Return the limits of a run with so many slots; a run with a fractional slot gets those of a whole one."""
         per_slot: dict[Bounded, int | None] = {"memory": self.memory_bytes, "pids": self.processes}
         return {name: value * max(1, slots) for name, value in per_slot.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """One hierarchy: its group that this worker may divide, and where that keeps limits and counts. `swap`: the limit of swap, and whether that
-    is the sum of both."""
+    """One hierarchy: the group below which this worker creates groups, and its limit and event files. `swap`: the swap limit file, and whether it
+    limits the sum of memory and swap."""
 
     base: Path
     limits: Mapping[Bounded, str]
@@ -52,7 +52,7 @@ class Tree:
 
 
 class Cgroups:
-    """The groups of this worker's runs; without trees it bounds nothing."""
+    """The groups of this worker's runs; without trees there are no limits."""
 
     def __init__(self, worker: WorkerId, bounds: Bounds, trees: tuple[Tree, ...] = ()) -> None:
         self._prefix = f"muster-{worker}-"
@@ -60,47 +60,47 @@ class Cgroups:
         self._trees = trees
 
     def make(self, run: RunId, slots: int) -> None:
-        """Make the run's groups, or set their limits anew. Raises OSError where the kernel refuses."""
+        """Create the run's groups, or update their limits. Raises OSError if the kernel refuses."""
         wanted = self._bounds.of(slots)
         for tree, group in self._groups(run):
             group.mkdir(exist_ok=True)
             self._set_swap(
                 group, tree, wanted
-            )  # first where limits rise, last where they sink: neither may be above the other
+            )  # before the others if limits rise, after them if they fall: the memory limit must never exceed this one
             for name, file in tree.limits.items():
                 (group / file).write_text(str(wanted[name]))
             self._set_swap(group, tree, wanted)
 
-    def entrances(self, run: RunId) -> list[str]:
-        """Where a process of the run writes itself in, as its first act."""
+    def procs_files(self, run: RunId) -> list[str]:
+        """Return the files to which a process of the run writes its pid first."""
         return [str(group / _PROCS) for _, group in self._groups(run) if group.is_dir()]
 
     def kills(self, run: RunId) -> int | None:
-        """How many processes of the run the kernel has killed for lack of memory; None where it keeps no count of its own."""
+        """Return the number of OOM kills of the run; None if there is no count per run."""
         counts = [
             count_kills(group / tree.events) for tree, group in self._groups(run) if "memory" in tree.limits
         ]
         return sum(counts) if counts else None
 
     def end(self, run: RunId) -> None:
-        """Kill whatever is left of the run, wherever it went."""
+        """Kill all remaining processes of the run."""
         for _, group in self._groups(run):
             with suppress(OSError):
                 for pid in map(int, (group / _PROCS).read_text().split()):
                     os.kill(pid, signal.SIGKILL)
 
     def drop(self, run: RunId) -> None:
-        """Remove the run's groups; one that still has a process in it goes with the next start's `sweep`."""
+        """Remove the run's groups; `sweep` removes groups that still have a process."""
         for _, group in self._groups(run):
             with suppress(OSError):
                 group.rmdir()
 
     def sweep(self, known: Iterable[RunId]) -> None:
-        """Remove groups of runs that are no longer here."""
-        kept = {f"{self._prefix}{run}" for run in known}
+        """Remove groups of runs that no longer exist here."""
+        names = {f"{self._prefix}{run}" for run in known}
         for tree in self._trees:
             for group in tree.base.glob(self._prefix + _ANY_RUN):
-                if group.name not in kept:
+                if group.name not in names:
                     with suppress(OSError):
                         group.rmdir()
 
@@ -108,7 +108,7 @@ class Cgroups:
         if tree.swap is None:
             return
         file, is_sum = tree.swap
-        with suppress(OSError):  # without swap accounting there is no such file
+        with suppress(OSError):  # the file does not exist without swap accounting
             (group / file).write_text(str(wanted["memory"] if is_sum else 0))
 
     def _groups(self, run: RunId) -> list[tuple[Tree, Path]]:
@@ -116,30 +116,30 @@ class Cgroups:
 
 
 def open_cgroups(worker: WorkerId, bounds: Bounds) -> Cgroups:
-    """The groups of a worker; where it has no right to them, that is said, and runs are not bounded."""
+    """Return the groups of a worker; without permission, log a warning and set no limits."""
     try:
         return Cgroups(worker, bounds, claim_trees(bounds))
     except (OSError, ValueError) as error:
         _log.warning(
-            "memory and processes of runs are not bounded: no control group can be made", why=str(error)
+            "memory and processes of runs are not limited: control groups cannot be created", why=str(error)
         )
         return Cgroups(worker, bounds)
 
 
 def claim_trees(bounds: Bounds, mount: Path = MOUNT, own: Path = OWN) -> tuple[Tree, ...]:
-    """The hierarchies in which the bounds can be set. In the unified one the daemon steps into a group of its own first: only one without
-    processes may be divided.
+    """Return the hierarchies for the limits. In cgroup v2 the daemon moves into a group of its own first: only a group without
+    processes may have children with controllers.
 
     Raises:
-        OSError: There is no right to it, or no such controller; it says which.
+        OSError: Permission is missing, or a controller.
     """
     wanted = bounds.of(1)
     if not wanted:
         return ()
-    places = dict(_own_groups(own))
+    own_groups = dict(_own_groups(own))
     if (mount / "cgroup.controllers").exists():
-        return (_unified(mount / places.get("", "/").lstrip("/"), wanted),)
-    return tuple(_separate(mount / name / places.get(name, "/").lstrip("/"), name) for name in wanted)
+        return (_unified(mount / own_groups.get("", "/").lstrip("/"), wanted),)
+    return tuple(_separate(mount / name / own_groups.get(name, "/").lstrip("/"), name) for name in wanted)
 
 
 def _own_groups(own: Path) -> Iterable[tuple[str, str]]:
@@ -151,7 +151,7 @@ def _own_groups(own: Path) -> Iterable[tuple[str, str]]:
 
 def _unified(base: Path, wanted: Mapping[Bounded, int]) -> Tree:
     if base.name == DAEMON:
-        base = base.parent  # an earlier daemon had it so, and this is its child
+        base = base.parent  # set up by an earlier daemon, and inherited
     missing = set(wanted) - set((base / "cgroup.controllers").read_text().split())
     if missing:
         raise OSError(f"{base} has no controller {' and '.join(sorted(missing))}")
@@ -164,7 +164,7 @@ def _unified(base: Path, wanted: Mapping[Bounded, int]) -> Tree:
 
 def _separate(base: Path, name: Bounded) -> Tree:
     if not os.access(base, os.W_OK):
-        raise OSError(f"{base} is not there or may not be written to")
+        raise OSError(f"{base} does not exist or is not writable")
     if name == "pids":
         return Tree(base, {"pids": "pids.max"}, None, "pids.events")
     swap = "memory.memsw.limit_in_bytes", True

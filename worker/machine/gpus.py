@@ -1,4 +1,4 @@
-"""How busy GPUs are: by NVML where `nvidia-ml-py` is installed and finds any; elsewhere there is nothing of it."""
+"""GPU utilisation, by NVML if `nvidia-ml-py` is installed."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -15,29 +15,29 @@ _log = structlog.get_logger()
 
 
 class Gpus(Protocol):
-    """The port."""
+    """The port for GPU utilisation."""
 
     def look(self, slots: Sequence[int]) -> Mapping[int, GpuUse]:
-        """What the GPUs with these numbers do now; those that cannot be asked are left out."""
+        """Return the current use of these GPUs; GPUs that cannot be queried are left out."""
 
 
 class NoGpus:
-    """A machine without."""
+    """A machine without GPUs."""
 
     def look(self, slots: Sequence[int]) -> Mapping[int, GpuUse]:
-        """As the port says."""
+        """See `Gpus`."""
         return {}
 
 
 class NvidiaGpus:
-    """By NVIDIA's management library. It is loaded at the first look, since it wakes the driver: where no run is profiled, never."""
+    """Uses NVML. It is loaded at the first call because it wakes the driver: never if no run is profiled."""
 
     def __init__(self) -> None:
         self._nvml: Any = None
         self._is_missing = False
 
     def look(self, slots: Sequence[int]) -> Mapping[int, GpuUse]:
-        """As the port says."""
+        """See `Gpus`."""
         if self._nvml is None and not self._is_missing:
             self._load()
         found = {}
@@ -63,9 +63,9 @@ class NvidiaGpus:
 
     def _give_up(self, reason: str) -> None:
         self._is_missing = True
-        _log.warning("profiles are without GPUs", reason=reason)
+        _log.warning("profiles contain no GPU metrics", reason=reason)
 
 
 def open_gpus(kind: SlotKind) -> Gpus:
-    """What looks at the GPUs of a machine with slots of this kind."""
+    """Return the implementation for a kind of slots."""
     return NvidiaGpus() if kind == "cuda" else NoGpus()

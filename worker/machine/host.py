@@ -1,4 +1,4 @@
-"""The machine that processes are launched on: its names, its disk, its network."""
+"""The machine for launches: names, disk, network."""
 
 import shutil
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from worker.sandbox.accounts import Account
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What every launch here has in common. `disk` is the worker's folder; `run_bytes`: the most that a run may hold there; `niceness`: how far
-    runs give way to what else it computes; `cores`: those that are slots, by their numbers; `interpreter`: the Python that ranks are
-    started with, empty where they are forks of a warm parent; `libraries`: variables that say where its own lie, a GPU's driver included."""
+    """Settings common to all launches. `disk`: the worker's directory; `run_bytes`: disk limit of a run; `niceness`: CPU niceness
+    of runs; `cores`: the cores that are slots; `interpreter`: the Python that ranks are started with, empty if they are forks of
+    a warm parent; `libraries`: variables with library paths, including a GPU driver's."""
 
     worker: WorkerId
     disk: Path
@@ -38,22 +38,22 @@ class Machine:
 
     @property
     def full_text(self) -> str:
-        """The sentence about its disk when that is full."""
+        """The message about a full disk."""
         return wire.disk_full_text(self.worker, self.disk)
 
-    def words(self, error: OSError) -> str:
-        """What an error of its disk means to people."""
+    def describe_disk_error(self, error: OSError) -> str:
+        """Return the message for a disk error."""
         if wire.is_disk_full(error):
             return self.full_text
         return f"worker {self.worker} cannot write to its disk: {error.strerror or error}"
 
-    def has_room(self, needed_bytes: int) -> bool:
-        """Whether its disk has room for so much."""
+    def has_free_space(self, needed_bytes: int) -> bool:
+        """Whether its disk has this much free space."""
         return shutil.disk_usage(self.disk).free >= needed_bytes
 
 
 def interfaces() -> tuple[Interface, ...]:
-    """The network interfaces that are there now, one entry for each internet address of them."""
+    """Return the current network interfaces, one entry per IP address."""
     return tuple(
         Interface(name, found.address, found.netmask or "")
         for name, addresses in psutil.net_if_addrs().items()

@@ -1,4 +1,4 @@
-"""What this machine has to give: GPUs, else cores. Nothing is imported that would wake a GPU's driver in this process."""
+"""Detects the slots of this machine: GPUs, else cores. Imports nothing that would wake a GPU's driver in this process."""
 
 import os
 import subprocess
@@ -14,10 +14,10 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def find_slots(settings: WorkerSection, environment: Mapping[str, str]) -> tuple[Slot, ...]:
-    """The slots of this machine, by what is set, else what is found. `CUDA_VISIBLE_DEVICES` leaves the others out.
+    """Return the configured slots, else the detected ones. `CUDA_VISIBLE_DEVICES` restricts GPUs.
 
     Raises:
-        Rejected: More GPUs are asked for than there are (`slots_missing`).
+        Rejected: More GPUs are configured than exist (`slots_missing`).
     """
     gpus = () if settings.kind == "cpu" else _find_gpus(environment.get(VISIBLE))
     kind: SlotKind = settings.kind or ("cuda" if gpus else "cpu")
@@ -26,7 +26,7 @@ def find_slots(settings: WorkerSection, environment: Mapping[str, str]) -> tuple
         return tuple(Slot(id=index, kind="cpu", name="core") for index in range(count))
     count = settings.slots if settings.slots is not None else len(gpus)
     if count > len(gpus):
-        raise Rejected("slots_missing", f"{count} GPUs are asked for, {len(gpus)} were found by nvidia-smi")
+        raise Rejected("slots_missing", f"{count} GPUs are configured, but nvidia-smi found {len(gpus)}")
     return gpus[:count]
 
 
@@ -39,7 +39,7 @@ def _find_gpus(visible: str | None) -> tuple[Slot, ...]:
 
 
 def read_gpus(listing: str, visible: str | None) -> tuple[Slot, ...]:
-    """The GPUs of nvidia-smi's listing; with `visible`, those named there by index or UUID, in that order."""
+    """Parse nvidia-smi's listing; with `visible`, return the GPUs named there by index or UUID, in that order."""
     found: dict[str, Slot] = {}
     for line in listing.splitlines():
         parts = [part.strip() for part in line.split(",")]

@@ -1,1 +1,1 @@
-"""The ranks of runs: `launch` starts them, `server` takes their connections, `session` is one run's conversation."""
+"""Ranks of runs: `launch` starts them, `server` accepts their connections, `session` handles one run's messages."""

@@ -1,4 +1,4 @@
-"""What a rank said. A point as the journal holds it: the message's own JSON, so that a batch is only put together."""
+"""Journal records of reports: each is the message's own JSON, so that a batch is only concatenated."""
 
 import json
 from contextlib import suppress
@@ -13,30 +13,30 @@ from shared.messages.reports import Report, Validation
 from worker.journal.journal import BATCH_BYTES, Journal
 
 RECORD_BYTES = BATCH_BYTES // 2
-"""A larger one could not be sent, and would hold up all that comes after it."""
+"""A larger record could not be sent, and would block all later ones."""
 _VALUE_BYTES = 32
 
 
 def make_record(point: wire.ReportFrame, validation: int) -> tuple[bytes, str | None]:
-    """Return the record, and what of it had to be left out, as a sentence; `validation` is its number if it is one.
+    """Return the record, and a sentence about metrics that were left out; `validation`: its number if it is one.
 
     Raises:
-        ValidationError: The rank sent what no record can hold.
+        ValidationError: The report is invalid.
     """
     record = _encode(point, validation)
     if len(record) <= RECORD_BYTES:
         return record, None
-    kept = _fitting(point.values)
+    fitting = _fitting(point.values)
     loss = (
-        f"the report of step {point.step} has over {RECORD_BYTES // 1024} KiB: its last "
-        f"{len(point.values) - len(kept)} of {len(point.values)} metrics were left out; "
+        f"the report of step {point.step} exceeds {RECORD_BYTES // 1024} KiB: its last "
+        f"{len(point.values) - len(fitting)} of {len(point.values)} metrics were left out; "
         "save large tables as files of a checkpoint"
     )
-    return _encode(replace(point, values=kept), validation), loss
+    return _encode(replace(point, values=fitting), validation), loss
 
 
 def read_frames(unsent: Path) -> list[wire.Frame]:
-    """Return the whole frames that a rank left in a file; none without it."""
+    """Return the complete frames that a rank left in a file; none if it does not exist."""
     frames: list[wire.Frame] = []
     with suppress(OSError, Rejected):
         frames.extend(wire.Decoder(wire.RANK_FRAMES).feed(unsent.read_bytes()))
@@ -44,7 +44,7 @@ def read_frames(unsent: Path) -> list[wire.Frame]:
 
 
 def last_step(journal: Journal) -> int:
-    """Return the step of the newest record, 0 without one."""
+    """Return the step of the newest record, or 0."""
     payload = journal.last_payload()
     if payload is None:
         return 0
@@ -64,12 +64,12 @@ def _encode(point: wire.ReportFrame, validation: int) -> bytes:
 
 
 def _fitting(values: dict[str, float]) -> dict[str, float]:
-    """The first values that fit into a record, whatever their names' characters need as JSON."""
+    """Return the first values that fit into a record, by the size of their JSON."""
     left = RECORD_BYTES - 1024
-    kept = {}
+    fitting = {}
     for name, value in values.items():
         left -= _VALUE_BYTES + len(json.dumps(name))
         if left < 0:
             break
-        kept[name] = value
-    return kept
+        fitting[name] = value
+    return fitting

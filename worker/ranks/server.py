@@ -1,4 +1,4 @@
-"""One unix socket for all ranks of this machine. A connection belongs to a run by the token in its first frame."""
+"""Accepts the connections of all local ranks on one unix socket. The token in the first frame identifies the run."""
 
 import asyncio
 import hmac
@@ -18,7 +18,7 @@ _log = structlog.get_logger()
 
 
 class RankServer:
-    """Accepts, checks the hello, hands the connection to its session."""
+    """Accepts connections, checks the hello frame, and passes them to their sessions."""
 
     def __init__(self, path: Path, find_session: Callable[[str], RankSession | None], mode: int) -> None:
         self._path = str(path)
@@ -28,12 +28,12 @@ class RankServer:
         self._greeting: dict[socket.socket, asyncio.TimerHandle] = {}
 
     def open(self) -> None:
-        """Listen; what waited in the backlog of an earlier daemon connects again by itself."""
+        """Listen. Connections in an earlier daemon's backlog reconnect by themselves."""
         self._listener = wire.listen(self._path, self._mode)
         asyncio.get_running_loop().add_reader(self._listener, self._accept)
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Stop listening."""
         loop = asyncio.get_running_loop()
         if self._listener is not None:
             loop.remove_reader(self._listener)
@@ -72,13 +72,17 @@ class RankServer:
     def _admit(self, connection: socket.socket, decoder: wire.Decoder, frame: wire.Frame) -> None:
         session = self._find_session(frame.token) if isinstance(frame, wire.Hello) else None
         if session is None or not isinstance(frame, wire.Hello) or not _is_spoken(frame.version):
-            reason = "this run is not known here" if session is None else "the SDK speaks another version"
+            reason = (
+                "this worker does not know the run"
+                if session is None
+                else "the SDK's protocol version is not supported"
+            )
             with suppress(OSError):
                 connection.send(wire.encode(wire.ConnectionRefused(reason)))
             connection.close()
             _log.warning("a rank was refused", reason=reason)
         elif frame.seat >= 0:
-            session.seats.attach(frame.seat, connection, decoder)
+            session.elastic.attach(frame.seat, connection, decoder)
         elif frame.bell:
             session.attach_bell(connection)
         else:
@@ -95,10 +99,10 @@ class RankServer:
 
 
 def _is_spoken(version: int) -> bool:
-    """A rank of an older SDK, which outlived its daemon, has all that it needs: frames were only added since."""
+    """Whether a rank's protocol version is supported: a rank of an older SDK may outlive its daemon, and versions only add frames."""
     return wire.OLDEST <= version <= wire.VERSION
 
 
 def same_token(one: str, other: str) -> bool:
-    """Compare without telling by the time it takes."""
+    """Compare tokens in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())

@@ -1,8 +1,8 @@
-"""One run's conversation with its rank 0: reports into the journal, signals and verdicts out.
+"""The session of one run with its rank 0: reports into the journal, signals and verdicts to the rank.
 
-The worker looks when the bell rings, and once more when it has not rung again: so a busy rank wakes it twice a
-second, and nothing said stays unread. What a full disk has no room for is held here, acknowledged to nobody, and tried
-again; the rest stays in the rank's socket, and a rank that goes on talking waits.
+The worker reads when the bell rings, and once more shortly after the last ring: a busy rank wakes it twice a
+second, and no data stays unread. Frames that a full disk rejects are held in memory, not acknowledged, and
+retried; the rest stays in the rank's socket, so that a rank that keeps reporting blocks.
 """
 
 import asyncio
@@ -19,22 +19,22 @@ from muster import wire
 from muster.errors import Rejected
 from shared.runtime import faults
 from worker.journal.journal import Journal
-from worker.ranks.outlet import Outlet
-from worker.ranks.pace import Pace
+from worker.ranks.elastic_connections import ElasticConnections
 from worker.ranks.records import last_step, make_record, read_frames
-from worker.ranks.seats import Seats
+from worker.ranks.send_buffer import SendBuffer
+from worker.ranks.step_meter import StepMeter
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 1.2 * wire.POLL_S
 TRY_AGAIN_S = 0.5
-"""After the disk had no room."""
+"""Retry interval on a full disk."""
 MAX_READS = 8
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class SessionEvents:
-    """Who is told of what a rank says."""
+    """Callbacks for a rank's frames."""
 
     on_reports: Callable[[bool], None]
     on_checkpoint: Callable[[wire.CheckpointFrame], None]
@@ -45,24 +45,26 @@ class SessionEvents:
 
 
 class RankSession:
-    """Lives as long as the run is known here; its rank may connect again and again.
+    """A session lives as long as its run is known here; its rank may reconnect.
 
     Attributes:
-        validations: How many the run has reported.
+        validations: Number of validations reported.
         step: The step of the newest report.
-        seats, pace: Where its ranks stand in a gang that may change, and how it trains.
+        elastic, step_meter: The connections and the step time of an elastic run.
         checkpoints: Number of the newest announced checkpoint.
-        settled: Number of the newest that the registry has decided on, and how long that took.
-        signal: What the ranks are asked now.
-        decide_at: When the next decision is.
-        decided: The newest validation with a verdict.
+        settled: Number of the newest checkpoint that the registry has decided on, and the duration until then.
+        signal: The current signal for the ranks.
+        decide_at: Time of the next decision.
+        decided: Number of the newest validation with a verdict.
     """
 
-    def __init__(self, journal: Journal, events: SessionEvents, checkpoints: int, seats: Seats) -> None:
+    def __init__(
+        self, journal: Journal, events: SessionEvents, checkpoints: int, elastic: ElasticConnections
+    ) -> None:
         self._journal = journal
         self._events = events
         self._data: socket.socket | None = None
-        self._outlet: Outlet | None = None
+        self._send_buffer: SendBuffer | None = None
         self._bell: socket.socket | None = None
         self._decoder = wire.Decoder(wire.RANK_FRAMES)
         self._look_again: asyncio.TimerHandle | None = None
@@ -70,7 +72,7 @@ class RankSession:
         self._broken = False
         self.validations = journal.tag
         self.step = last_step(journal)
-        self.seats, self.pace = seats, Pace()
+        self.elastic, self.step_meter = elastic, StepMeter()
         self.checkpoints = checkpoints
         self.settled = (0, 0.0)
         self.signal = "run"
@@ -78,38 +80,38 @@ class RankSession:
         self.decided = 0
 
     def attach(self, connection: socket.socket, decoder: wire.Decoder) -> None:
-        """The rank's data connection; a later one replaces it."""
+        """Attach the rank's data connection; it replaces an earlier one."""
         self._drop_data()
-        self._data, self._decoder, self._outlet = connection, decoder, Outlet(connection)
+        self._data, self._decoder, self._send_buffer = connection, decoder, SendBuffer(connection)
         self._send(self._welcome())
         asyncio.get_running_loop().call_soon(self.read)
 
     def attach_bell(self, connection: socket.socket) -> None:
-        """The rank's bell."""
+        """Attach the rank's bell connection."""
         self._drop_bell()
         self._bell = connection
         with suppress(OSError):
             connection.send(wire.encode(self._welcome()))
         asyncio.get_running_loop().add_reader(connection, self._on_bell)
 
-    def tell(self, signal: str) -> None:
-        """Ask this of the ranks."""
+    def send_signal(self, signal: str) -> None:
+        """Send a signal to the ranks."""
         self.signal = signal
         self._send(wire.Signalled(signal))
 
     def decide(self, validation: int, signal: str, decide_at: float | None) -> None:
-        """Relay a verdict, or a `decide_at` that moved on by the desired set."""
+        """Send a verdict, or a new `decide_at` of the desired set."""
         self.signal, self.decide_at = signal, decide_at
         self.decided = max(self.decided, validation)
         self._send(wire.Decided(self.decided, signal, decide_at))
 
     def settle(self, checkpoint: int, after_s: float) -> None:
-        """The registry has decided on a checkpoint, so long after it was announced; a small one may overtake a large one."""
+        """Record the registry's decision on a checkpoint and its duration; a small checkpoint may overtake a large one."""
         self.settled = max(self.settled, (checkpoint, after_s))
-        self._tell_kept()
+        self._send_progress()
 
     def read(self) -> None:
-        """Take in everything that was said so far."""
+        """Read and process all available data."""
         if not self._broken and self._take_held() and self._data is not None:
             self._receive(self._data)
 
@@ -123,7 +125,7 @@ class RankSession:
                     break
                 frames += self._decoder.feed(data)
             else:
-                # It talks faster than it is listened to: others get their turn in between.
+                # The rank sends faster than we read: let other tasks run in between.
                 asyncio.get_running_loop().call_soon(self.read)
         except BlockingIOError:
             pass
@@ -133,7 +135,7 @@ class RankSession:
         self._take(frames)
 
     def finish(self, unsent: Path) -> bool:
-        """The rank is dead: take what is left in the socket, and what it could not send. False: no room now, call again."""
+        """Process the rest of a dead rank's socket and its unsent frames. Return False on a full disk: call again."""
         self._take_held()
         while self._data is not None and not self._broken and not self._held:
             self.read()
@@ -147,9 +149,9 @@ class RankSession:
         return True
 
     def close(self) -> None:
-        """Nothing is taken any more."""
+        """Close the session."""
         self._held.clear()
-        self.seats.close()
+        self.elastic.close()
         self._drop_data()
         self._drop_bell()
 
@@ -183,13 +185,13 @@ class RankSession:
         self.read()
 
     def _take_held(self) -> bool:
-        """Try again what the disk had no room for; whether it has."""
+        """Retry the held frames; return whether the disk took them."""
         held, self._held = self._held, []
         self._take(held)
         return not self._held
 
     def _take(self, frames: list[wire.Frame]) -> None:
-        """Keep what was said, then act on it, in order."""
+        """Journal the reports of the frames, then act on all frames in order."""
         if not frames:
             return
         done = 0
@@ -202,9 +204,9 @@ class RankSession:
                 done += 1
         except OSError as error:
             self._on_disk_fault(frames[done:], error)
-        self._tell_kept()
+        self._send_progress()
 
-    def _tell_kept(self) -> None:
+    def _send_progress(self) -> None:
         self._send(wire.Journaled(self._journal.last, self.checkpoints, *self.settled))
 
     def _act(self, frame: wire.Frame) -> None:
@@ -215,12 +217,12 @@ class RankSession:
             case wire.Acknowledge():
                 self._events.on_acknowledged(frame.signal)
             case wire.StepMeasurements():
-                self.pace.on_measured(frame)
+                self.step_meter.on_measured(frame)
             case wire.Started():
                 self._events.on_started()
 
     def _on_disk_fault(self, left: list[wire.Frame], error: OSError) -> None:
-        """Hold what is left and look again later; a disk that is broken, and not full, ends the run."""
+        """Hold the remaining frames and retry later; a broken disk (not a full one) ends the run."""
         if wire.is_disk_full(error):
             self._held = left
             self._look_in(TRY_AGAIN_S)
@@ -229,14 +231,14 @@ class RankSession:
         self._events.on_disk_fault(error)
 
     def _journal_points(self, points: list[wire.ReportFrame]) -> bool:
-        """Append the points that are new; False when the rank is at fault. Raises OSError where the disk is."""
+        """Append new points to the journal; False if the rank broke the protocol. Raises OSError on disk errors."""
         records: list[tuple[bytes, int]] = []
         validations, step, expected = self.validations, self.step, self._journal.last + 1
         for point in points:
             if point.number < expected:
                 continue  # sent again after a reconnection
             if point.number > expected:
-                return self._break("it left out a report")
+                return self._break("a report is missing")
             expected += 1
             validations += 1 if point.validation else 0
             step = point.step
@@ -251,7 +253,7 @@ class RankSession:
             self._journal.append(records)
             faults.point(AFTER_JOURNAL)
         self.validations, self.step = validations, step
-        self.pace.on_report(step, points[-1].time_ms)
+        self.step_meter.on_report(step, points[-1].time_ms)
         if records:
             self._events.on_reports(any(point.decision for point in points))
         return True
@@ -273,14 +275,14 @@ class RankSession:
         )
 
     def _send(self, frame: wire.Frame) -> None:
-        if self._outlet and not self._outlet.send(frame):
+        if self._send_buffer and not self._send_buffer.send(frame):
             self._drop_data()
 
     def _drop_data(self) -> None:
-        if self._data is not None and self._outlet is not None:
-            self._outlet.close()
+        if self._data is not None and self._send_buffer is not None:
+            self._send_buffer.close()
             self._data.close()
-            self._data = self._outlet = None
+            self._data = self._send_buffer = None
 
     def _drop_bell(self) -> None:
         if self._bell is not None:

@@ -1,1 +1,1 @@
-"""A run on this machine, from the first event to the last."""
+"""The lifecycle of runs on this machine."""

@@ -1,4 +1,4 @@
-"""The doing of what `core/run/plan` plans for a run. Neighbour: `supervisor` says which function does which action."""
+"""Executes the actions that `core/run/plan` plans. Neighbour: `supervisor` dispatches them."""
 
 from collections.abc import Callable
 
@@ -10,32 +10,32 @@ from shared.messages.specs import Signal
 from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
 from worker.executors.port import Order
 from worker.journal.outputs import outputs_of
-from worker.ranks.launch.frames import rank_frames, rendezvous_frame, seat_frame
-from worker.ranks.pace import Pace
+from worker.ranks.launch.frames import assignment_frame, rank_frames, rendezvous_frame
+from worker.ranks.step_meter import StepMeter
 from worker.runs.context import RunContext
-from worker.store.records import KeptRun
+from worker.store.records import StoredRun
 
 Send = Callable[[Order], None]
-_OVERDUE = "the trial was asked to {asked} and had not ended {within_s:g} s later (preemption_timeout): it is ended by force"
+_OVERDUE = "the trial was asked to {asked} but did not end within {within_s:g} s (preemption_timeout): the worker kills it"
 _SIGKILL = 9
 _log = structlog.get_logger()
 
 
 def decide(context: RunContext, signal: Signal, decide_at: float | None) -> None:
-    """Tell the ranks when the searcher decides next; a verdict may have told them already."""
+    """Send the ranks the time of the searcher's next decision, unless a verdict already has."""
     if decide_at != context.session.decide_at:
         context.session.decide(0, str(signal), decide_at)
 
 
 def conclude(context: RunContext, send: Send) -> None:
-    """Take the last lines and the last reports of a run that has ended here, and leave no process of it."""
+    """Take the last log lines and reports of a run that has ended here, and kill its remaining processes."""
     run = context.run
-    context.session.finish(context.places.unsent)
+    context.session.finish(context.paths.unsent)
     context.session.close()
-    context.tail.end(last_words(context.kept))
+    context.tail.end(final_log_lines(context.stored))
     context.media.finish()
     if context.profile:
-        context.profile.finish(context.subject)
+        context.profile.finish(context.profiled_run)
     context.report_source.wake(urgent=True)
     context.log_source.wake(urgent=True)
     send(wire.Kill(str(run.run_id), _SIGKILL))
@@ -44,85 +44,85 @@ def conclude(context: RunContext, send: Send) -> None:
     _log.info("a run ended", run=str(run.run_id), exit_code=run.ending.exit_code, reason=run.ending.reason)
 
 
-def last_words(kept: KeptRun) -> tuple[str, ...]:
-    """What the log of an ended run ends with."""
-    reason = kept.run.ending.reason
-    return (f"run {kept.allocation.run_number}: {reason}",) if reason else ()
+def final_log_lines(stored: StoredRun) -> tuple[str, ...]:
+    """Return the last lines that the worker adds to the log of an ended run."""
+    reason = stored.run.ending.reason
+    return (f"run {stored.allocation.run_number}: {reason}",) if reason else ()
 
 
 def open_rendezvous(context: RunContext, send: Send) -> None:
-    """Have the warm parent hold the gang's rendezvous."""
-    send(rendezvous_frame(context.run, context.kept.allocation, context.machine))
+    """Make the warm parent start the gang's rendezvous."""
+    send(rendezvous_frame(context.run, context.stored.allocation, context.machine))
 
 
 def start_ranks(context: RunContext, send: Send) -> None:
-    """Have the warm parent fork all ranks of this machine."""
+    """Make the warm parent start all local ranks."""
     run = context.run
     context.phases.on_ranks_asked()
-    with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.seat.ranks):
+    with telemetry.span("start ranks", parent=context.trace, run=run.run_id, slots=run.gang.assignment.ranks):
         for frame in rank_frames(
-            run, context.kept.allocation, context.places, context.machine, context.kept.token
+            run, context.stored.allocation, context.paths, context.machine, context.stored.token
         ):
             send(frame)
 
 
-def start_stand_bys(context: RunContext, first: int, send: Send) -> None:
-    """Have the warm parent fork the ranks from the local number `first` on; they stand by."""
+def start_standby_ranks(context: RunContext, first: int, send: Send) -> None:
+    """Make the warm parent start the ranks from local number `first` on, on standby."""
     run, machine = context.run, context.machine
     try:
-        bound_here(context)
-    except OSError as error:  # a training that goes on well is not ended for it
-        context.tail.warn(f"what this machine may give the run stays bounded as it was: {error}")
+        limit_resources(context)
+    except OSError as error:  # a running training must not end for this
+        context.tail.warn(f"the resource limits of the run could not be updated: {error}")
     births = run.ranks.births
     born = range(first, len(births))
-    context.tail.follow(outputs_of(context.places, [births[local][1] for local in born]))
+    context.tail.follow(outputs_of(context.paths, [births[local][1] for local in born]))
     if machine.account is not None:
-        machine.account.own(context.places)
+        machine.account.own(context.paths)
     with telemetry.span("start stand-by ranks", parent=context.trace, run=run.run_id, slots=len(born)):
         for frame in rank_frames(
-            run, context.kept.allocation, context.places, machine, context.kept.token, born
+            run, context.stored.allocation, context.paths, machine, context.stored.token, born
         ):
             send(frame)
 
 
-def tell_seats(context: RunContext) -> None:
-    """Tell every connected rank where it belongs."""
-    for local in context.session.seats.taken:
-        tell_seat(context, local)
+def send_assignments(context: RunContext) -> None:
+    """Send every connected rank its assignment."""
+    for local in context.session.elastic.connected:
+        send_assignment(context, local)
 
 
-def tell_seat(context: RunContext, local: int) -> None:
-    """Tell a rank where it belongs; it passes over what it knows."""
-    frame = seat_frame(local, context.run, context.kept.allocation, context.machine)
-    context.session.seats.tell(local, frame)
+def send_assignment(context: RunContext, local: int) -> None:
+    """Send a rank its assignment; it ignores one that it already knows."""
+    frame = assignment_frame(local, context.run, context.stored.allocation, context.machine)
+    context.session.elastic.send(local, frame)
 
 
 def close_rendezvous(context: RunContext, send: Send) -> None:
-    """End what held the gangs before this one together, and measure its pace anew."""
+    """End the rendezvous of earlier generations, and restart the step time measurement."""
     for name in context.started:
         if part_of(name) == RENDEZVOUS and generation_of(name) < context.run.gang.generation:
             send(wire.Kill(str(context.run.run_id), _SIGKILL, name))
-    context.session.pace = Pace()
+    context.session.step_meter = StepMeter()
 
 
 def kill_ranks(context: RunContext, send: Send) -> None:
-    """Kill every process of the run; the log has it where its user was asked before."""
+    """Kill every process of the run; log why if the user had been asked to end it."""
     run = context.run
     was_asked = run.asked not in (Signal.RUN, Signal.KILL) and not run.request.dropped
     if run.ending.forced and was_asked:
-        words = _OVERDUE.format(asked=run.asked, within_s=run.request.preemption_timeout_s)
-        context.tail.say(words, "warning")
+        message = _OVERDUE.format(asked=run.asked, within_s=run.request.preemption_timeout_s)
+        context.tail.log(message, "warning")
     send(wire.Kill(str(run.run_id), _SIGKILL))
 
 
-def bound_here(context: RunContext) -> None:
-    """Have the kernel bound what the run may have on this machine, by the slots that it has here. Raises OSError."""
-    run, members = context.run, context.kept.allocation.members
-    context.machine.cgroups.make(run.run_id, members[run.gang.next_seat.index].slots)
+def limit_resources(context: RunContext) -> None:
+    """Set the kernel's resource limits for the run by its slots on this machine. Raises OSError."""
+    run, members = context.run, context.stored.allocation.members
+    context.machine.cgroups.make(run.run_id, members[run.gang.next_assignment.index].slots)
 
 
 def resume(context: RunContext, send: Send) -> None:
-    """Another daemon goes on with a resize: ask again for what the warm parent may not have heard; it knows what it has done by its name."""
+    """Resume a resize after a restart of the daemon: repeat orders that the warm parent may have missed; it ignores names that it knows."""
     run, gang = context.run, context.run.gang
     if gang.formation is None:
         return
@@ -134,4 +134,4 @@ def resume(context: RunContext, send: Send) -> None:
         if process_name(run.run_id, born, local) not in context.started
     ]
     if missing:
-        start_stand_bys(context, missing[0], send)
+        start_standby_ranks(context, missing[0], send)

@@ -1,4 +1,4 @@
-"""A checkpoint of a run: from its announcement by rank 0 into the uploads, and from the registry's word into the cache."""
+"""Checkpoints of a run: from rank 0's announcement into the uploads, and from the registry's decision into the cache."""
 
 from pathlib import Path
 
@@ -9,15 +9,16 @@ from worker.transfer.checkpoints.upload import Announced, drop_folder
 
 
 def announce_checkpoint(context: RunContext, frame: wire.CheckpointFrame) -> None:
-    """Keep an announced checkpoint for uploading. Its folder must be one of the run's own.
+    """Persist an announced checkpoint for its upload. Its directory must be one of the run's own.
 
     Raises:
         OSError: The disk is full or broken.
     """
     folder = Path(frame.directory)
-    if folder.parent != context.places.checkpoints or folder.name in ("", ".", ".."):
-        context.tail.say(
-            f"checkpoint {frame.number} was not taken: {frame.directory} is not its folder", "error"
+    if folder.parent != context.paths.checkpoints or folder.name in ("", ".", ".."):
+        context.tail.log(
+            f"checkpoint {frame.number} was rejected: {frame.directory} is not in the run's checkpoint directory",
+            "error",
         )
         return
     run_id = context.run.run_id
@@ -37,15 +38,15 @@ def announce_checkpoint(context: RunContext, frame: wire.CheckpointFrame) -> Non
 
 
 def settle_checkpoint(context: RunContext, record: Announced) -> None:
-    """The registry decided: a saved checkpoint's files serve as cache, others go."""
+    """Apply the registry's decision: move a saved checkpoint's files into the cache, and delete others."""
     context.phases.on_uploaded(record.number, record.step, record.announced_at)
     if began := record.announced_at:
         context.session.settle(record.number, (context.tools.clock.now() - began).total_seconds())
     if record.state == "saved":
-        tenant = context.kept.allocation.tenant
+        tenant = context.stored.allocation.tenant
         context.tools.checkpoints.keep(tenant, record.directory, record.files or ())
     else:
         drop_folder(record.directory)
-        context.tail.say(
-            f"checkpoint {record.number} of step {record.step} was not kept: {record.state}", "warning"
+        context.tail.log(
+            f"checkpoint {record.number} of step {record.step} was not stored: {record.state}", "warning"
         )

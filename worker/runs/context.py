@@ -1,4 +1,4 @@
-"""Everything of one run on this machine, together: its record, journals, sources, session, log tail and uploads. Neighbour: `assembly` makes it."""
+"""All components of one run on this machine: record, journals, sources, session, log reader and uploads. Neighbour: `wiring` creates them."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.clock import Clock
 from shared.ids import WorkerId
-from worker.connection.line import Line
+from worker.connection.platform_connection import PlatformConnection
 from worker.core.run.records import LocalRun
 from worker.environments.environments import Environments
 from worker.executors.port import Processes
@@ -18,13 +18,13 @@ from worker.journal.sending import trace_of
 from worker.journal.sources import Source
 from worker.machine.gpus import Gpus
 from worker.machine.host import Machine
-from worker.places import Places, RunPlaces
+from worker.paths import RunPaths, WorkerPaths
 from worker.ranks.session import RankSession
 from worker.runs.preparing.hooks import Hook
-from worker.runs.watching.hangs import Watch
+from worker.runs.watching.hangs import HangWatch
 from worker.runs.watching.phases import Phases
-from worker.runs.watching.profiling import Profile, Subject
-from worker.store.records import KeptRun
+from worker.runs.watching.profiling import Profile, ProfiledRun
+from worker.store.records import StoredRun
 from worker.transfer.checkpoints.restore import Restorer
 from worker.transfer.checkpoints.uploads import Uploads
 from worker.transfer.code import CodeCache
@@ -34,12 +34,12 @@ from worker.transfer.media.sending import MediaSender
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What all runs of the worker share."""
+    """Dependencies shared by all runs of the worker."""
 
-    line: Line
+    platform: PlatformConnection
     worker: WorkerId
     clock: Clock
-    places: Places
+    paths: WorkerPaths
     machine: Machine
     transfer: Transfer
     code: CodeCache
@@ -52,10 +52,10 @@ class Tools:
 
 @dataclass(slots=True, eq=False)
 class RunContext:
-    """One run. `run` is replaced by the supervisor alone; `started` has the process of each name that the warm parent has told."""
+    """The components of one run. Only the supervisor replaces `run`; `started` maps each process name that the warm parent reported to its pid."""
 
-    kept: KeptRun
-    places: RunPlaces
+    stored: StoredRun
+    paths: RunPaths
     tools: Tools
     session: RankSession
     reports: Journal
@@ -65,7 +65,7 @@ class RunContext:
     tail: LogTail
     uploads: Uploads
     media: MediaSender
-    watch: Watch
+    watch: HangWatch
     profile: Profile | None
     phases: Phases
     started: dict[str, int] = field(default_factory=dict)
@@ -74,44 +74,48 @@ class RunContext:
 
     @property
     def trace(self) -> dict[str, str]:
-        """The trace that the run belongs to, as headers."""
-        return trace_of(self.kept)
+        """The trace headers of the run."""
+        return trace_of(self.stored)
 
     @property
     def machine(self) -> Machine:
-        """The machine as the run's processes find it: what its environment brings comes first."""
-        machine, name = self.tools.machine, self.kept.environment
+        """The machine with the paths of the run's Python environment first."""
+        machine, name = self.tools.machine, self.stored.environment
         return self.tools.environments.over(machine, name) if name else machine
 
     @property
     def run(self) -> LocalRun:
         """The run's state."""
-        return self.kept.run
+        return self.stored.run
 
     @property
     def is_drained(self) -> bool:
-        """Whether the registry has all that was written here."""
+        """Whether the registry has all data of the run."""
         sources = (self.report_source, self.log_source, *([self.profile.source] if self.profile else ()))
         parts = (*sources, self.uploads, self.media, self.phases.sender)
         return self.tail.is_done and all(one.is_drained for one in parts)
 
     @property
-    def subject(self) -> Subject:
-        """What of the run a profile looks at."""
-        mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
+    def profiled_run(self) -> ProfiledRun:
+        """The properties of the run that a profile needs."""
+        mine = (one for one in self.stored.allocation.members if one.worker == self.tools.worker)
         slots = next((one.slot_ids for one in mine), ())
-        return Subject(
-            self.started.values(), self.session.step, self.run.local_ranks, self.run.gang.seat.index, slots
+        return ProfiledRun(
+            self.started.values(),
+            self.session.step,
+            self.run.local_ranks,
+            self.run.gang.assignment.index,
+            slots,
         )
 
     def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
-        """Run a task for as long as the context lives."""
+        """Run a task until the context is closed."""
         task = asyncio.get_running_loop().create_task(main, name=f"{name} {self.run.run_id}")
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     async def close(self) -> None:
-        """End the tasks and close the files."""
+        """Cancel the tasks and close the files."""
         for task in list(self.tasks):
             task.cancel()
         with suppress(asyncio.CancelledError):

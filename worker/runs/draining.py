@@ -1,4 +1,4 @@
-"""Runs that the scheduler has done with, while the registry has not got everything of them yet."""
+"""Runs that the scheduler has released, until the registry has all their data."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ DRAIN_CHECK_S = 0.5
 
 
 class Draining:
-    """Removes each one's folder once all of it is sent; `on_change` is told then."""
+    """Deletes each run's directory once all its data is sent, and then calls `on_change`."""
 
     def __init__(self, tools: Tools, store: Store, on_change: Callable[[], None]) -> None:
         self._tools = tools
@@ -21,12 +21,12 @@ class Draining:
         self.contexts: set[RunContext] = set()
 
     def add(self, context: RunContext) -> None:
-        """Its end is known: what is left is to be sent."""
+        """Send the remaining data of an ended run."""
         self.contexts.add(context)
         context.start(self._drop_when_drained(context), "drain")
 
     def has(self, run_id: RunId) -> bool:
-        """Whether a part of this run is still being sent."""
+        """Whether data of this run is still being sent."""
         return any(context.run.run_id == run_id for context in self.contexts)
 
     async def _drop_when_drained(self, context: RunContext) -> None:
@@ -39,6 +39,6 @@ class Draining:
         context.tasks.discard(asyncio.current_task())
         await context.close()
         self._tools.machine.cgroups.drop(run_id)
-        may_return = is_elastic(spec_of(context.kept.allocation))
+        may_return = is_elastic(spec_of(context.stored.allocation))
         (self._store.leave_run if may_return else self._store.drop_run)(run_id)
         self._on_change()

@@ -1,34 +1,34 @@
-"""What is known of a rank's end: whose fault it is, what it said, and whether memory ran out."""
+"""Finds the cause of a rank's exit: who is at fault, the last error, and whether memory ran out."""
 
 from muster import wire
 from worker.core.run.reasons import describe_full_disk
 from worker.core.run.reducers import Cause
 from worker.core.run.states import RunState
-from worker.machine.kernel import MemoryKills
+from worker.machine.oom_kills import MemoryKills
 from worker.runs.context import RunContext
 
-NO_ROOM_BYTES = 1024 * 1024
-"""A rank that fails while the disk has less has probably failed for it, whatever its exit code."""
+FULL_DISK_BYTES = 1024 * 1024
+"""If a rank fails while less is free, the full disk counts as the cause, whatever the exit code."""
 
 
 def cause_of(context: RunContext, process: wire.ProcessFrame, rank: int, kills: MemoryKills) -> Cause:
-    """What is known of a rank's end beside its exit code. `kills`: those of the whole machine, where the run has no count of its own."""
-    said = context.tail.last_error(rank) if process.exit_code else ""
+    """Return the cause of a rank's exit. `kills`: OOM kills of the whole machine, if the run has no count of its own."""
+    error = context.tail.last_error(rank) if process.exit_code else ""
     own_kills = context.machine.cgroups.kills(context.run.run_id)
     is_invalid = process.exit_code == wire.EXIT_INVALID
     return Cause(
-        said=said,
+        error=error,
         starved=kills.is_recent() if own_kills is None else own_kills > 0,
-        machine=_fault_of(context, process, said),
+        machine=_fault_of(context, process, error),
         invalid=context.tail.invalid_reason(rank) if is_invalid else None,
     )
 
 
-def _fault_of(context: RunContext, process: wire.ProcessFrame, said: str) -> str:
-    """Why the machine, and not user code, is to blame; empty where it is not."""
+def _fault_of(context: RunContext, process: wire.ProcessFrame, error: str) -> str:
+    """Return why the machine, not user code, caused the exit; empty if it did not."""
     if process.error or process.exit_code == 0 or context.run.state is RunState.KILLING:
         return process.error
     machine = context.tools.machine
     if process.exit_code == wire.EXIT_DISK_FULL:
-        return describe_full_disk(said, machine.full_text)
-    return "" if machine.has_room(NO_ROOM_BYTES) else machine.full_text
+        return describe_full_disk(error, machine.full_text)
+    return "" if machine.has_free_space(FULL_DISK_BYTES) else machine.full_text

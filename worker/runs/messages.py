@@ -1,4 +1,4 @@
-"""Between the scheduler's messages and the core: what it wants here, and what it is told of a run."""
+"""Converts between the scheduler's messages and the core's records."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from worker.runs.context import RunContext
 
 
 def read_desired(message: DesiredSet) -> tuple[Desired, ...]:
-    """The allocations of a desired set."""
+    """Return the allocations of a desired set."""
     return tuple(_read_allocation(allocation) for allocation in message.allocations)
 
 
@@ -33,7 +33,7 @@ def _read_allocation(allocation: DesiredAllocation) -> Desired:
 
 
 def observed_of(context: RunContext) -> ObservedAllocation:
-    """What is here of a run now."""
+    """Return the observed state of a run."""
     run, session = context.run, context.session
     ending = run.ending
     return ObservedAllocation(
@@ -44,7 +44,7 @@ def observed_of(context: RunContext) -> ObservedAllocation:
         state=_observed_state(run),
         wanted=run.request.wanted,
         decide_at=run.request.decide_at,
-        rendezvous=run.gang.rendezvous if run.gang.seat.is_chief else None,
+        rendezvous=run.gang.rendezvous if run.gang.assignment.is_chief else None,
         acknowledged=run.notice.acknowledged,
         forced=ending.forced,
         exit_code=ending.exit_code,
@@ -70,8 +70,8 @@ def _observed_state(run: LocalRun) -> Literal["preparing", "running", "exited"]:
 
 
 def _measured(context: RunContext) -> StepMeasurement | None:
-    """How an elastic run trains; of others nobody asks."""
-    slots = spec_of(context.kept.allocation).slots
+    """Return the step measurement of an elastic run; None for others."""
+    slots = spec_of(context.stored.allocation).slots
     if slots.min == slots.max:
         return None
-    return context.session.pace.measured()
+    return context.session.step_meter.measured()

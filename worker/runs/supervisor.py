@@ -1,4 +1,4 @@
-"""One run's next move: an event goes through the pure core, what it plans is kept, then done. Neighbour: `runs` holds them all."""
+"""Moves one run: an event passes the pure core, the resulting plan is persisted, then executed. Neighbour: `runs` holds all runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from muster import wire
 from muster.errors import MusterError
 from shared.messages.specs import PolicyMatch, Signal
 from shared.runtime import faults
-from worker.core.gang.seats import FormationStep
+from worker.core.gang.assignment import FormationStep
 from worker.core.hang import GANG_HANGS, TERM_GRACE_S
 from worker.core.naming import RENDEZVOUS, part_of, process_name
 from worker.core.run import reducers as core, resize
@@ -23,16 +23,16 @@ from worker.core.run.actions import (
     Forget,
     KillRanks,
     OpenRendezvous,
+    SendAssignments,
+    SendSignal,
     StartRanks,
-    StartStandBys,
-    Tell,
-    TellSeats,
+    StartStandbyRanks,
 )
 from worker.core.run.plan import plan_step
 from worker.core.run.records import Fault, LocalRun
 from worker.core.run.states import RunState, Trigger
 from worker.executors.port import Order
-from worker.machine.kernel import MemoryKills
+from worker.machine.oom_kills import MemoryKills
 from worker.ranks.launch.frames import hook_frame
 from worker.runs import actions
 from worker.runs.context import RunContext, Tools
@@ -40,18 +40,18 @@ from worker.runs.exits import cause_of
 from worker.runs.preparing.hooks import SCRIPT, HookFailed, has_hook, run_hook
 from worker.runs.preparing.prepare import prepare
 from worker.store.store import Store
-from worker.transfer.room import keep_within
+from worker.transfer.disk_usage import watch_limit
 
 AFTER_KEEP = faults.register("worker.after_keep")
 KEEP_AGAIN_S = 0.5
 MAX_QUOTED = 200
-"""Of a line that met a log policy, so much stands in the warning."""
+"""Length of the quoted line in the warning about a matched log policy."""
 _SIGTERM = 15
 _log = structlog.get_logger()
 
 
 class Supervisor:
-    """Moves runs. `send` reaches the warm parent; `on_forgotten` is told of a run that nobody asks for any more."""
+    """Moves runs. `send` reaches the warm parent; `on_forgotten` gets each run that the scheduler no longer lists."""
 
     def __init__(self, tools: Tools, store: Store, on_change: Callable[[], None]) -> None:
         self._tools = tools
@@ -63,11 +63,11 @@ class Supervisor:
         self.on_forgotten: Callable[[RunContext], None] = _nobody
 
     def update(self, context: RunContext, run: LocalRun) -> None:
-        """Move a run on after an event that made `run` of it: plan, keep, act."""
+        """Apply an event that changed the run into `run`: plan, persist, act."""
         step = plan_step(context.run, run, self._tools.clock.monotonic())
         if step.run == context.run and not step.after:
             return
-        context.kept = replace(context.kept, run=step.run)
+        context.stored = replace(context.stored, run=step.run)
         for action in step.first:
             self.act(context, action)
         self._keep(context)
@@ -77,7 +77,7 @@ class Supervisor:
         self._on_change()
 
     def act(self, context: RunContext, action: Action) -> None:
-        """Do what was planned."""
+        """Execute a planned action."""
         match action:
             case Decide():
                 actions.decide(context, action.signal, action.decide_at)
@@ -87,14 +87,14 @@ class Supervisor:
                 actions.open_rendezvous(context, self.send)
             case StartRanks():
                 actions.start_ranks(context, self.send)
-            case StartStandBys():
-                actions.start_stand_bys(context, action.first, self.send)
-            case TellSeats():
-                actions.tell_seats(context)
+            case StartStandbyRanks():
+                actions.start_standby_ranks(context, action.first, self.send)
+            case SendAssignments():
+                actions.send_assignments(context)
             case CloseRendezvous():
                 actions.close_rendezvous(context, self.send)
-            case Tell():
-                context.session.tell(str(action.signal))
+            case SendSignal():
+                context.session.send_signal(str(action.signal))
             case KillRanks():
                 actions.kill_ranks(context, self.send)
             case Forget():
@@ -103,36 +103,36 @@ class Supervisor:
                 assert_never(action)
 
     async def prepare(self, context: RunContext) -> None:
-        """Fetch, then go on; it may have been ended meanwhile. Only a startup hook is user code: no other failure here is charged."""
+        """Prepare a run, which may end meanwhile. Only a failed startup hook is charged to the user."""
         try:
             await prepare(context, self.enter)
-            actions.bound_here(context)
+            actions.limit_resources(context)
             await self._run_hook(context)
         except (MusterError, OSError) as error:
             fault: Fault = "user" if isinstance(error, HookFailed) else "machine"
-            context.tail.say(f"the run could not be prepared: {error}", "error")
+            context.tail.log(f"the run could not be prepared: {error}", "error")
             self.update(context, core.on_failed(context.run, Trigger.PREPARATION_FAILED, fault, str(error)))
             return
         self.update(context, core.on_prepared(context.run))
 
     def enter(self, context: RunContext, environment: str) -> None:
-        """A run's processes are in an environment of their own, from the first on."""
-        context.kept = replace(context.kept, environment=environment)
+        """Run all processes of a run in its own Python environment."""
+        context.stored = replace(context.stored, environment=environment)
         self.use(str(context.run.run_id), environment)
 
     def on_rendezvous(self, context: RunContext, process: wire.ProcessFrame) -> None:
-        """The rendezvous opened, or ended."""
+        """Handle the start or the end of the rendezvous."""
         run = context.run
         if run.is_over or run.gang.rendezvous is not None or process.name != _rendezvous_name(run):
             return
         if process.port and process.exit_code is None:
             self.update(context, core.on_rendezvous(run, f"{self._tools.machine.address}:{process.port}"))
         elif run.state in (RunState.RENDEZVOUS, RunState.STARTING):
-            reason = f"the gang's rendezvous could not be opened: {process.error or 'it ended'}"
+            reason = f"the gang's rendezvous could not be opened: {process.error or 'its process ended'}"
             self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))
 
     def on_rank(self, context: RunContext, process: wire.ProcessFrame) -> None:
-        """A rank started, or ended."""
+        """Handle the start or the exit of a rank."""
         run = context.run
         if run.is_over:
             return
@@ -141,115 +141,117 @@ class Supervisor:
                 self.update(context, resize.on_left(run, process.name))
             return
         started = sum(part_of(name) != RENDEZVOUS for name in context.started)
-        if run.state in (RunState.RENDEZVOUS, RunState.STARTING) and started == run.gang.seat.ranks:
+        if run.state in (RunState.RENDEZVOUS, RunState.STARTING) and started == run.gang.assignment.ranks:
             self.update(context, core.on_started(run))
         if process.exit_code is not None:
             self._on_exit(context, process, process.exit_code)
 
     def _on_exit(self, context: RunContext, process: wire.ProcessFrame, code: int) -> None:
-        first = context.run.gang.seat.first_rank
+        first = context.run.gang.assignment.first_rank
         rank = first + int(part_of(process.name))
-        if rank == first and not self._has_kept_all(context, process):
+        if rank == first and not self._has_stored_all(context, process):
             return
         context.tail.look_ahead(rank)
         cause = cause_of(context, process, rank, self._kills)
         self.update(context, core.on_exit(context.run, rank, code, self._tools.clock.monotonic(), cause))
 
     def on_acknowledged(self, context: RunContext, signal: str) -> None:
-        """User code was told to stop."""
+        """Record that user code received the request to stop."""
         if signal in set(Signal) - {Signal.RUN} and not context.run.is_over:
             self.update(context, core.on_acknowledged(context.run, Signal(signal)))
 
-    def on_seated(self, context: RunContext, local: int, generation: int) -> None:
-        """A rank says in which gang it trains, and is told again what it may have missed."""
+    def on_generation_confirmed(self, context: RunContext, local: int, generation: int) -> None:
+        """Record the generation that a rank confirmed, and resend an assignment that it may have missed."""
         if context.run.is_over:
             return
-        self.update(context, resize.on_seated(context.run, local, generation))
+        self.update(context, resize.on_generation_confirmed(context.run, local, generation))
         formation = context.run.gang.formation
-        is_told = formation is not None and formation.step is FormationStep.TOLD
+        is_notified = formation is not None and formation.step is FormationStep.NOTIFIED
         is_behind = formation is not None and generation < formation.generation
-        if (is_told and is_behind) or local >= context.run.local_ranks:
-            actions.tell_seat(context, local)
+        if (is_notified and is_behind) or local >= context.run.local_ranks:
+            actions.send_assignment(context, local)
 
     def on_disk_fault(self, context: RunContext, error: OSError) -> None:
-        """What was to be kept of this run could not be: a full disk is waited for, a broken one ends the run."""
-        words = self._tools.machine.words(error)
+        """Handle a failed write: wait for a full disk, and end the run for a broken one."""
+        message = self._tools.machine.describe_disk_error(error)
         if wire.is_disk_full(error):
-            context.tail.remark(f"{words}; what the trial reports waits for it")
+            context.tail.warn_rate_limited(f"{message}; the trial's reports wait in memory")
         else:
-            self.update(context, core.on_doomed(context.run, words))
+            self.update(context, core.on_fault(context.run, message))
 
     async def bound(self, context: RunContext) -> None:
-        """End a run that takes more room than this worker gives one."""
-        most_bytes = self._tools.machine.run_bytes
-        if most_bytes is not None:
-            await keep_within(context.places.root, most_bytes, lambda words: self._on_over(context, words))
+        """End a run that exceeds its disk space limit."""
+        limit_bytes = self._tools.machine.run_bytes
+        if limit_bytes is not None:
+            await watch_limit(
+                context.paths.root, limit_bytes, lambda message: self._on_over(context, message)
+            )
 
-    def _on_over(self, context: RunContext, words: str) -> None:
+    def _on_over(self, context: RunContext, message: str) -> None:
         if not context.run.is_over:
-            self.update(context, core.on_doomed(context.run, words, "user"))
+            self.update(context, core.on_fault(context.run, message, "user"))
 
     def tick(self) -> None:
-        """A second has passed."""
+        """Run once per second."""
         self._kills.note(self._tools.clock.monotonic())
 
     def look(self, context: RunContext) -> None:
-        """Look at a run's processes: what they use, where that is asked, and whether they hang."""
+        """Sample a run's processes: their usage if profiled, and whether they hang."""
         if context.profile and not context.run.is_over:
-            context.profile.look(context.subject)
+            context.profile.look(context.profiled_run)
         self._watch(context)
 
     def _watch(self, context: RunContext) -> None:
-        """Look whether ranks hang. Of a gang over several workers the scheduler has to hear it of each: one may wait for another's work."""
+        """Check for hung ranks. In a gang over several workers the scheduler collects all reports: a rank may be waiting for another worker's."""
         run = context.run
         if run.state not in (RunState.RUNNING, RunState.RESIZING):
             return
-        context.watch.look(run.gang.seat, context.started.values(), self._tools.clock.monotonic())
-        if run.gang.seat.members == 1 and context.watch.hang is not None:
+        context.watch.look(run.gang.assignment, context.started.values(), self._tools.clock.monotonic())
+        if run.gang.assignment.members == 1 and context.watch.hang is not None:
             self.end_hung(context)
 
     def end_hung(self, context: RunContext) -> None:
-        """End a run whose ranks hang: by SIGTERM, and soon by SIGKILL. Where each of them waits is said in its log."""
+        """End a run whose ranks hang: SIGTERM, then SIGKILL. Log where each rank waits."""
         run = context.run
-        if run.is_doomed or run.is_over:
+        if run.has_fault or run.is_over:
             return
         for rank, stack in context.watch.stacks():
-            context.tail.say(
-                f"rank {run.gang.seat.first_rank + rank} waits here (most recent call first):\n{stack}",
+            context.tail.log(
+                f"rank {run.gang.assignment.first_rank + rank} waits here (most recent call first):\n{stack}",
                 "error",
             )
         self.send(wire.Kill(str(run.run_id), _SIGTERM))
         kill_at = self._tools.clock.monotonic() + TERM_GRACE_S
-        self.update(context, core.on_doomed(run, context.watch.hang or GANG_HANGS, "user", kill_at))
+        self.update(context, core.on_fault(run, context.watch.hang or GANG_HANGS, "user", kill_at))
 
     def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:
-        """A line of the run's output met log policies: what follows is the scheduler's."""
+        """Record log policies matched by a line of output; the scheduler executes their actions."""
         for match in met:
-            context.tail.warn(f"log policy '{match.name}' was met by rank {rank}: {line[:MAX_QUOTED]}")
+            context.tail.warn(f"log policy '{match.name}' matched a line of rank {rank}: {line[:MAX_QUOTED]}")
         self.update(context, core.on_policies(context.run, met))
 
     async def _run_hook(self, context: RunContext) -> None:
-        if has_hook(context.places.code):
-            run, allocation = context.run, context.kept.allocation
-            frame = hook_frame(run, allocation, context.places, context.machine, SCRIPT)
+        if has_hook(context.paths.code):
+            run, allocation = context.run, context.stored.allocation
+            frame = hook_frame(run, allocation, context.paths, context.machine, SCRIPT)
             await run_hook(context.hook, frame, self.send, lambda: context.run.is_over)
 
     def _keep(self, context: RunContext) -> None:
         try:
-            self._store.save_run(context.kept)
+            self._store.save_run(context.stored)
         except OSError as error:
-            _log.error("a run's record could not be kept", run=str(context.run.run_id), error=str(error))
+            _log.error("a run's record could not be written", run=str(context.run.run_id), error=str(error))
             if not context.run.is_over:
                 self.on_disk_fault(context, error)
 
-    def _has_kept_all(self, context: RunContext, process: wire.ProcessFrame) -> bool:
-        """Whether what a machine's first rank said is kept, now that it has ended; if not, its end is looked at again when it is.
+    def _has_stored_all(self, context: RunContext, process: wire.ProcessFrame) -> bool:
+        """Whether all reports of the machine's first rank are stored after its exit; if not, retry later.
 
-        The run's end names its validations, and those are waited for: none may be named that a crash could still lose.
+        The run's end includes its number of validations: none may be counted that a crash could still lose.
         """
         if context.run.asked is Signal.KILL or context.run.request.dropped:
             context.session.close()
-        elif not context.session.finish(context.places.unsent):
+        elif not context.session.finish(context.paths.unsent):
             context.start(self._look_again(context, process), "end of the first rank")
             return False
         return True

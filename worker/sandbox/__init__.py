@@ -1,1 +1,1 @@
-"""What stands between a trial and the machine: the user that it runs as, and the safe opening of files that it owns."""
+"""Isolation of trials from the machine: their user, and safe access to their files."""

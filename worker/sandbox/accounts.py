@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from muster.errors import Rejected
-from worker.places import RunPlaces
+from worker.paths import RunPaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,29 +17,29 @@ class Account:
     user: int
     group: int
 
-    def own(self, places: RunPlaces) -> None:
-        """Give the run's directories to this user, and let it pass to them."""
-        places.root.chmod(0o711)
+    def own(self, paths: RunPaths) -> None:
+        """Give the run's directories to this user."""
+        paths.root.chmod(0o711)
         for folder in (
-            places.code,
-            places.home,
-            places.checkpoints,
-            places.logs,
-            places.watch,
-            places.spool,
-            places.tensorboard,
-            places.latest,
-            places.unsent,
+            paths.code,
+            paths.home,
+            paths.checkpoints,
+            paths.logs,
+            paths.watch,
+            paths.spool,
+            paths.tensorboard,
+            paths.latest,
+            paths.unsent,
         ):
             for path in (folder, *folder.rglob("*")) if folder.exists() else ():
                 os.chown(path, self.user, self.group, follow_symlinks=False)
 
 
 def find_account(name: str | None) -> Account | None:
-    """The account of a user name; None where none is set.
+    """Return the account of a user name; None if none is set.
 
     Raises:
-        Rejected: There is no such user, or this process may not become it.
+        Rejected: The user does not exist, or this process cannot run processes as it.
     """
     if name is None:
         return None
@@ -51,13 +51,13 @@ def find_account(name: str | None) -> Account | None:
         raise Rejected("user_unknown", f"there is no user {name}", place="MUSTER_WORKER__USER") from None
     account = Account(found.pw_uid, found.pw_gid)
     _check_can_run(account, name)
-    # What a rank must read lies in folders whose names it has to know; under a tighter mask it could not.
+    # Ranks read files in directories that they may only traverse; a tighter umask would prevent that.
     os.umask(0o022)
     return account
 
 
 def _check_can_run(account: Account, name: str) -> None:
-    """A fork imports late: the user must reach this interpreter's library, or trials would fail at their first import."""
+    """Check that the user can read this interpreter's library, or trials would fail at their first import."""
     command = [sys.executable, "-I", "-c", "import wave, muster"]
     try:
         subprocess.run(
@@ -73,5 +73,5 @@ def _check_can_run(account: Account, name: str) -> None:
         raise Rejected(
             "user_cannot_run",
             f"{name} cannot use {sys.executable}: {error}",
-            hint="install Python and Muster where this user may read them, or unset MUSTER_WORKER__USER",
+            hint="install Python and Muster where this user can read them, or unset MUSTER_WORKER__USER",
         ) from error

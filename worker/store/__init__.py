@@ -1,1 +1,1 @@
-"""What must survive a restart of the daemon."""
+"""State that survives a restart of the daemon."""

@@ -1,6 +1,6 @@
-"""A run as it stands on disk: one flat object, which daemons of other versions read and write too.
+"""The on-disk record of a run: one flat object, shared with daemons of other versions.
 
-What the core has as a state is several fields here. None may go or change its meaning; what an older daemon did not write has a default.
+One state of the core is several fields here. No field may be removed or change its meaning; new ones need defaults.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from shared.ids import AllocationId, RunId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import PolicyMatch, Signal
-from worker.core.gang.seats import Formation, FormationStep, Gang, Seat
+from worker.core.gang.assignment import Formation, FormationStep, Gang, RankAssignment
 from worker.core.run.records import Ending, Exits, Fault, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import LAUNCHED, RunState
 
@@ -31,8 +31,8 @@ _DISK_STATES: dict[RunState, DiskState] = {
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRun:
-    """A run with what it needs to go on after a restart. `environment`: that its processes run in; empty: the worker's own."""
+class StoredRun:
+    """A run with what it needs after a restart. `environment`: its Python environment; empty: the worker's own."""
 
     run: LocalRun
     allocation: DesiredAllocation
@@ -42,9 +42,9 @@ class KeptRun:
 
 class FormationRecord(BaseModel):
     generation: int
-    seat: Seat | None
+    seat: RankAssignment | None
     may_go: bool = False
-    is_told: bool = False
+    is_told: bool = False  # glossary: allowed
 
 
 class RunRecord(BaseModel):
@@ -52,14 +52,14 @@ class RunRecord(BaseModel):
     run_id: RunId
     token: int
     generation: int
-    seat: Seat
+    seat: RankAssignment
     preemption_timeout_s: float
     state: DiskState
     wanted: Signal = Signal.RUN
     verdict: Signal = Signal.RUN
     verdicts: int = 0
     decide_at: float | None = None
-    told: Signal = Signal.RUN
+    told: Signal = Signal.RUN  # glossary: allowed
     asked_at: float | None = None
     rendezvous: str | None = None
     rendezvous_asked: bool = False
@@ -68,11 +68,11 @@ class RunRecord(BaseModel):
     kill_sent: bool = False
     counted: int | None = None
     forced: bool = False
-    doomed: bool = False
+    doomed: bool = False  # glossary: allowed
     kill_at: float | None = None
     acknowledged: Signal | None = None
     exits: tuple[tuple[int, int], ...] = ()
-    said: str = ""
+    said: str = ""  # glossary: allowed
     starved: bool = False
     last_exit_at: float | None = None
     exit_code: int | None = None
@@ -87,8 +87,8 @@ class RunRecord(BaseModel):
     seated: tuple[tuple[int, int], ...] = ()
 
 
-class KeptRecord(BaseModel):
-    """`forgotten`: only its journals and uploads are still of interest."""
+class StoredRunRecord(BaseModel):
+    """`forgotten`: only its journals and uploads are still needed."""
 
     run: RunRecord
     allocation: DesiredAllocation
@@ -97,28 +97,28 @@ class KeptRecord(BaseModel):
     environment: str = ""
 
 
-def write_record(kept: KeptRun) -> str:
-    """The text of a run's record."""
-    forgotten = kept.run.state is RunState.FORGOTTEN
-    record = KeptRecord.model_construct(
-        run=_to_record(kept.run),
-        allocation=kept.allocation,
-        token=kept.token,
+def write_record(stored: StoredRun) -> str:
+    """Encode a run's record."""
+    forgotten = stored.run.state is RunState.FORGOTTEN
+    record = StoredRunRecord.model_construct(
+        run=_to_record(stored.run),
+        allocation=stored.allocation,
+        token=stored.token,
         forgotten=forgotten,
-        environment=kept.environment,
+        environment=stored.environment,
     )
     return record.model_dump_json()
 
 
-def read_record(text: str) -> KeptRun:
-    """The run of a record.
+def read_record(text: str) -> StoredRun:
+    """Decode a run's record.
 
     Raises:
-        ValidationError: It is none.
+        ValidationError: The text is not a record.
     """
-    record = KeptRecord.model_validate_json(text)
+    record = StoredRunRecord.model_validate_json(text)
     run = _from_record(record.run, record.forgotten)
-    return KeptRun(run, record.allocation, record.token, record.environment)
+    return StoredRun(run, record.allocation, record.token, record.environment)
 
 
 def _to_record(run: LocalRun) -> RunRecord:
@@ -128,7 +128,7 @@ def _to_record(run: LocalRun) -> RunRecord:
         run_id=run.run_id,
         token=run.token,
         generation=gang.generation,
-        seat=gang.seat,
+        seat=gang.assignment,
         preemption_timeout_s=request.preemption_timeout_s,
         state=_DISK_STATES[run.state],
         wanted=request.wanted,
@@ -144,11 +144,11 @@ def _to_record(run: LocalRun) -> RunRecord:
         kill_sent=run.state is RunState.KILLING,
         counted=ending.counted,
         forced=ending.forced,
-        doomed=run.is_doomed,
+        doomed=run.has_fault,
         kill_at=ending.kill_at,
         acknowledged=run.notice.acknowledged,
         exits=exits.codes,
-        said=exits.said,
+        said=exits.error,
         starved=exits.starved,
         last_exit_at=exits.last_at,
         exit_code=ending.exit_code,
@@ -160,7 +160,7 @@ def _to_record(run: LocalRun) -> RunRecord:
         stands_by=gang.stands_by,
         births=ranks.births,
         leaving=ranks.leaving,
-        seated=ranks.seated,
+        seated=ranks.confirmed,
     )
 
 
@@ -221,9 +221,9 @@ def _to_formation_record(formation: Formation | None) -> FormationRecord | None:
         return None
     return FormationRecord.model_construct(
         generation=formation.generation,
-        seat=formation.seat,
+        seat=formation.assignment,
         may_go=formation.step is not FormationStep.PREPARING,
-        is_told=formation.step is FormationStep.TOLD,
+        is_told=formation.step is FormationStep.NOTIFIED,
     )
 
 
@@ -232,5 +232,5 @@ def _from_formation_record(record: FormationRecord | None, stands_by: bool) -> F
         return None
     step = FormationStep.PREPARED if record.may_go else FormationStep.PREPARING
     return Formation(
-        record.generation, record.seat, FormationStep.TOLD if record.is_told else step, stands_by
+        record.generation, record.seat, FormationStep.NOTIFIED if record.is_told else step, stands_by
     )

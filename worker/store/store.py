@@ -1,7 +1,7 @@
-"""What must survive a restart of the daemon: the highest epoch, and a record of every run.
+"""State that survives a restart of the daemon: the highest epoch, and a record of every run.
 
-What a full disk has no room for is owed: it holds in memory, and is written when there is room. An old record does no harm
-to a daemon that finds it: what it would do again, the warm parent has done already and says so.
+Writes that a full disk rejects are kept in memory and retried. An outdated record does no harm: the warm parent
+ignores orders that it has already executed.
 """
 
 import os
@@ -17,103 +17,105 @@ from pydantic import ValidationError
 from muster import wire
 from shared.ids import RunId
 from shared.runtime.outages import Outages
-from worker.places import Places
-from worker.store.records import KeptRun, read_record, write_record
+from worker.paths import WorkerPaths
+from worker.store.records import StoredRun, read_record, write_record
 
-MOST_NUMBERINGS = 1000
-"""Of runs that may come back; of older ones that do, the first lines would be lost."""
-_KEEPING = "keeping records; they wait in memory"
+MAX_NUMBERINGS = 1000
+"""Maximum number of runs that may return with continued numbering; older ones would lose their first lines."""
+_KEEPING = "writing records; they wait in memory"
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class _Owed:
+class _PendingWrite:
     text: str
     sync: bool
 
 
 class Store:
-    """Small files, each replaced as a whole."""
+    """Small files, each replaced atomically."""
 
-    def __init__(self, places: Places) -> None:
-        self._places = places
-        self._owed: dict[Path, _Owed] = {}
+    def __init__(self, paths: WorkerPaths) -> None:
+        self._paths = paths
+        self._pending: dict[Path, _PendingWrite] = {}
         self._outages = Outages()
 
     def load_epoch(self) -> int:
-        """The highest epoch seen."""
+        """Return the highest epoch seen."""
         try:
-            return int(self._places.gate.read_text())
+            return int(self._paths.gate.read_text())
         except (OSError, ValueError):
             return 0
 
     def save_epoch(self, epoch: int) -> None:
-        """Keep it on the disk itself: after a power cut, too, a deposed leader is refused."""
-        self._write(self._places.gate, _Owed(str(epoch), sync=True))
+        """Store the epoch durably, to refuse a deposed leader even after a power failure."""
+        self._write(self._paths.gate, _PendingWrite(str(epoch), sync=True))
 
-    def load_runs(self) -> Iterator[KeptRun]:
-        """Every run that is not done with; unreadable records are named in the log and left."""
-        for folder in sorted(self._places.runs.iterdir()):
+    def load_runs(self) -> Iterator[StoredRun]:
+        """Yield every stored run; log and skip unreadable records."""
+        for folder in sorted(self._paths.runs.iterdir()):
             try:
                 yield read_record((folder / "run.json").read_text())
             except (OSError, ValidationError) as error:
                 _log.error("a run's record could not be read", folder=str(folder), error=str(error))
 
-    def begin_run(self, kept: KeptRun) -> None:
-        """Keep a run that is new here.
+    def begin_run(self, stored: StoredRun) -> None:
+        """Store a new run.
 
         Raises:
-            OSError: The disk is full or broken; nothing of the run is here then.
+            OSError: The disk is full or broken; the run is not stored.
         """
         try:
-            places, left = self._places.run(kept.run.run_id), self._places.numbering / str(kept.run.run_id)
-            places.make()
+            paths, left = self._paths.run(stored.run.run_id), self._paths.numbering / str(stored.run.run_id)
+            paths.make()
             if left.is_dir():
-                shutil.copytree(left, places.journals, dirs_exist_ok=True)
-            write_whole(places.record, write_record(kept), sync=False)
+                shutil.copytree(left, paths.journals, dirs_exist_ok=True)
+            write_whole(paths.record, write_record(stored), sync=False)
         except OSError:
-            self.drop_run(kept.run.run_id)
+            self.drop_run(stored.run.run_id)
             raise
 
-    def save_run(self, kept: KeptRun) -> None:
-        """Keep a run as it now is; its end is kept on the disk itself."""
-        self._write(self._places.run(kept.run.run_id).record, _Owed(write_record(kept), kept.run.is_over))
+    def save_run(self, stored: StoredRun) -> None:
+        """Store a run's current state; durably if it has ended."""
+        self._write(
+            self._paths.run(stored.run.run_id).record, _PendingWrite(write_record(stored), stored.run.is_over)
+        )
 
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""
-        self._owed.pop(self._places.run(run_id).record, None)
-        shutil.rmtree(self._places.run(run_id).root, ignore_errors=True)
+        self._pending.pop(self._paths.run(run_id).record, None)
+        shutil.rmtree(self._paths.run(run_id).root, ignore_errors=True)
 
     def leave_run(self, run_id: RunId) -> None:
-        """Remove the directory of a run that may come back to this worker: the registry goes on counting what it sends, so its journals must."""
-        left = self._places.numbering / str(run_id)
+        """Remove the directory of a run that may return to this worker, except its journal positions: the registry continues its numbering."""
+        left = self._paths.numbering / str(run_id)
         with suppress(OSError):
-            for mark in self._places.run(run_id).journals.glob("*/mark"):
+            for mark in self._paths.run(run_id).journals.glob("*/mark"):
                 target = left / mark.parent.name
                 target.mkdir(parents=True, exist_ok=True)
                 mark.replace(target / mark.name)
-        for oldest in sorted(self._places.numbering.iterdir(), key=_changed_at)[:-MOST_NUMBERINGS]:
+        for oldest in sorted(self._paths.numbering.iterdir(), key=_changed_at)[:-MAX_NUMBERINGS]:
             shutil.rmtree(oldest, ignore_errors=True)
         self.drop_run(run_id)
 
     def settle(self) -> None:
-        """Write what is owed, as far as there is room."""
-        for path, owed in list(self._owed.items()):
+        """Retry pending writes."""
+        for path, pending in list(self._pending.items()):
             with suppress(OSError):
-                self._write(path, owed)
+                self._write(path, pending)
 
-    def _write(self, path: Path, owed: _Owed) -> None:
-        """Write now or owe it. Raises OSError for a disk that is broken and not full."""
-        self._owed[path] = owed
+    def _write(self, path: Path, pending: _PendingWrite) -> None:
+        """Write now, or keep the write pending on a full disk. Raises OSError for a broken disk."""
+        self._pending[path] = pending
         try:
-            write_whole(path, owed.text, owed.sync)
+            write_whole(path, pending.text, pending.sync)
         except OSError as error:
             if not wire.is_disk_full(error):
                 raise
             self._outages.failed(_KEEPING, error)
             return
-        del self._owed[path]
-        if not self._owed:
+        del self._pending[path]
+        if not self._pending:
             self._outages.worked(_KEEPING)
 
 
@@ -122,7 +124,7 @@ def _changed_at(path: Path) -> float:
 
 
 def write_whole(path: Path, text: str, sync: bool) -> None:
-    """Replace a file, so that a reader finds the old or the new; for this user only: a run's token is inside."""
+    """Replace a file atomically, readable by this user only: it contains a run's token."""
     temporary = path.with_name(path.name + ".new")
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as output:
         output.write(text)

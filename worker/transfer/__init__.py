@@ -1,1 +1,1 @@
-"""Files that come and go: code and checkpoints through signed URLs, media to the registry, and the caches of this machine."""
+"""Transfer of files: code and checkpoints through signed URLs, media to the registry, and this machine's caches."""

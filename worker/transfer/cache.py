@@ -1,4 +1,4 @@
-"""Files of checkpoints that this machine has, by tenant and hash: what was saved here, or fetched once, is not fetched again."""
+"""The cache of checkpoint files on this machine, by tenant and hash: saved or fetched files are not fetched again."""
 
 import shutil
 import threading
@@ -7,54 +7,56 @@ from pathlib import Path
 from uuid import UUID
 
 from shared.messages.files import FileEntry
+from worker.transfer.cache_space import CacheSpace
 from worker.transfer.http import hash_file
-from worker.transfer.space import CacheSpace
 
 
 class FileCache:
-    """Whole files. User code could reach them, so that each is verified when it is used."""
+    """A cache of files. User code may be able to modify them, so each is verified when it is used."""
 
     def __init__(self, directory: Path, space: CacheSpace) -> None:
         self._directory = directory
         self._space = space
 
     def take(self, tenant: UUID, entry: FileEntry, target: Path) -> bool:
-        """Copy a file to `target`, as a copy and no link: a run may write into it. False when it is not here, or not whole any more.
+        """Copy a file to `target` (no link: a run may modify it). Return False if it is not cached or damaged.
 
         Raises:
             OSError: The disk is full or broken.
         """
-        place = self._place(tenant, entry)
-        with self._space.holding(place) as is_here:
+        path = self._path(tenant, entry)
+        with self._space.holding(path) as is_here:
             if not is_here:
                 return False
             try:
-                shutil.copyfile(place, target)
+                shutil.copyfile(path, target)
             except FileNotFoundError:
                 return False
             if hash_file(target) == (entry.sha256, entry.size_bytes):
                 return True
-        self._space.drop(place)
+        self._space.drop(path)
         return False
 
     def move_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
-        """Take over a file; where it is gone, or too large for the cache, there is just one less."""
-        place = self._place(tenant, entry)
+        """Move a file into the cache; skip it if it is missing or too large."""
+        path = self._path(tenant, entry)
         with suppress(OSError):
-            if not source.is_symlink() and self._space.admit(place, entry.size_bytes):
-                source.replace(place)
+            if not source.is_symlink() and self._space.admit(path, entry.size_bytes):
+                source.replace(path)
 
     def copy_in(self, tenant: UUID, entry: FileEntry, source: Path) -> None:
-        """Keep a copy of a file; without room there is just one less."""
-        place = self._place(tenant, entry)
-        unfinished = place.with_suffix(f".{threading.get_ident()}")  # a checkpoint may hold a content twice
+        """Copy a file into the cache; skip it on a full disk."""
+        path = self._path(tenant, entry)
+        unfinished = path.with_suffix(
+            f".{threading.get_ident()}"
+        )  # a checkpoint may contain the same content twice
         try:
-            if self._space.admit(place, entry.size_bytes):
+            if self._space.admit(path, entry.size_bytes):
                 shutil.copyfile(source, unfinished)
-                unfinished.replace(place)
+                unfinished.replace(path)
         except OSError:
             unfinished.unlink(missing_ok=True)
-            self._space.drop(place)
+            self._space.drop(path)
 
-    def _place(self, tenant: UUID, entry: FileEntry) -> Path:
+    def _path(self, tenant: UUID, entry: FileEntry) -> Path:
         return self._directory / str(tenant) / entry.sha256

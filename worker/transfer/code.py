@@ -1,4 +1,4 @@
-"""The code of a run: fetched once per machine and tenant, checked by hash, copied for each run."""
+"""Code of runs: fetched once per machine and tenant, verified by hash, copied for each run."""
 
 import asyncio
 import tempfile
@@ -12,32 +12,34 @@ from muster import archive
 from muster.errors import Rejected
 from shared.ids import RunId
 from shared.messages.files import GetCode
-from worker.connection.line import Line
+from worker.connection.platform_connection import PlatformConnection
+from worker.transfer.cache_space import UNFINISHED, CacheSpace
 from worker.transfer.copying import copy_folder
+from worker.transfer.disk_usage import used_bytes
 from worker.transfer.http import Transfer
-from worker.transfer.room import used_bytes
-from worker.transfer.space import UNFINISHED, CacheSpace
 
 _log = structlog.get_logger()
 
 
 class CodeCache:
-    """Extracted snapshots by tenant and hash; whoever asks second waits for the first."""
+    """Extracted code snapshots by tenant and hash; concurrent requests share one download."""
 
-    def __init__(self, directory: Path, space: CacheSpace, line: Line, transfer: Transfer) -> None:
+    def __init__(
+        self, directory: Path, space: CacheSpace, platform: PlatformConnection, transfer: Transfer
+    ) -> None:
         self._directory = directory
         self._space = space
-        self._line = line
+        self._platform = platform
         self._transfer = transfer
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def copy(self, run_id: RunId, tenant: UUID, sha256: str, target: Path) -> None:
-        """Fill `target` with the run's code.
+        """Copy the run's code into `target`.
 
         Raises:
-            Transient: Registry or store are away.
-            Rejected: The archive is not acceptable, or the registry will not give it.
-            OSError: The disk is full or broken; nothing half-made stays.
+            Transient: Registry or store are unreachable.
+            Rejected: The archive is invalid, or the registry refuses the request.
+            OSError: The disk is full or broken; `target` is empty then.
         """
         cached = self._directory / str(tenant) / sha256
         if await asyncio.to_thread(self._copy_known, cached, target):
@@ -54,7 +56,7 @@ class CodeCache:
         return True
 
     async def _fetch(self, run_id: RunId, cached: Path, target: Path) -> None:
-        link = await self._line.request(GetCode(run_id=run_id))
+        link = await self._platform.request(GetCode(run_id=run_id))
         if link.sha256 != cached.name:
             raise Rejected(
                 "code_mismatch", f"the registry has code {link.sha256}, the run names {cached.name}"
@@ -67,7 +69,7 @@ class CodeCache:
         _log.info("code was fetched", sha256=link.sha256, bytes=link.size_bytes)
 
     def _take_over(self, content: Path, cached: Path, target: Path) -> None:
-        """Keep what was fetched, if it fits, and give it to the run in any case."""
+        """Cache the fetched code if it fits, and copy it for the run in any case."""
         self._space.admit(cached, used_bytes(content))
         with self._space.holding(cached) as is_admitted:
             if is_admitted:

@@ -1,4 +1,4 @@
-"""Folders copied whole or not at all."""
+"""Copies directories completely or not at all."""
 
 import os
 import shutil
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def copy_folder(source: Path, target: Path) -> None:
-    """Copy the files of `source` into `target`, as copies and no links: a run may write into what it is given.
+    """Copy the files of `source` into `target` (no links: a run may modify them).
 
     Raises:
-        OSError: The first failure's own; `target` is empty then, so that a full disk gets its room back.
+        OSError: The first failure; `target` is emptied, which frees space on a full disk.
     """
     try:
         for folder, _, names in os.walk(source):

@@ -1,4 +1,4 @@
-"""HTTP to the object store: streams with a hash, retries what may pass, names what will not."""
+"""HTTP client of the object store: streams with hashes, and maps failures to Transient or Rejected."""
 
 import asyncio
 import hashlib
@@ -14,14 +14,14 @@ from shared.messages.files import FileLink, PartLink
 from shared.telemetry import metrics
 
 FILES_AT_ONCE = 4
-"""Of one checkpoint, either way; each holds a chunk or two in memory."""
+"""Concurrent files of one checkpoint, in each direction; each holds a chunk or two in memory."""
 CHUNK = 1024 * 1024
 STALLED_S = 60
 ERROR_BYTES = 4096
 _CODE = re.compile(rb"<Code>([A-Za-z]+)</Code>")
 _BROKEN_OFF = frozenset({b"RequestTimeout", b"IncompleteBody", b"RequestTimeTooSkewed"})
 _STALE = frozenset({b"ExpiredToken", b"InvalidToken", b"TokenRefreshRequired"})
-"""What S3 refuses with status 400 although the bytes may be right; stores name refused contents in many ways."""
+"""S3 error codes with status 400 that do not concern the content; stores name refused contents in many ways."""
 
 
 class Transfer:
@@ -31,11 +31,11 @@ class Transfer:
         self._session = session
 
     async def get(self, url: str, target: Path, sha256: str, size_bytes: int) -> None:
-        """Write the object to `target`, whole and verified.
+        """Download the object to `target` and verify it.
 
         Raises:
-            Transient: The store is away, or the bytes are not those announced.
-            Rejected: The store refuses the URL (it may have expired: ask for another), or has no such object (`object_gone`).
+            Transient: The store is unreachable, or the bytes do not match the hash.
+            Rejected: The store refuses the URL (it may have expired: request another), or the object does not exist (`object_gone`).
         """
         digest, size = hashlib.sha256(), 0
         try:
@@ -50,14 +50,16 @@ class Transfer:
             raise Transient(f"a download broke off: {error!r}") from error
         if size != size_bytes or digest.hexdigest() != sha256:
             metrics.object_store_error("get", "bad_bytes")
-            raise Transient(f"{size} bytes came that are not the {size_bytes} announced", code="bad_bytes")
+            raise Transient(
+                f"received {size} bytes that do not match the {size_bytes} announced", code="bad_bytes"
+            )
 
     async def put(self, link: FileLink, source: Path) -> None:
-        """Send a file. Raises as `get`; `content_refused` where the store will not have these bytes there."""
+        """Upload a file. Raises as `get`; `content_refused` if the store does not accept these bytes."""
         await self._put(link.url, link.headers, _read(source, 0, link.size_bytes), link.size_bytes)
 
     async def put_part(self, part: PartLink, source: Path) -> None:
-        """Send a stretch of a file. Raises as `get`."""
+        """Upload a part of a file. Raises as `get`."""
         await self._put(part.url, {}, _read(source, part.first, part.size_bytes), part.size_bytes)
 
     async def _put(
@@ -76,13 +78,13 @@ class Transfer:
 
 
 def new_session() -> aiohttp.ClientSession:
-    """A session that gives up on a stalled connection, never on a long file."""
+    """Return a session that times out on stalled connections, not on long files."""
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=STALLED_S)
     return aiohttp.ClientSession(timeout=timeout, auto_decompress=False, read_bufsize=CHUNK)
 
 
 def hash_file(path: Path) -> tuple[str, int]:
-    """SHA-256 in hex and size."""
+    """Return SHA-256 (hex) and size."""
     with path.open("rb") as source:
         digest = hashlib.file_digest(source, "sha256")
         return digest.hexdigest(), source.tell()
@@ -103,19 +105,19 @@ def _take_in(chunk: bytes, digest: "hashlib._Hash", output: BinaryIO) -> int:
 
 
 def _count_error(answer: aiohttp.ClientResponse, operation: str) -> None:
-    # A refused URL or a missing object is the caller's to handle, and no fault of the store.
+    # The caller handles refused URLs and missing objects; they are no fault of the store.
     if answer.status >= 500:
         metrics.object_store_error(operation, str(answer.status))
 
 
 def _check_content(error: bytes) -> None:
-    """Tell bytes that the store will not have from a request that went wrong. Returns where the URL is at fault."""
+    """Raise the error for a refused upload, by whether its content or the request was at fault; return if it was the URL."""
     found = _CODE.search(error)
     code = found[1] if found else b""
     if code in _BROKEN_OFF:
         raise Transient(f"an upload broke off: {code.decode()}")
     if code not in _STALE:
-        raise Rejected("content_refused", "the store takes only what was announced")
+        raise Rejected("content_refused", "the store accepts only the announced content")
 
 
 def _check(answer: aiohttp.ClientResponse, what: str) -> None:

@@ -1,1 +1,1 @@
-"""What a first start makes: certificates, the bucket, and the steps that do it."""
+"""Steps of a first start: certificates, bucket, database, keys."""

@@ -1,4 +1,4 @@
-"""The platform's bucket: made by the administrator, and written once so that the first upload need not wait for volumes."""
+"""Creates the platform's bucket, and writes to it once so that the first upload does not wait for volumes."""
 
 import io
 import time
@@ -12,14 +12,14 @@ from urllib3.exceptions import HTTPError
 from muster.errors import Transient
 
 _PROBE = ".muster-probe"
-_PATIENCE_S = 20.0
+_TIMEOUT_S = 20.0
 
 
 def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None:
-    """Make the bucket if it is missing, and see that it takes an object.
+    """Create the bucket if it is missing, and check that it accepts an object.
 
     Raises:
-        Transient: the store did not take an object in time.
+        Transient: the store did not accept an object in time.
     """
     parts = urlsplit(url)
     client = Minio(
@@ -30,7 +30,7 @@ def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None
         region="us-east-1",
         http_client=PoolManager(retries=False, timeout=Timeout(5.0)),
     )
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _TIMEOUT_S
     while True:
         try:
             if not client.bucket_exists(bucket):
@@ -39,7 +39,7 @@ def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None
                 client.remove_object(bucket, _PROBE)
         except (MinioException, HTTPError) as error:
             if time.monotonic() > deadline:
-                raise Transient(f"the object store at {url} takes no object: {error}", 5.0) from error
+                raise Transient(f"the object store at {url} does not accept objects: {error}", 5.0) from error
             time.sleep(0.2)
         else:
             return

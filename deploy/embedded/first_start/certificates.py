@@ -1,4 +1,4 @@
-"""Certificates by which the object store's parts know each other on loopback; the authority's key is thrown away."""
+"""Certificates for the object store's internal connections on loopback; the authority's key is discarded."""
 
 from datetime import datetime, timedelta
 from ipaddress import ip_address
@@ -17,7 +17,7 @@ LIFE = timedelta(days=3650)
 
 
 def make_certificates(directory: Path, now: datetime) -> None:
-    """Make an authority and one certificate for all parts, unless they exist."""
+    """Create an authority and one shared certificate, unless they exist."""
     if all((directory / name).exists() for name in (AUTHORITY, CERTIFICATE, KEY)):
         return
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)

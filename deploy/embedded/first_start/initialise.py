@@ -1,4 +1,4 @@
-"""The steps of a first start, each a short process of its own, so that the supervisor carries no driver in its memory.
+"""Runs the steps of a first start, each in its own short process, so that the supervisor loads no drivers.
 
 `python -m deploy.embedded.first_start.initialise` reads one job as JSON from its standard input.
 """
@@ -21,18 +21,18 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "database": ("deploy/postgres/*.py",),
     "bucket": ("deploy/embedded/first_start/buckets.py",),
 }
-"""What a step's result depends on beside its job."""
+"""Source files that a step's result depends on."""
 
 STEP_TIMEOUT_S = 60.0
 
 
 def run_step(step: str, job: Mapping[str, object], done: Path | None) -> None:
-    """Perform a step in a process of its own, unless it was done with this very job before.
+    """Run a step in its own process, unless it already ran with the same job and code.
 
     Args:
         step: a key of SOURCES.
         job: its arguments.
-        done: file that remembers a hash of the last job and of the code that did it; None performs it each time.
+        done: file with a hash of the last job and its code; None runs the step each time.
 
     Raises:
         Broken: it failed.
@@ -56,7 +56,7 @@ def run_step(step: str, job: Mapping[str, object], done: Path | None) -> None:
 
 
 def done_file(home: Home, step: str) -> Path:
-    """The file that remembers the last job of a step; without it the step is performed again."""
+    """Return the file that records the last run of a step; without it the step runs again."""
     return home.secrets / f"{step}.done"
 
 

@@ -1,1 +1,1 @@
-"""What a machine gives: processes, ports, users, memory."""
+"""Machine resources: processes, ports, users, memory."""

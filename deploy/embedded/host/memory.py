@@ -1,4 +1,4 @@
-"""Proportional set size: what a process really takes, pages shared with others divided among them."""
+"""Proportional set size: memory use, with shared pages divided among their processes."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -9,7 +9,7 @@ from deploy.embedded.host.processes import ProcessId
 
 
 def tree(roots: Iterable[ProcessId]) -> set[int]:
-    """The pids of living processes and all that they started."""
+    """Return the pids of living processes and all their descendants."""
     found: set[int] = set()
     for root in roots:
         if not root.is_alive():
@@ -21,7 +21,7 @@ def tree(roots: Iterable[ProcessId]) -> set[int]:
 
 
 def pss_bytes(pids: Iterable[int]) -> int:
-    """The sum over processes; those that have just ended, or are not ours to look at, count nothing."""
+    """Return the sum over processes; ended or inaccessible ones count as 0."""
     total = 0
     for pid in pids:
         with suppress(psutil.Error, OSError, AttributeError):

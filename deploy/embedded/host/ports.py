@@ -1,4 +1,4 @@
-"""Loopback ports: below the range that the kernel hands out by itself, so that a chosen one stays free until it is bound."""
+"""Loopback ports below the kernel's ephemeral range, so that a chosen one stays free until it is bound."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ _lock = Lock()
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
-    """Whether a server could listen there now."""
+    """Whether the port is free now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -23,9 +23,9 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def free_ports(wanted: int) -> tuple[int, ...]:
-    """Different ports on which nobody listens, and which this process was not given before.
+    """Return distinct free ports that this process was not given before.
 
-    Each process begins at a place of its own, far from that of the next pid: two that choose before either binds rarely meet.
+    Each process starts at a different offset, so that two processes rarely choose the same port before either binds it.
     """
     found: list[int] = []
     start = os.getpid() * _STRIDE
@@ -40,7 +40,7 @@ def free_ports(wanted: int) -> tuple[int, ...]:
 
 
 def accepts(port: int, host: str = LOOPBACK) -> bool:
-    """Whether somebody listens there."""
+    """Whether a server listens there."""
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((host, port)) == 0

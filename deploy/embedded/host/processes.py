@@ -1,4 +1,4 @@
-"""Processes of the embedded platform: started in a session of their own, known by pid and start time, ended by pid only."""
+"""Processes of the embedded platform: each in its own session, identified by pid and start time, ended by pid only."""
 
 import ctypes
 import os
@@ -18,14 +18,14 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process that cannot be mistaken for a later one with the same pid: the kernel's start tick goes with it."""
+    """A process identity with the kernel's start tick, which tells it from later processes with the same pid."""
 
     pid: int
     started: int
 
     @classmethod
     def of(cls, pid: int) -> "ProcessId | None":
-        """The identity of a living process; None when there is none, or only its zombie."""
+        """Return the identity of a living process; None if there is none, or only a zombie."""
         with suppress(OSError, ValueError, IndexError):
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             if fields[0] not in ("Z", "X"):
@@ -33,17 +33,17 @@ class ProcessId:
         return None
 
     def is_alive(self) -> bool:
-        """Whether this very process still runs."""
+        """Whether this process still runs."""
         return ProcessId.of(self.pid) == self
 
     def send(self, sign: signal.Signals) -> None:
-        """Signal the process; nothing happens when it is gone."""
+        """Signal the process, unless it has ended."""
         if self.is_alive():
             with suppress(ProcessLookupError):
                 os.kill(self.pid, sign)
 
     def send_to_group(self, sign: signal.Signals) -> None:
-        """Signal the process and what it started, when it leads a group of its own."""
+        """Signal the process, and its group if it leads one."""
         if self.is_alive():
             with suppress(ProcessLookupError, PermissionError):
                 if os.getpgid(self.pid) == self.pid:
@@ -54,16 +54,16 @@ class ProcessId:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, and how.
+    """A command to run.
 
     Attributes:
         arguments: program and arguments.
         environment: the whole environment; nothing is inherited.
         log: file that takes its output, appended.
-        directory: where it runs.
+        directory: the working directory.
         user: a user's name to run as, when this process is root.
-        dies_with_parent: the signal it gets when the thread that started it ends; None to outlive it.
-        niceness: how far it gives way to what else this machine computes, 0 to 19.
+        dies_with_parent: the signal it gets when the thread that started it ends; None: it outlives the thread.
+        niceness: its CPU niceness, 0 to 19.
     """
 
     arguments: Sequence[str]
@@ -76,9 +76,9 @@ class Command:
 
 
 def spawn(command: Command) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, without input.
+    """Start a process in its own session, without input.
 
-    Call it from a thread that lives as long as the process should: the kernel's parent-death signal is the thread's.
+    Call it from a thread that lives as long as the process: the kernel's parent-death signal is bound to the thread.
     """
     command.log.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(command.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -105,7 +105,7 @@ def run_to_end(command: Command, timeout_s: float) -> int:
     """Run a short process and return its exit code.
 
     Raises:
-        subprocess.TimeoutExpired: it took longer; it was killed.
+        subprocess.TimeoutExpired: it exceeded the timeout and was killed.
     """
     process = spawn(command)
     try:
@@ -117,27 +117,27 @@ def run_to_end(command: Command, timeout_s: float) -> int:
 
 
 def end(process: subprocess.Popen[bytes], signs: Sequence[tuple[signal.Signals, float]]) -> None:
-    """Send each signal in turn until the process has ended within the seconds given with it; SIGKILL at last."""
-    for sign, patience_s in (*signs, (signal.SIGKILL, 10.0)):
+    """Send each signal until the process ends within the seconds given with it; SIGKILL last."""
+    for sign, timeout_s in (*signs, (signal.SIGKILL, 10.0)):
         if process.poll() is not None:
             return
         with suppress(ProcessLookupError):
             process.send_signal(sign)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(patience_s)
+            process.wait(timeout_s)
 
 
-def end_stranger(identity: ProcessId, signs: Sequence[tuple[signal.Signals, float]]) -> None:
-    """As `end`, for a process that is not our child; its group goes with it."""
-    for sign, patience_s in (*signs, (signal.SIGKILL, 10.0)):
+def end_foreign(identity: ProcessId, signs: Sequence[tuple[signal.Signals, float]]) -> None:
+    """As `end`, for a process that is not a child, with its group."""
+    for sign, timeout_s in (*signs, (signal.SIGKILL, 10.0)):
         identity.send_to_group(sign)
-        if wait_until(lambda: not identity.is_alive(), patience_s):
+        if wait_until(lambda: not identity.is_alive(), timeout_s):
             return
 
 
-def wait_until(condition: Callable[[], bool], patience_s: float, pause_s: float = 0.02) -> bool:
-    """Ask until the condition holds; False when the patience ran out."""
-    deadline = time.monotonic() + patience_s
+def wait_until(condition: Callable[[], bool], timeout_s: float, pause_s: float = 0.02) -> bool:
+    """Poll until the condition holds; return False on timeout."""
+    deadline = time.monotonic() + timeout_s
     while not condition():
         if time.monotonic() >= deadline:
             return False

@@ -1,4 +1,4 @@
-"""System users for what must not run as root: Postgres, and the code of trials."""
+"""System users for processes that must not run as root: Postgres and trials."""
 
 import os
 import pwd
@@ -14,10 +14,10 @@ _PROBE = "import wave, muster"
 
 
 def ensure_user(name: str) -> str:
-    """Make a system user without home and shell, unless it exists.
+    """Create a system user without home and shell, unless it exists.
 
     Raises:
-        Broken: it cannot be made.
+        Broken: it cannot be created.
     """
     with suppress(KeyError):
         return pwd.getpwnam(name).pw_name
@@ -30,12 +30,12 @@ def ensure_user(name: str) -> str:
         )
         return pwd.getpwnam(name).pw_name
     except (OSError, subprocess.CalledProcessError, KeyError) as error:
-        said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else error
-        raise Broken(f"the system user {name} could not be made ({said})") from error
+        detail = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else error
+        raise Broken(f"the system user {name} could not be created ({detail})") from error
 
 
 def find_trial_user() -> str | None:
-    """The user that trials run as: one of their own where we are root and it can reach this Python, else None."""
+    """Return the user that trials run as: a system user if this process is root and the user can read this Python, else None."""
     if os.geteuid() != 0:
         return None
     try:

@@ -1,1 +1,1 @@
-"""`muster keys`: revoking and rotating on a running platform."""
+"""`muster keys`: revoke and rotate keys of a running platform."""

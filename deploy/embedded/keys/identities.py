@@ -1,4 +1,4 @@
-"""`muster keys revoke` and `rotate`: who is let in no more, and another key for a service. Neighbours: `deploy/keys` signs, the server reads it again."""
+"""`muster keys revoke` and `rotate`: revoke a key, and rotate a service's key. Neighbours: `deploy/keys` signs; the NATS server reloads its configuration."""
 
 import asyncio
 import json
@@ -21,37 +21,35 @@ from shared.ids import SITE, WorkerId
 from shared.messages.workers import GetWorkerKey
 
 _PUBLIC_KEY = re.compile(r"U[A-Z2-7]{55}")
-_RESTART_PATIENCE_S = 60.0
-OLD_KEYS_COUNT = "what was signed before still counts"
-RELOAD = "have each NATS server that includes {conf} read it again: `nats-server --signal reload`"
+_RESTART_TIMEOUT_S = 60.0
+OLD_KEYS_VALID = "earlier keys stay valid"
+RELOAD = "reload each NATS server that includes {conf}: `nats-server --signal reload`"
 
 
 def revoke_worker(worker: str, *, as_json: bool) -> None:
-    """Refuse a worker's key for good.
+    """Revoke a worker's key permanently.
 
     Raises:
-        Rejected: the operator's keys are not here, or it is neither a worker's name nor a key.
+        Rejected: the operator's keys are not here, or the argument is neither a worker's name nor a key.
         NotFound: no such worker ever joined.
-        Transient: a name was given and the scheduler does not answer.
+        Transient: a name was given, but the scheduler does not answer.
     """
     options = own_options()
     key = worker if _PUBLIC_KEY.fullmatch(worker) else asyncio.run(_key_of(options, worker))
     revoke_key(options.keys, key, worker, SystemClock().now())
-    done = f"{worker} is let in no more: its key {key} is revoked for good" + (
+    done = f"{worker} is revoked: its key {key} is permanently invalid" + (
         "" if reload(options) else f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
     )
-    again = (
-        "to let the machine in again, remove `identity` from the worker's folder and give it a new join token"
-    )
+    again = "to admit the machine again, remove `identity` from the worker's data directory and join with a new token"
     print(json.dumps({"worker": worker, "key": key}) if as_json else f"{done}\n{again}")
 
 
 def rotate_key(service: str, *, as_json: bool) -> None:
-    """Give a service another key. Where the platform runs here it is started again with it, and the old key is revoked.
+    """Rotate a service's key. If the platform runs here, restart the service with it and revoke the old key.
 
     Raises:
         Rejected: there is no such service, or the operator's keys are not here.
-        Broken: the service did not come back; its old key still counts.
+        Broken: the service did not restart; its old key stays valid.
     """
     options = own_options()
     if service not in SERVICES:
@@ -64,24 +62,24 @@ def rotate_key(service: str, *, as_json: bool) -> None:
     if state is not None and is_here:
         restart(options, state, service)
     elif options.nats_url:
-        said = f"give {service} its new {Keys(options.keys).credentials(service)}, start it again, then run `muster keys revoke {old}`"
-        print(json.dumps({"service": service, "old_key": old, "revoked": False}) if as_json else said)
+        message = f"restart {service} with its new {Keys(options.keys).credentials(service)}, then run `muster keys revoke {old}`"
+        print(json.dumps({"service": service, "old_key": old, "revoked": False}) if as_json else message)
         return
     revoke_key(options.keys, old, service, SystemClock().now())
-    said = f"{service} has another key, and the old one {old} is revoked"
+    message = f"{service} has a new key; the old key {old} is revoked"
     if is_here and not reload(options):
-        said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
-    print(json.dumps({"service": service, "old_key": old, "revoked": True}) if as_json else said)
+        message += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
+    print(json.dumps({"service": service, "old_key": old, "revoked": True}) if as_json else message)
 
 
 def own_options() -> Options:
-    """Of the platform found from here. Raises Rejected where the operator's keys are not here."""
+    """Return the options of the platform found from the working directory. Raises Rejected if the operator's keys are not here."""
     options = load_options(home=home_to_find())
     if not (options.keys / "operator.seed").is_file():
         raise Rejected(
             "no_keys",
-            f"{options.keys} holds no operator.seed, and only who signs for the bus may do this",
-            hint="run this where the keys were made, or set MUSTER_KEYS to their folder",
+            f"{options.keys} contains no operator.seed, which this command needs",
+            hint="run this where the keys were created, or set MUSTER_KEYS to their directory",
         )
     return options
 
@@ -94,7 +92,7 @@ async def _key_of(options: Options, worker: str) -> str:
 
 
 def reload(options: Options) -> bool:
-    """Has the bus that runs here read its configuration again; False where none of ours does."""
+    """Reload the configuration of the bus that runs here; return False if none does."""
     state = load_state(options.home)
     part = _part(state, "nats") if state else None
     if part is None or part.process is None or not part.ports:
@@ -104,11 +102,11 @@ def reload(options: Options) -> bool:
     return True
 
 
-def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS_COUNT) -> None:
-    """Has a part end in order, and waits until it is there again.
+def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS_VALID) -> None:
+    """Restart a part gracefully, and wait until it runs again.
 
     Raises:
-        Broken: it does not come back; the message has `if_not`, the state that this leaves behind.
+        Broken: it did not restart; the message includes `if_not`, the resulting state.
     """
     before = _part(state, service)
     if before is None or before.process is None:
@@ -120,9 +118,9 @@ def restart(options: Options, state: State, service: str, if_not: str = OLD_KEYS
         part = _part(now, service) if now else None
         return part is not None and part.state == "running" and part.process not in (None, before.process)
 
-    if not wait_until(is_back, _RESTART_PATIENCE_S):
+    if not wait_until(is_back, _RESTART_TIMEOUT_S):
         raise Broken(
-            f"{service} did not start again within {_RESTART_PATIENCE_S:g} s; {if_not};"
+            f"{service} did not start again within {_RESTART_TIMEOUT_S:g} s; {if_not};"
             f" see {options.home / 'logs' / f'{service}.log'}"
         )
 

@@ -1,4 +1,4 @@
-"""`muster keys rotate --operator` and `--account`: what signs the accounts, and what signs services and workers. Neighbour: `identities`."""
+"""`muster keys rotate --operator` and `--account`: rotate the keys that sign the accounts, and those that sign services and workers. Neighbour: `identities`."""
 
 import json
 from typing import Literal
@@ -13,54 +13,60 @@ from deploy.keys.permissions import SERVICES
 from shared.clock import SystemClock
 
 _LATER = (
-    "workers get other credentials within 12 hours by themselves; after a day run `muster keys rotate --account --finish`"
+    "workers renew their credentials within 12 hours; after a day run `muster keys rotate --account --finish`"
     " (at once if a key was stolen: workers that have not renewed by then need another join token)"
 )
 
 
 def rotate_signing(what: Literal["operator", "account"], *, as_json: bool) -> None:
-    """Changes what signs, and has what runs here go over to it.
+    """Rotate signing keys, and switch the parts that run here to them.
 
     Raises:
         Rejected: the operator's keys are not here.
-        Conflict: the account's keys were changed before, and the former still count.
-        Broken: a part did not come back with the new ones; what was signed before still counts.
+        Conflict: an earlier rotation of the account's keys is not finished.
+        Broken: a part did not restart with the new keys; earlier signatures stay valid.
     """
     options, now = own_options(), SystemClock().now()
     state = _running(options)
     if what == "operator":
         rotate_operator(options.keys, now)
-        said = "another operator vouches for the accounts"
+        message = "the operator key is rotated"
         if state is not None and _part_of(state, "nats"):
             _write_configuration(options, state)
             restart(options, state, "nats")
         else:
-            said += f"; start each NATS server again, one after the other, with {Keys(options.keys).server_conf}: users go on as they are"
+            message += f"; restart each NATS server, one by one, with {Keys(options.keys).server_conf}: users need no change"
     else:
         rotate_account(options.keys, now)
-        said = f"services and workers are signed for with other keys; {_LATER}"
+        message = f"the keys that sign services and workers are rotated; {_LATER}"
         if state is not None and reload(options):
             for service in SERVICES:
                 restart(options, state, service)
         else:
-            # A bus that does not know the new keys yet would let none of those in that start with them.
+            # A bus without the new keys would refuse services that start with them.
             again = (
                 "`muster down` and `muster up`"
                 if state is not None
                 else "each with its .creds, the scheduler with worker-issuer.json too"
             )
-            said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, and only then start the services again: {again}"
-    _say({"changed": what}, said, as_json=as_json)
+            message += (
+                f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}, then restart the services: {again}"
+            )
+    _print({"changed": what}, message, as_json=as_json)
 
 
 def finish_account(*, as_json: bool) -> None:
-    """Ends what the account's former keys signed. Raises Rejected where the operator's keys are not here."""
+    """Invalidate everything that the account's former keys signed. Raises Rejected if the operator's keys are not here."""
     options = own_options()
     was = retire(options.keys, SystemClock().now())
-    said = "what the former keys signed counts no more" if was else "no keys were changed that still count"
+    message = (
+        "everything that the former keys signed is invalid now"
+        if was
+        else "there are no former keys to invalidate"
+    )
     if was and not reload(options):
-        said += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
-    _say({"retired": was}, said, as_json=as_json)
+        message += f"; {RELOAD.format(conf=Keys(options.keys).server_conf)}"
+    _print({"retired": was}, message, as_json=as_json)
 
 
 def _running(options: Options) -> State | None:
@@ -73,10 +79,10 @@ def _part_of(state: State, name: str) -> bool:
 
 
 def _write_configuration(options: Options, state: State) -> None:
-    """A server refuses another operator when it reads its configuration again: it has to start with it."""
+    """A server cannot reload another operator: it must restart with it."""
     port = next(part.ports[0] for part in state.parts if part.name == "nats")
     NatsServer(Home(options.home), port, Keys(options.keys)).prepare()
 
 
-def _say(facts: dict[str, object], said: str, *, as_json: bool) -> None:
-    print(json.dumps(facts) if as_json else said)
+def _print(facts: dict[str, object], message: str, *, as_json: bool) -> None:
+    print(json.dumps(facts) if as_json else message)

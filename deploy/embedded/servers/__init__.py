@@ -1,4 +1,4 @@
-"""The real servers of one machine, from wheels: NATS, Postgres, Redis, S3. Neighbours: supervisor, the integration tests."""
+"""The servers of one machine, installed from wheels: NATS, Postgres, Redis, S3. Users: the supervisor and the integration tests."""
 
 from deploy.embedded.servers.base import Daemon, Home
 from deploy.embedded.servers.nats import NatsServer

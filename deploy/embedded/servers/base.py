@@ -1,4 +1,4 @@
-"""What every process of the embedded platform is: prepare (may take seconds, any thread), start (the main thread), ready, stop."""
+"""The base class of the platform's processes: prepare (may take seconds, any thread), start (main thread), ready, stop."""
 
 import json
 import secrets
@@ -24,13 +24,13 @@ StopSigns = Sequence[tuple[signal.Signals, float]]
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folders of one embedded platform."""
+    """The directories of one embedded platform."""
 
     root: Path
 
     @property
     def marker(self) -> dict[str, str]:
-        """The variable that every process of this platform carries; nobody else's environment has it."""
+        """The environment variable that marks every process of this platform."""
         return {MARKER: str(self.root)}
 
     @property
@@ -46,11 +46,11 @@ class Home:
         return self.root / "secrets"
 
     def data(self, server: str) -> Path:
-        """Where a server keeps what must last."""
+        """Return the data directory of a server."""
         return self.root / "data" / server
 
     def make(self) -> None:
-        """Create the folders, open to their owner alone but for passing through (Postgres may run as another user)."""
+        """Create the directories, private to their owner except for traversal (Postgres may run as another user)."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o711)
         data = self.root / "data"
@@ -61,7 +61,7 @@ class Home:
             private.chmod(0o700)
 
     def secret(self, name: str) -> str:
-        """A random secret of that name, made once and kept in a file of its own."""
+        """Return a random secret, created once and stored in its own file."""
         path = self.secrets / name
         if not path.exists():
             write_private(path, secrets.token_hex(24))
@@ -69,9 +69,9 @@ class Home:
 
     @contextmanager
     def replacing_secrets(self, texts: Mapping[str, str]) -> Iterator[None]:
-        """Write other secrets beside those of the same names, and put them in their place if the block succeeds.
+        """Write new secrets to temporary files, and replace the old ones if the block succeeds.
 
-        A full disk fails before the block. Afterwards files are only renamed.
+        A full disk fails before the block; afterwards files are only renamed.
         """
         fresh = {name: self.secrets / f"{name}.new" for name in texts}
         try:
@@ -87,10 +87,10 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a running process serves.
+    """The health of a running process.
 
     Attributes:
-        trouble: what it fails to do, as a clause that begins with "it" or names the cause; empty: nothing.
+        trouble: the failure, as a clause that starts with "it" or names the cause; empty: none.
         is_stuck: whether only a restart helps.
     """
 
@@ -102,7 +102,7 @@ HEALTHY = Health()
 
 
 class Daemon(ABC):
-    """A server or a service as a process of its own, with its data under the home folder."""
+    """A server or service as a separate process, with its data in the platform's directory."""
 
     name: str
     stop_signs: StopSigns = ((signal.SIGTERM, 5.0),)
@@ -121,37 +121,37 @@ class Daemon(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Write configuration, initialise data; repeatable."""
+        """Write configuration and initialise data; idempotent."""
 
     @abstractmethod
     def command(self) -> Command:
-        """What runs."""
+        """Return the command to run."""
 
     @abstractmethod
     def ready(self) -> bool:
-        """Ask once whether it serves."""
+        """Return whether it serves now."""
 
     @property
     @abstractmethod
     def ports(self) -> tuple[int, ...]:
-        """The loopback ports it listens on."""
+        """The loopback ports that it listens on."""
 
     def start(self) -> None:
-        """Start the process; from the main thread, with whose end it ends."""
+        """Start the process. Call it from the main thread, with which the process ends."""
         self.process = spawn(self.command())
 
     def check(self, now: float) -> Health:
-        """Return how it serves, without waiting for anything; asked about once a second while it runs."""
+        """Return its health without waiting; called about once a second while it runs."""
         return HEALTHY
 
     def stop(self) -> None:
-        """End the process, gently first; nothing of it stays."""
+        """Stop the process gracefully, then by force, and clean up."""
         if self.process is not None:
             end(self.process, self.stop_signs)
         self.clean()
 
     def kill(self) -> None:
-        """End it and its children as a crash would; for tests."""
+        """Kill the process and its children, as a crash would; for tests."""
         if self.process is None or self.process.poll() is not None:
             return
         children = psutil.Process(self.process.pid).children(recursive=True)
@@ -159,28 +159,28 @@ class Daemon(ABC):
         self.process.wait()
         psutil.wait_procs(children, timeout=10.0)
 
-    def wait_ready(self, patience_s: float = 30.0) -> None:
-        """Return when it serves.
+    def wait_ready(self, timeout_s: float = 30.0) -> None:
+        """Wait until it serves.
 
         Raises:
-            Broken: it ended, or took longer; with the end of its log.
+            Broken: it ended, or exceeded the timeout; with the end of its log.
         """
         process = self.process
         assert process is not None
-        if not wait_until(lambda: process.poll() is not None or self.ready(), patience_s) or not self.ready():
-            raise Broken(f"{self.name} did not start; the end of {self.log}:\n{self.last_words()}")
+        if not wait_until(lambda: process.poll() is not None or self.ready(), timeout_s) or not self.ready():
+            raise Broken(f"{self.name} did not start; the end of {self.log}:\n{self.log_tail()}")
 
     def clean(self) -> None:  # noqa: B027
-        """Remove what the process leaves outside its data."""
+        """Remove files that the process leaves outside its data directory."""
 
-    def last_words(self) -> str:
-        """The end of its log, for an error message."""
+    def log_tail(self) -> str:
+        """Return the end of its log, for error messages."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return "\n".join(_short(line) for line in lines[-LAST_LINES:])
 
 
 def executable(name: str) -> str:
-    """The path of a program that a wheel put beside this interpreter.
+    """Return the path of a program that a wheel installed beside this interpreter.
 
     Raises:
         Broken: it is not installed.
@@ -194,7 +194,7 @@ def executable(name: str) -> str:
 
 
 def plain_environment(home: Home, directory: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a server: nothing of the caller's."""
+    """Return the environment of a server; nothing is inherited."""
     return {
         **home.marker,
         "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -212,7 +212,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def _short(line: str) -> str:
-    """A line of a log as a person reads it: of a structured event, what happened and why."""
+    """Shorten a log line: of a structured event, keep the message and the error."""
     with suppress(ValueError):
         event = json.loads(line)
         if isinstance(event, dict) and "event" in event:

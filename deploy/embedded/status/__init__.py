@@ -1,1 +1,1 @@
-"""`muster status`: the report, and how people see it."""
+"""`muster status`: the report and its display."""

@@ -1,4 +1,4 @@
-"""What `muster status` knows: parts, workers, memory, and what a person should be warned of."""
+"""The report of `muster status`: parts, workers, memory, problems and warnings."""
 
 import os
 import shutil
@@ -21,15 +21,13 @@ from shared.messages.health import PROCESS, CheckResult
 
 ROOM_BYTES = 64 * 1024 * 1024
 FAILING = "failing"
-"""The state of a part that runs and does not serve as it should."""
-ISOLATION_WARNING = (
-    "trials run as the same user as their worker, so a worker is no boundary: one trusted tenant only"
-)
+"""The state of a part that runs but fails."""
+ISOLATION_WARNING = "trials run as the same user as their worker and are not isolated from it: use this platform for one trusted tenant only"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One process of the platform, for a table. `restarted_for`: why it was started again the last time; `trouble`: what it fails to do."""
+class ProcessRow:
+    """One process of the platform, as a table row. `restarted_for`: the reason of the last restart; `trouble`: its current failure."""
 
     name: str
     kind: str
@@ -45,10 +43,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that does not work, and the parts that report it.
+    """A problem, and the parts that report it.
 
     Attributes:
-        since: When the first of them began to fail, as ISO 8601; None where it is not known.
+        since: When the first of them began to fail, as ISO 8601; None if unknown.
     """
 
     check: str
@@ -59,14 +57,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One look at the platform.
+    """A report on the platform.
 
     Attributes:
-        running: whether a supervisor lives.
-        phase: how far it is.
-        platform_pss_bytes: supervisor, servers and services together.
-        workers_pss_bytes: workers, warm parents and ranks together.
-        problems: what does not work now: a full disk, parts that do not run or fail, and the health checks of the services.
+        running: whether a supervisor runs.
+        phase: the current phase.
+        platform_pss_bytes: memory of supervisor, servers and services.
+        workers_pss_bytes: memory of workers, warm parents and ranks.
+        problems: current problems: a full disk, parts that do not run or fail, and failing health checks of services.
     """
 
     running: bool
@@ -75,8 +73,8 @@ class Report:
     url: str
     grpc: str
     message: str
-    parts: tuple[Line, ...]
-    workers: tuple[Line, ...]
+    parts: tuple[ProcessRow, ...]
+    workers: tuple[ProcessRow, ...]
     platform_pss_bytes: int
     workers_pss_bytes: int
     warnings: tuple[str, ...]
@@ -84,7 +82,7 @@ class Report:
 
     @property
     def health(self) -> Literal["ok", "degraded", "stopped"]:
-        """Whether everything that runs works."""
+        """The overall health."""
         if not self.running:
             return "stopped"
         return "degraded" if self.problems else "ok"
@@ -93,8 +91,8 @@ class Report:
         return {**asdict(self), "health": self.health}
 
 
-def look(home: Path) -> Report:
-    """Look at the platform in a folder, running or not."""
+def collect_report(home: Path) -> Report:
+    """Collect the report of the platform in a directory, running or not."""
     state = load_state(home)
     workers = _worker_lines(home)
     if state is None:
@@ -127,29 +125,29 @@ def look(home: Path) -> Report:
 
 
 def _full_disk(home: Path) -> Iterator[Problem]:
-    """On a full disk the supervisor cannot write what it has found of the parts."""
+    """Report a full disk, on which the supervisor cannot update its state."""
     free = shutil.disk_usage(home).free
     if free < ROOM_BYTES:
-        reason = f"the disk that holds {home} is full ({free // 2**20} MiB are free): free some space; other problems may not be shown until then"
+        reason = f"the disk that holds {home} is full ({free // 2**20} MiB free): free some space; other problems may be missing from this report until then"
         yield Problem("disk", reason, ("supervisor",), None)
 
 
 def _failing(state: State) -> Iterator[Problem]:
-    """Parts that run and do not serve as they should."""
+    """Return parts that run but fail."""
     return (Problem(part.name, part.trouble, ("supervisor",), None) for part in state.parts if part.trouble)
 
 
 def _absent(state: State) -> tuple[Problem, ...]:
-    """Parts that should run and do not. Those of a platform that starts or stops are no problem."""
+    """Return parts that should run but do not. Parts that are starting or stopping are no problem."""
     away = [part.name for part in state.parts if part.state not in ("running", "external")]
     return (Problem(PROCESS, "not running", tuple(away), None),) if away and state.phase == "ready" else ()
 
 
 def find_problems(checks: Mapping[str, Sequence[CheckResult] | None]) -> tuple[Problem, ...]:
-    """Return the failing checks of all services; those that fail for the same reason are one problem.
+    """Return the failing checks of all services; checks with the same reason are one problem.
 
     Args:
-        checks: By service; None where it does not answer.
+        checks: By service; None if it does not answer.
     """
     failing: dict[tuple[str, str], list[tuple[str, CheckResult]]] = {}
     for service, found in checks.items():
@@ -172,7 +170,7 @@ def find_problems(checks: Mapping[str, Sequence[CheckResult] | None]) -> tuple[P
 
 
 def _load_checks(state: State) -> dict[str, tuple[CheckResult, ...] | None]:
-    """Ask the side ports of the services; all at once, since one that hangs answers none."""
+    """Query the side ports of all services in parallel, so that a hanging one does not delay the others."""
     running = [part for part in state.parts if part.kind == "service" and part.state == "running"]
     if not running:
         return {}
@@ -181,9 +179,9 @@ def _load_checks(state: State) -> dict[str, tuple[CheckResult, ...] | None]:
         return dict(zip([part.name for part in running], found, strict=True))
 
 
-def _supervisor_line(state: State) -> Line:
+def _supervisor_line(state: State) -> ProcessRow:
     identity = state.supervisor
-    return Line(
+    return ProcessRow(
         "supervisor",
         "supervisor",
         "running",
@@ -195,11 +193,11 @@ def _supervisor_line(state: State) -> Line:
     )
 
 
-def _part_line(part: Part) -> Line:
+def _part_line(part: Part) -> ProcessRow:
     process = part.process if part.process is not None and part.process.is_alive() else None
-    # A provisioner's workers are its children while it lives; they are counted apart.
+    # Workers started by the provisioner are its children; they are counted separately.
     pids = tree([process]) if process is not None and part.kind == "server" else _pids(process)
-    return Line(
+    return ProcessRow(
         part.name,
         part.kind,
         FAILING if part.trouble and part.state == "running" else part.state,
@@ -213,24 +211,27 @@ def _part_line(part: Part) -> Line:
     )
 
 
-def _worker_lines(home: Path) -> tuple[Line, ...]:
+def _worker_lines(home: Path) -> tuple[ProcessRow, ...]:
     lines = []
     counted: set[int] = set()
     for worker in find_workers(home):
         pids = tree(worker.living) - counted
         counted |= pids
-        first, state = worker.living[0], "running" if worker.daemon else "daemon gone"
+        first, state = worker.living[0], "running" if worker.daemon else "daemon ended"
         lines.append(
-            Line(worker.worker, "worker", state, first.pid, (), _uptime_s(first), 0, pss_bytes(pids))
+            ProcessRow(worker.worker, "worker", state, first.pid, (), _uptime_s(first), 0, pss_bytes(pids))
         )
     return tuple(lines)
 
 
 def _is_isolating(pid: int | None) -> bool:
-    """Whether a worker was told to run trials as another user."""
+    """Whether a worker runs trials as another user."""
     with suppress(OSError):
-        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        return any(word.startswith(b"MUSTER_WORKER__USER=") and not word.endswith(b"=") for word in words)
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return any(
+            variable.startswith(b"MUSTER_WORKER__USER=") and not variable.endswith(b"=")
+            for variable in variables
+        )
     return False
 
 
@@ -238,12 +239,12 @@ def _pids(process: ProcessId | None) -> set[int]:
     return {process.pid} if process is not None else set()
 
 
-def _sum(lines: tuple[Line, ...]) -> int:
+def _sum(lines: tuple[ProcessRow, ...]) -> int:
     return sum(line.pss_bytes for line in lines)
 
 
 def _uptime_s(process: ProcessId) -> float | None:
-    """How long it has run: the kernel's start tick against the time since boot."""
+    """Return its uptime: the kernel's start tick against the time since boot."""
     with suppress(OSError, psutil.Error):
         ticks = os.sysconf("SC_CLK_TCK")
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - process.started / ticks)

@@ -1,16 +1,16 @@
-"""The report of `muster status` for people."""
+"""Prints the report of `muster status`."""
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from deploy.embedded.status.report import Line, Report
+from deploy.embedded.status.report import ProcessRow, Report
 
 _STATE_STYLES = {"running": "green", "external": "green", "stopped": "dim", "failing": "red"}
 
 
 def print_report(report: Report) -> None:
-    """Print the parts, the workers, the memory of both, and the warnings."""
+    """Print the parts, workers, memory and warnings."""
     console = Console(highlight=False)
     if not report.running:
         why = f": {report.message}" if report.phase == "failed" and report.message else ""
@@ -40,7 +40,7 @@ def print_report(report: Report) -> None:
         console.print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
 
 
-def _table(lines: tuple[Line, ...]) -> Table:
+def _table(lines: tuple[ProcessRow, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("part", "kind", "state"):
         table.add_column(name)

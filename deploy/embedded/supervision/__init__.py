@@ -1,1 +1,1 @@
-"""Keeping processes running, and ending what is left over."""
+"""Supervision of processes, and clean-up of leftover ones."""

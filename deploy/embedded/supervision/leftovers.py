@@ -1,4 +1,4 @@
-"""Finds and ends what belongs to a platform: workers with their ranks, and whatever a killed supervisor left behind."""
+"""Finds and ends a platform's processes: workers with their ranks, and processes left by a killed supervisor."""
 
 import signal
 from collections.abc import Iterable, Iterator
@@ -8,20 +8,20 @@ from pathlib import Path
 
 import psutil
 
-from deploy.embedded.host.processes import ProcessId, end_stranger, wait_until
+from deploy.embedded.host.processes import ProcessId, end_foreign, wait_until
 from deploy.embedded.servers.base import MARKER, Home, StopSigns
 from deploy.embedded.servers.postgres import PostgresServer, find_postmaster
 from deploy.embedded.state import load_state
 
 WORKERS_FOLDER = "workers"
-WORKER_PATIENCE_S = 10.0
+WORKER_STOP_TIMEOUT_S = 10.0
 _GENTLE = ((signal.SIGTERM, 10.0),)
 _WORKER_MODULES = ("worker", "muster.runtime")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcesses:
-    """What lives of one worker: its daemon, and the warm parent that holds its ranks and may outlive it."""
+    """The living processes of one worker: its daemon, and its warm parent, which may outlive the daemon."""
 
     worker: str
     daemon: ProcessId | None
@@ -33,9 +33,9 @@ class WorkerProcesses:
 
 
 def find_workers(home: Path) -> tuple[WorkerProcesses, ...]:
-    """The workers that the local driver started and of which something lives."""
+    """Return the workers of the local driver with living processes."""
     folders = sorted((home / WORKERS_FOLDER).glob("*/"))
-    # The driver notes a daemon's pid before the daemon has begun; the daemon itself notes it when it is up.
+    # The driver records a daemon's pid before the daemon starts; the daemon records it when it runs.
     found = (
         WorkerProcesses(
             folder.name,
@@ -50,15 +50,15 @@ def find_workers(home: Path) -> tuple[WorkerProcesses, ...]:
 def end_workers(home: Path) -> None:
     """End all workers with their ranks; journals stay on disk.
 
-    A daemon ends its own warm parent, and would start another if that were asked first; so parents are asked only
-    where the daemon is gone.
+    A daemon ends its own warm parent, and would restart one that ends first; so warm parents are only
+    signalled if their daemon has ended.
     """
     trees = {member for worker in find_workers(home) for one in worker.living for member in _tree(one)}
     for part in ("daemon", "parent"):
         asked = [process for worker in find_workers(home) if (process := getattr(worker, part)) is not None]
         for process in asked:
             process.send(signal.SIGTERM)
-        _await_end(asked, WORKER_PATIENCE_S)
+        _await_end(asked, WORKER_STOP_TIMEOUT_S)
     for worker in find_workers(home):
         for process in worker.living:
             trees |= set(_tree(process))
@@ -66,13 +66,13 @@ def end_workers(home: Path) -> None:
 
 
 def end_leftovers(home: Path) -> int:
-    """End every process of a platform whose supervisor is gone; return how many there were.
+    """End every process of a platform without a supervisor; return their number.
 
-    They are known from the state file (pid and start time), and by the variable in their environment.
+    They are found by the state file (pid and start time), and by the variable in their environment.
     """
     state = load_state(home)
     known = {part.process for part in state.parts if part.process is not None} if state else set()
-    living = {process for process in known if process.is_alive()} | set(marked(home))
+    living = {process for process in known if process.is_alive()} | set(find_marked(home))
     services = [process for process in living if _is_service(process)]
     for process in services:
         process.send(signal.SIGTERM)
@@ -80,28 +80,28 @@ def end_leftovers(home: Path) -> int:
     end_workers(home)
     rest = [process for process in living if process.is_alive()]
     for process in rest:
-        end_stranger(process, _signs(process))
-    _kill(set(marked(home)))
+        end_foreign(process, _signs(process))
+    _kill(set(find_marked(home)))
     return len(living)
 
 
-def marked(home: Path) -> Iterator[ProcessId]:
-    """All living processes that carry this platform's mark, and Postgres, which writes over its environment."""
+def find_marked(home: Path) -> Iterator[ProcessId]:
+    """Yield all living processes with this platform's mark, and Postgres, which overwrites its environment."""
     if postmaster := find_postmaster(Home(home).data("postgres")):
         yield postmaster
     mark = f"{MARKER}={home}".encode()
     for process in psutil.process_iter():
         with suppress(OSError):
-            words = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
-            if mark in words and (identity := ProcessId.of(process.pid)) is not None:
+            variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            if mark in variables and (identity := ProcessId.of(process.pid)) is not None:
                 yield identity
 
 
 def _holder(lock: Path) -> ProcessId | None:
-    """Who wrote its pid into a lock file, if it lives. The lock itself is not tried: that could stop one that is starting."""
+    """Return the living process of a lock file. The lock itself is not tried: that could stop a starting process."""
     with suppress(OSError, ValueError, IndexError):
         pid = int(lock.read_text().split()[0])
-        if any(word in _command_line(pid) for word in _WORKER_MODULES):
+        if any(argument in _command_line(pid) for argument in _WORKER_MODULES):
             return ProcessId.of(pid)
     return None
 
@@ -119,12 +119,12 @@ def _kill(processes: set[ProcessId]) -> None:
     _await_end(processes, 5.0)
 
 
-def _await_end(processes: Iterable[ProcessId], patience_s: float) -> None:
-    wait_until(lambda: not any(process.is_alive() for process in processes), patience_s, pause_s=0.05)
+def _await_end(processes: Iterable[ProcessId], timeout_s: float) -> None:
+    wait_until(lambda: not any(process.is_alive() for process in processes), timeout_s, pause_s=0.05)
 
 
 def _signs(process: ProcessId) -> StopSigns:
-    """How a server is asked to end: Postgres by SIGINT; SeaweedFS not at all, it takes long and loses nothing."""
+    """Return the stop signals of a server: SIGINT for Postgres; none for SeaweedFS, which stops slowly and loses nothing."""
     program = (_command_line(process.pid) or [""])[0]
     if program.endswith("/postgres"):
         return PostgresServer.stop_signs
@@ -132,7 +132,7 @@ def _signs(process: ProcessId) -> StopSigns:
 
 
 def _is_service(process: ProcessId) -> bool:
-    return any(word.startswith("services.") for word in _command_line(process.pid))
+    return any(argument.startswith("services.") for argument in _command_line(process.pid))
 
 
 def _command_line(pid: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the supervisor notes in its own log, and the rotation of all logs: copied and cut in place, since the writers keep their files open."""
+"""The supervisor's own log, and the rotation of all logs: copied and truncated, because writers keep their files open."""
 
 import os
 import shutil
@@ -8,19 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 
 LARGEST_BYTES = 16 * 1024 * 1024
-KEPT = 3
+MAX_ROTATED = 3
 
 
-def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KEPT) -> None:
-    """Move what exceeds the size into `<name>.1`, older ones one number up; the oldest goes.
+def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, max_rotated: int = MAX_ROTATED) -> None:
+    """Move logs that exceed the size to `<name>.1`, older ones one number up; the oldest is deleted.
 
-    What is written between copy and cut is lost; a line or two of a log that had grown by megabytes.
+    Lines written between copy and truncation are lost.
     """
     for log in folder.glob("*.log"):
         with suppress(OSError):
             if log.stat().st_size <= largest_bytes:
                 continue
-            for number in range(kept - 1, 0, -1):
+            for number in range(max_rotated - 1, 0, -1):
                 older = log.with_name(f"{log.name}.{number}")
                 if older.exists():
                     older.replace(log.with_name(f"{log.name}.{number + 1}"))
@@ -29,6 +29,6 @@ def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KE
 
 
 def note(sentence: str) -> None:
-    """Write a line with the time (UTC) to the supervisor's log; on a full disk the line is lost, and nothing else."""
+    """Write a line with the time (UTC) to the supervisor's log; ignore a full disk."""
     with suppress(OSError):
         print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), sentence, file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from deploy.keys.permissions import ADMIN
-from deploy.republish.wishes import wish
+from deploy.republish.requests import send_request
 from shared.bus import Bus, Delivery, Unit
 from shared.bus.envelope import without_old
 from shared.bus.outbox import Outbox
@@ -91,7 +91,7 @@ class Around:
             await eventually(self.all_published)
             before = (await bus.stream_state("EVT")).last_sequence
             rows = len(await self.sql("searcher", "SELECT 1 FROM searcher.outbox WHERE entity IS NOT NULL"))
-            await wish(bus.jetstream, "searcher")
+            await send_request(bus.jetstream, "searcher")
 
             async def taken() -> bool:
                 reader = await bus.jetstream.consumer_info("EVT", "gateway")

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from deploy.prices.refresh import At, Wish, refresh
+from deploy.prices.refresh import PriceEndpoints, RefreshOptions, refresh
 from services.provisioner.pools.catalogue import CatalogueFile
 from shared.errors import Rejected
 from tests.integration.provisioner.renting import KEY
@@ -129,7 +129,7 @@ async def test_prices_are_brought_and_the_rest_of_the_catalogue_stays(
     aws: str, price_list: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wish = _wish(tmp_path, aws)
-    await asyncio.to_thread(lambda: refresh(wish, as_json=True, at=At(price_list)))
+    await asyncio.to_thread(lambda: refresh(wish, as_json=True, at=PriceEndpoints(price_list)))
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     zones = [one["zone"] for one in told]
     assert "us-east-1a" in zones and zones == sorted(zones)
@@ -148,7 +148,7 @@ async def test_prices_are_brought_and_the_rest_of_the_catalogue_stays(
 
 async def test_nothing_is_written_when_it_is_only_tried(aws: str, price_list: str, tmp_path: Path) -> None:
     wish = _wish(tmp_path, aws, dry_run=True)
-    await asyncio.to_thread(lambda: refresh(wish, as_json=False, at=At(price_list)))
+    await asyncio.to_thread(lambda: refresh(wish, as_json=False, at=PriceEndpoints(price_list)))
     assert wish.catalogue.read_text() == CATALOGUE
 
 
@@ -163,7 +163,7 @@ async def test_google_cloud_sells_parts_and_clusters_cost_what_their_site_says(
     gcp["gpus"] = {"n1-standard-8": {"type": "nvidia-tesla-t4", "count": 2}}  # type: ignore[assignment]
     providers = {"google": gcp, "cluster": {"type": "slurm", "prices": str(own)}}
     wish.providers.write_text(json.dumps({"site": "tests", "providers": providers}))
-    await asyncio.to_thread(lambda: refresh(wish, as_json=False, at=At(billing=google)))
+    await asyncio.to_thread(lambda: refresh(wish, as_json=False, at=PriceEndpoints(billing=google)))
     kinds = {kind["name"]: kind["prices"] for kind in yaml.safe_load(wish.catalogue.read_text())["kinds"]}
     (a2,) = kinds["a2-highgpu-1g"]
     assert a2["zone"] == "us-central1-a"
@@ -184,7 +184,7 @@ async def test_a_machine_type_that_google_does_not_know_is_named(google: str, tm
     gcp = {"type": "gcp", "project": "research", "image": "i", "endpoint": google}
     wish.providers.write_text(json.dumps({"site": "tests", "providers": {"google": gcp}}))
     with pytest.raises(Rejected, match="a9-none"):
-        await asyncio.to_thread(lambda: refresh(wish, as_json=False, at=At(billing=google)))
+        await asyncio.to_thread(lambda: refresh(wish, as_json=False, at=PriceEndpoints(billing=google)))
 
 
 def test_a_provider_that_tells_no_prices_is_refused(tmp_path: Path) -> None:
@@ -192,14 +192,14 @@ def test_a_provider_that_tells_no_prices_is_refused(tmp_path: Path) -> None:
         refresh(_wish(tmp_path, "http://127.0.0.1:9", provider="cluster"), as_json=False)
 
 
-def _wish(folder: Path, endpoint: str, provider: str | None = None, dry_run: bool = False) -> Wish:
+def _wish(folder: Path, endpoint: str, provider: str | None = None, dry_run: bool = False) -> RefreshOptions:
     catalogue, providers = folder / "catalogue.yaml", folder / "providers.yaml"
     catalogue.write_text(CATALOGUE)
     aws = {"type": "aws", "region": "us-east-1", "image": "ami-1", "endpoint": endpoint}
     providers.write_text(
         json.dumps({"site": "tests", "providers": {"aws": aws, "cluster": {"type": "slurm"}}})
     )
-    return Wish(catalogue, providers, provider, dry_run)
+    return RefreshOptions(catalogue, providers, provider, dry_run)
 
 
 def _product(price: float) -> dict[str, Any]:

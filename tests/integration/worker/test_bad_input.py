@@ -132,7 +132,7 @@ async def test_files_that_fill_the_disk_end_their_trial(
 ) -> None:
     ended = await _end(platform, bounded, tmp_path, MANY_FILES)
     assert (ended.fault, ended.exit_code) == ("user", None)
-    assert "more than the 8 MiB that this worker gives a run" in (ended.reason or "")
+    assert "exceed the limit of 8 MiB per run" in (ended.reason or "")
 
 
 async def _end(platform: FakePlatform, bounded: Daemon, tmp_path: Path, script: str) -> ObservedAllocation:

@@ -25,7 +25,9 @@ for step in (1, 2):
 LARGE = 10_000
 """Of a file that is waited for rather than sent again beside the first."""
 NO_ROOM = "the checkpoint at step 2 is not stored: the tenant stores all that it may"
-WARNING = "the checkpoint of step 2 is damaged in the store (step): the trial goes on from that of step 1"
+WARNING = (
+    "the checkpoint of step 2 is damaged in the store (step): the trial resumes from the checkpoint of step 1"
+)
 
 
 async def _train(

@@ -135,7 +135,7 @@ with trial.checkpoint(step) as folder:
         assert platform.of("w1", run).acknowledged is Signal.PREEMPT  # type: ignore[union-attr]
         await eventually(lambda: len(platform.saved_of(run)) == 1)
         assert platform.saved_of(run)[0].step == max(platform.steps(run))
-        await eventually(lambda: "AWS takes this spot instance back (terminate)" in platform.text(run))
+        await eventually(lambda: "AWS reclaims this spot instance (terminate)" in platform.text(run))
         await platform.desire("w1")
 
 

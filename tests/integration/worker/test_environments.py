@@ -18,7 +18,7 @@ from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ONE
 from tests.support.waiting import eventually
 from worker.environments import environments, steps
-from worker.environments.environments import Environments, Wish, installing_environment
+from worker.environments.environments import EnvironmentRequest, Environments, installing_environment
 
 TORCH = version("torch")
 USES = """
@@ -72,8 +72,8 @@ async def test_runs_share_an_environment_that_is_made_once(
     assert [getattr(platform.of("w1", run), "reason", "lost") for run in runs] == [None, None]
     await eventually(lambda: all("runs in" in platform.text(run) for run in runs))
     said = "\n".join(platform.text(run) for run in runs)
-    assert said.count("an environment is made for requirements.txt") == 1
-    assert said.count("is being made for another run") == 1
+    assert said.count("creating an environment for requirements.txt") == 1
+    assert said.count("which another run is creating") == 1
     (made,) = (worker.directory / "environments").iterdir()
     assert said.count(f"runs in {made} {made}/lib") == 2
 
@@ -97,11 +97,11 @@ async def test_a_requirement_that_does_not_install_is_told_in_pips_words(
     assert ended is not None and without is not None and useless is not None
     assert {ended.fault, without.fault, useless.fault} == {"machine"}, "no user code has run"
     assert useless.reason == (
-        "environment.requirements: other.txt installs what no trial can start with: ImportError: not the real one"
+        "environment.requirements: other.txt installs packages that prevent trials from starting: ImportError: not the real one"
     )
     assert "more.txt could not be installed" in (ended.reason or "")
     assert "No matching distribution found for no-such-thing==7" in (ended.reason or "")
-    assert "absent.txt of the experiment's code cannot be read" in (without.reason or "")
+    assert "absent.txt in the experiment's code cannot be read" in (without.reason or "")
 
 
 async def installed(tmp_path: Path, requirements: str) -> Path:
@@ -113,7 +113,9 @@ async def installed(tmp_path: Path, requirements: str) -> Path:
     # What this machine's own pip.conf says would be in the way.
     variables = installing_environment({**os.environ, "PIP_CONFIG_FILE": os.devnull})
     made = Environments(root, None, variables, "torch")
-    name = await made.make(Wish(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None)
+    name = await made.make(
+        EnvironmentRequest(code, "requirements.txt", DEFAULT_TENANT, "hash"), lambda line: None
+    )
     return root / name / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 
@@ -133,11 +135,11 @@ async def test_the_platforms_torch_is_not_replaced(tmp_path: Path) -> None:
     [
         (
             "torch==99.1",
-            f"requirements.txt asks for torch==99.1, and the platform's environment has torch {TORCH} (leave torch out",
+            f"requirements.txt asks for torch==99.1, and the platform's environment has torch {TORCH} (remove torch",
         ),
         (
             "vision",
-            f"leads to vision 2.0, which needs torch==99.1, and the platform's environment has torch {TORCH} (name a version of vision",
+            f"installs vision 2.0, which needs torch==99.1, and the platform's environment has torch {TORCH} (pin a compatible version of vision",
         ),
         ("numpy<2", f"asks for numpy<2, and the platform's environment has numpy {version('numpy')}"),
         (
@@ -172,7 +174,7 @@ async def build(tmp_path: Path, backend: str, said: list[str]) -> str:
     (code / "endless.txt").write_text("--no-index\n./endless\n")
     made = Environments(root, None, installing_environment(dict(os.environ)), "muster._trial")
     with pytest.raises(Rejected) as refused:
-        await made.make(Wish(code, "endless.txt", DEFAULT_TENANT, "hash"), said.append)
+        await made.make(EnvironmentRequest(code, "endless.txt", DEFAULT_TENANT, "hash"), said.append)
     assert list(root.iterdir()) == [], "nothing is left of it"
     return str(refused.value)
 
@@ -180,10 +182,10 @@ async def build(tmp_path: Path, backend: str, said: list[str]) -> str:
 async def test_a_build_that_prints_without_end_is_ended_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(steps, "MOST_PRINTED_BYTES", 1024 * 1024)
+    monkeypatch.setattr(steps, "MAX_OUTPUT_BYTES", 1024 * 1024)
     # Long lines: pip takes a third of a millisecond for each, however short.
     told = await build(tmp_path, "while True: print('compiles on and on ' * 100)\n", [])
-    assert "endless.txt could not be installed: pip was ended, it printed more than 1 MiB" in told
+    assert "endless.txt could not be installed: pip was stopped, it printed more than 1 MiB" in told
     assert "compiles on and on" in told
 
 
@@ -191,13 +193,13 @@ async def test_a_build_that_hangs_is_told_while_it_does_and_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steps, "STEP_S", 12.0)
-    monkeypatch.setattr(environments, "SAY_EVERY_S", 0.5)
+    monkeypatch.setattr(environments, "PROGRESS_EVERY_S", 0.5)
     said: list[str] = []
     waits = "import time\nprint('waits for a licence', flush=True)\ntime.sleep(600)\n"
     told = await build(tmp_path, waits, said)
-    assert "pip was ended, it was not done after 0 minutes; it last printed: " in told
+    assert "pip was stopped, it was not done after 0 minutes; it last printed: " in told
     assert "waits for a licence" in told
-    at_work = [line for line in said if line.startswith("pip is at work on endless.txt, 0 min by now")]
+    at_work = [line for line in said if line.startswith("pip has been installing endless.txt for 0 min")]
     assert any("waits for a licence" in line for line in at_work), said
 
 

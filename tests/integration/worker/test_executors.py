@@ -247,7 +247,7 @@ async def test_a_parent_of_an_older_daemon_keeps_what_it_holds_and_is_asked_for_
         assert bench.ready_after == [set(HELD.values())], "what it holds is adopted"
         bench.send(bench.launch("gang.1.0", "echo new", run="gang"))
         await eventually(lambda: bench.code("gang.1.0") == 1)
-        assert "replaced by a newer version" in bench.told["gang.1.0"].error
+        assert "the worker was upgraded" in bench.told["gang.1.0"].error
         bench.send(wire.Kill("gang", 9))
         bench.send(bench.launch("new", "echo new", run="other"))
         bench.send(bench.launch("ended", "sleep 600", run="ended meanwhile"), wire.Kill("ended meanwhile", 9))

@@ -120,7 +120,7 @@ async def test_what_runs_goes_on_and_what_waits_begins(
     await eventually(lambda: platform.observed[daemon.name].trouble is None)
     assert "no checkpoint of" in platform.text(first)
     assert sentence in platform.text(first).split("no checkpoint of", 1)[1].splitlines()[0]
-    assert f"{sentence}; what the trial reports waits for it" in platform.text(first)
+    assert f"{sentence}; the trial's reports wait in memory" in platform.text(first)
 
 
 async def test_a_rank_that_ends_meanwhile_has_ended_when_its_reports_are_kept(

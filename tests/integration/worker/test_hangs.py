@@ -94,7 +94,7 @@ async def test_a_process_that_outlives_its_script_is_ended_with_all_that_it_star
     run = platform.allocation("lingers", platform.add_code(code_in(tmp_path, script)), ONE, spec=SOON)
     await platform.desire("w1", run)
     fault, reason = await _ended(platform, run)
-    assert fault == "user" and "its processes have not ended (hang_timeout)" in reason
+    assert fault == "user" and "its processes still run (hang_timeout)" in reason
     assert len(platform.steps(run)) == 7, "what it reported is kept"
     await eventually(lambda: "in wait_for_nobody" in platform.text(run))
     child = next(line.text for line in platform.lines[run.run_id].values() if "child" in line.text)

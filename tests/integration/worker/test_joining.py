@@ -69,7 +69,7 @@ async def test_a_machine_with_fewer_gpus_than_promised_says_so_before_it_ends(
     joining = {"MUSTER_WORKER__GATEWAY_URL": platform.store.url, "MUSTER_WORKER__JOIN_TOKEN": "right"}
     daemon.start(**joining, **promised)
     assert await asyncio.to_thread(daemon.wait) == 1
-    assert any("4096 GPUs are asked for" in (one or "") for one in platform.troubles)
+    assert any("4096 GPUs are configured" in (one or "") for one in platform.troubles)
 
 
 async def test_a_refused_worker_says_why_and_ends(
@@ -81,7 +81,7 @@ async def test_a_refused_worker_says_why_and_ends(
     assert await asyncio.to_thread(daemon.wait) == 1
     said = (daemon.directory / "daemon.log").read_text()
     assert "the join token is not good" in said
-    assert "`muster worker token` makes another" in said
+    assert "create another with `muster worker token`" in said
 
 
 async def test_a_rented_worker_that_nobody_answers_ends_by_itself(
@@ -92,7 +92,7 @@ async def test_a_rented_worker_that_nobody_answers_ends_by_itself(
     unheard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5", **nowhere)
     heard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5")
     assert await asyncio.to_thread(unheard.wait) == 0, "what started it may end the machine"
-    assert "the worker ends" in (unheard.directory / "daemon.log").read_text()
+    assert "the worker exits" in (unheard.directory / "daemon.log").read_text()
     await eventually(lambda: "heard" in platform.observed)
     assert not heard.has_ended
 
@@ -106,5 +106,5 @@ async def test_a_second_daemon_on_the_same_directory_is_refused(
     first = daemon.pid
     daemon.start()
     assert await asyncio.to_thread(daemon.wait) == 1
-    assert "another worker runs in" in (daemon.directory / "daemon.log").read_text()
+    assert "another worker already uses" in (daemon.directory / "daemon.log").read_text()
     daemon.end(first)

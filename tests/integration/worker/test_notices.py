@@ -7,7 +7,7 @@ from aiohttp import ClientSession
 
 from muster.errors import Transient
 from tests.integration.worker.metadata import ACTION, PREEMPTED, REBALANCE, Metadata
-from worker.machine.notices import AwsNotices, GcpNotices, Notice
+from worker.machine.reclaim_notices import AwsNotices, GcpNotices, Notice
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -21,7 +21,7 @@ async def test_aws_says_when_it_takes_a_spot_instance_back(metadata: Metadata) -
         assert likely is not None and likely.at is None and "rebalance" in likely.reason
         metadata.token = "second"
         metadata.says[ACTION] = '{"action": "terminate", "time": "2026-01-01T12:02:00Z"}'
-        expected = Notice("AWS takes this spot instance back (terminate)", NOW + timedelta(minutes=2))
+        expected = Notice("AWS reclaims this spot instance (terminate)", NOW + timedelta(minutes=2))
         assert await source.look(NOW) == expected, "a token that ran out is replaced"
         metadata.says[ACTION] = "what is this?"
         unread = await source.look(NOW)

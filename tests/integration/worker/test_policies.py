@@ -41,4 +41,4 @@ async def test_what_a_crashing_rank_prints_last_meets_its_policies_and_is_in_the
     text = platform.text(run)
     assert "fatal: the links are down" in text.splitlines()
     assert all(f"line {number}\n" in text for number in range(20_000))
-    assert "log policy 'links' was met by rank 0: fatal: the links are down" in text
+    assert "log policy 'links' matched a line of rank 0: fatal: the links are down" in text

@@ -140,7 +140,7 @@ async def test_a_run_that_ignores_its_stop_is_forced(
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.forced, ended.acknowledged, ended.fault) == (True, None, None)
-    await eventually(lambda: "had not ended 0.5 s later (preemption_timeout)" in platform.text(run))
+    await eventually(lambda: "did not end within 0.5 s (preemption_timeout)" in platform.text(run))
 
 
 async def test_a_dropped_run_is_killed_with_all_it_forked(
@@ -176,7 +176,7 @@ trial.report(child.pid, a=1)
     await platform.desire("w1", run)
     await eventually(lambda: state_of(platform, run) == "exited")
     assert getattr(platform.of("w1", run), "exit_code", None) == 0
-    said = "processes that the trial had started and left running were ended with it: sleep"
+    said = "processes that the trial left running were killed: sleep"
     await eventually(lambda: platform.text(run).count(said) == 1)
     assert not Path(f"/proc/{platform.steps(run)[0]}").exists()
 
@@ -199,7 +199,7 @@ async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon
         assert ended is not None
         assert (ended.exit_code, ended.fault) == (exit_code, "user")
         await eventually(lambda one=one, text=text: text in platform.text(one))  # type: ignore[misc]
-    named = "(ModuleNotFoundError: No module named 'nothing_of_that_name'): see its log"
+    named = "(ModuleNotFoundError: No module named 'nothing_of_that_name'): see the trial's log"
     assert named in (platform.of("w1", run).reason or "")  # type: ignore[union-attr]
     for one, text in ((missing, "nowhere.py"), (absent, "no-such-program")):
         assert text in (platform.of("w1", one).reason or "")  # type: ignore[union-attr]

@@ -15,7 +15,7 @@ from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in
 from tests.support.waiting import eventually
-from worker.executors import process, starts
+from worker.executors import process, start_failures
 from worker.executors.port import ExecutorEvents
 from worker.executors.process import ProcessExecutor, parent_environment
 
@@ -69,7 +69,7 @@ async def test_the_third_start_that_fails_ends_what_waits(make: Make, told: Told
     assert executor.trouble is not None
     for one in told.values():
         assert one.exit_code == 1
-        assert "3 starts in a row failed, the last with: no such library; mend what" in one.error
+        assert "3 starts in a row failed, the last with: no such library; fix the error in" in one.error
         assert str(tmp_path / "parent.log") in one.error
 
 
@@ -103,7 +103,7 @@ async def test_a_parent_that_hangs_at_its_start_has_failed(
 async def test_starts_that_fail_exclude_the_machine_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing = starts.Starts(tmp_path / "parent.log")
+    failing = start_failures.StartFailures(tmp_path / "parent.log")
     for _ in range(3):
         failing.launch_failed("one", "out of memory")
     assert failing.trouble is None, "the ranks of one run are one start"
@@ -112,12 +112,12 @@ async def test_starts_that_fail_exclude_the_machine_for_a_while(
     assert str(failing.trouble) == (
         "3 starts in a row failed, the last with: out of memory; end processes or free memory there"
     )
-    monkeypatch.setattr(starts, "EXCLUDED_S", 0.0)
+    monkeypatch.setattr(start_failures, "EXCLUDED_S", 0.0)
     failing.launch_failed("four", "out of memory")
     assert failing.trouble is None, "it is tried again after a while"
     failing.launch_failed("five", "out of memory")
     failing.worked()
-    monkeypatch.setattr(starts, "EXCLUDED_S", 60.0)
+    monkeypatch.setattr(start_failures, "EXCLUDED_S", 60.0)
     failing.launch_failed("six", "out of memory")
     assert failing.trouble is None, "only failures in a row count"
 
@@ -139,12 +139,12 @@ async def test_a_run_on_such_a_machine_costs_its_trial_nothing(
         ended = platform.of(daemon.name, run)
         assert ended is not None and (ended.fault, ended.exit_code) == ("machine", None)
         assert (
-            "this machine cannot start it: 3 starts in a row failed, the last with: IsADirectoryError"
+            "this machine cannot start processes: 3 starts in a row failed, the last with: IsADirectoryError"
             in str(ended.reason)
         )
         trouble = str(platform.observed[daemon.name].trouble)
-        assert trouble.startswith("worker startless can start nothing: 3 starts in a row failed, ")
-        assert trouble.endswith(f"mend what {daemon.directory / 'parent' / 'parent.log'} says")
+        assert trouble.startswith("worker startless cannot start processes: 3 starts in a row failed, ")
+        assert trouble.endswith(f"fix the error in {daemon.directory / 'parent' / 'parent.log'}")
         in_the_way.rmdir()
         await eventually(lambda: platform.observed[daemon.name].trouble is None)
         again = platform.allocation("startless-again", code, members)

@@ -30,7 +30,7 @@ def test_a_log_that_grew_is_cut_in_place_and_three_are_kept(tmp_path: Path) -> N
     for turn in range(6):
         with log.open("a") as file:
             file.write(f"{turn}" * 100)
-        rotate_logs(tmp_path, largest_bytes=50, kept=3)
+        rotate_logs(tmp_path, largest_bytes=50, max_rotated=3)
     assert log.stat().st_size == 0
     kept = sorted(path.name for path in tmp_path.iterdir())
     assert kept == ["searcher.log", "searcher.log.1", "searcher.log.2", "searcher.log.3"]

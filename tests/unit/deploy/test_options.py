@@ -30,12 +30,12 @@ def test_runs_give_way_as_far_as_is_said() -> None:
     assert load_options({}).runs_niceness == RUNS_NICENESS > 0
     assert load_options({NICENESS: "0"}).runs_niceness == 0
     for value in ("-1", "20", "much"):
-        with pytest.raises(Rejected, match="is no niceness"):
+        with pytest.raises(Rejected, match="is not a valid niceness"):
             load_options({NICENESS: value})
 
 
 def test_a_store_needs_its_keys() -> None:
-    with pytest.raises(Rejected, match="without its keys"):
+    with pytest.raises(Rejected, match="without access keys"):
         load_options({"MUSTER_S3__URL": "http://store:9000"})
 
 

@@ -18,7 +18,7 @@ def test_a_full_disk_is_named_with_what_is_missing(tmp_path: Path, monkeypatch: 
     with pytest.raises(Rejected) as refused:
         preflight.check_disk(tmp_path)
     assert (refused.value.code, str(tmp_path) in refused.value.message) == ("disk_full", True)
-    assert "20 MiB left" in refused.value.message
+    assert "20 MiB free" in refused.value.message
 
 
 def test_a_folder_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from deploy.embedded.host.processes import ProcessId
 from deploy.embedded.state import Part, State
-from deploy.embedded.status.report import Report, find_problems, look
+from deploy.embedded.status.report import Report, collect_report, find_problems
 from deploy.embedded.status.tables import print_report
 from shared.messages.health import CheckResult
 
@@ -71,7 +71,7 @@ def test_what_fails_and_why_it_was_restarted_are_shown(
     failing = Part("s3", "server", "running", me, (), 0, "", TROUBLE)
     restarted = Part("nats", "server", "running", me, (), 1, "it ended with exit code -9")
     State("ready", me, parts=(failing, restarted)).save(tmp_path)
-    report = look(tmp_path)
+    report = collect_report(tmp_path)
     by_name = {part.name: part for part in report.parts}
     assert (by_name["s3"].state, by_name["s3"].trouble) == ("failing", TROUBLE)
     assert (by_name["nats"].state, by_name["nats"].restarts) == ("running", 1)
@@ -86,6 +86,6 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     me = ProcessId.of(os.getpid())
     assert me is not None
     State("ready", me).save(tmp_path)
-    assert not look(tmp_path).problems
+    assert not collect_report(tmp_path).problems
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(2**30, 2**30, 2**20))
-    assert any("is full (1 MiB are free)" in one.reason for one in look(tmp_path).problems)
+    assert any("is full (1 MiB free)" in one.reason for one in collect_report(tmp_path).problems)

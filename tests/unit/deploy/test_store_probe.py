@@ -8,15 +8,15 @@ import pytest
 from deploy.embedded.servers.probe import (
     PARTITIONS,
     Failures,
+    FreeSpace,
     ProbeTimes,
-    Room,
     StoreProbe,
     StoreWatch,
     StuckJudge,
     partition_of,
     probe_folders,
 )
-from deploy.embedded.servers.s3 import room_on
+from deploy.embedded.servers.s3 import free_space_on
 from tests.support.waiting import eventually
 
 GB = 10**9
@@ -71,11 +71,11 @@ def test_a_restart_that_does_not_help_is_repeated_ever_later_until_the_store_has
 async def test_a_full_disk_is_named_and_nothing_that_failed_on_it_counts() -> None:
     times = ProbeTimes(every_s=0.0, again_s=0.0, stuck_after_s=20.0)
     watch = StoreWatch(StoreProbe("http://127.0.0.1:1", "muster", ("key", "secret")), times)
-    await eventually(lambda: "no answer" in watch.check(time.monotonic(), Room.ENOUGH).trouble)
+    await eventually(lambda: "no answer" in watch.check(time.monotonic(), FreeSpace.ENOUGH).trouble)
     now = time.monotonic() + 100.0
-    assert "full" in watch.check(now, Room.NONE).trouble
-    await eventually(lambda: "no answer" in watch.check(now, Room.ENOUGH).trouble)
-    assert not watch.check(now, Room.ENOUGH).is_stuck
+    assert "full" in watch.check(now, FreeSpace.NONE).trouble
+    await eventually(lambda: "no answer" in watch.check(now, FreeSpace.ENOUGH).trouble)
+    assert not watch.check(now, FreeSpace.ENOUGH).is_stuck
 
 
 class _Failing(StoreProbe):
@@ -93,7 +93,7 @@ async def test_a_nearly_full_disk_is_probed_and_no_failure_counts() -> None:
     probe = _Failing()
     watch = StoreWatch(probe, ProbeTimes(every_s=0.0, again_s=0.0, stuck_after_s=20.0))
 
-    async def is_stuck(now: float, room: Room) -> bool:
+    async def is_stuck(now: float, room: FreeSpace) -> bool:
         """Whether it was called stuck during two more rounds."""
         last, found = probe.rounds + 2, []
 
@@ -106,17 +106,22 @@ async def test_a_nearly_full_disk_is_probed_and_no_failure_counts() -> None:
         return any(health.is_stuck for health in found)
 
     for now in (0.0, 30.0, 60.0, 90.0, 120.0):
-        assert not await is_stuck(now, Room.LITTLE)
-    assert not await is_stuck(121.0, Room.ENOUGH)
-    assert await is_stuck(150.0, Room.ENOUGH)
+        assert not await is_stuck(now, FreeSpace.LITTLE)
+    assert not await is_stuck(121.0, FreeSpace.ENOUGH)
+    assert await is_stuck(150.0, FreeSpace.ENOUGH)
 
 
 @pytest.mark.parametrize(
     ("free", "room"),
-    [(9 * GB, Room.NONE), (10 * GB, Room.LITTLE), (19 * GB, Room.LITTLE), (20 * GB, Room.ENOUGH)],
+    [
+        (9 * GB, FreeSpace.NONE),
+        (10 * GB, FreeSpace.LITTLE),
+        (19 * GB, FreeSpace.LITTLE),
+        (20 * GB, FreeSpace.ENOUGH),
+    ],
 )
-def test_a_disk_is_full_where_the_store_refuses_objects(free: int, room: Room) -> None:
-    assert room_on(free, 1000 * GB) is room
+def test_a_disk_is_full_where_the_store_refuses_objects(free: int, room: FreeSpace) -> None:
+    assert free_space_on(free, 1000 * GB) is room
 
 
 def test_each_partition_has_a_folder() -> None:

@@ -9,9 +9,9 @@ from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import GangMember
 from tests.support.missing import missing
-from worker.core.gang.backends.port import Backend, Meeting, Place
-from worker.core.gang.members import BACKENDS, take_seat
-from worker.core.gang.seats import Seat
+from worker.core.gang.assignment import RankAssignment
+from worker.core.gang.backends.port import Backend, RankPosition, Rendezvous
+from worker.core.gang.members import BACKENDS, assign_ranks
 
 MEMBERS = (
     GangMember(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),
@@ -19,23 +19,23 @@ MEMBERS = (
     GangMember(worker=WorkerId("w2"), slots=2, address="10.0.0.3"),
 )
 ALONE = (GangMember(worker=WorkerId("w0"), slots=1),)
-MEETING = Meeting("10.0.0.1", 4000)
+MEETING = Rendezvous("10.0.0.1", 4000)
 EVERY = pytest.mark.parametrize("distributed", sorted(BACKENDS))
 
 
-def seats_of(members: tuple[GangMember, ...], distributed: Distributed) -> list[Seat]:
-    return [take_seat(members, member.worker, distributed) for member in members]
+def seats_of(members: tuple[GangMember, ...], distributed: Distributed) -> list[RankAssignment]:
+    return [assign_ranks(members, member.worker, distributed) for member in members]
 
 
 def places_of(
     members: tuple[GangMember, ...], distributed: Distributed, run: str = "7.1"
-) -> list[tuple[Place, dict[str, str]]]:
+) -> list[tuple[RankPosition, dict[str, str]]]:
     backend: Backend = BACKENDS[distributed]
     found = []
-    for seat in seats_of(members, distributed):
-        for local in range(seat.ranks):
-            place = Place(run, members, seat, local)
-            meeting = MEETING if seat.is_gang else None
+    for assignment in seats_of(members, distributed):
+        for local in range(assignment.ranks):
+            place = RankPosition(run, members, assignment, local)
+            meeting = MEETING if assignment.is_gang else None
             found.append((place, backend.variables(place, meeting, Optimizations())))
     return found
 
@@ -43,23 +43,23 @@ def places_of(
 @EVERY
 def test_every_process_has_a_number_of_its_own(distributed: Distributed) -> None:
     for members in (MEMBERS, ALONE):
-        places = [place for place, _ in places_of(members, distributed)]
-        assert [place.rank for place in places] == list(range(places[0].seat.size))
-        assert [seat.is_chief for seat in seats_of(members, distributed)] == [
+        paths = [place for place, _ in places_of(members, distributed)]
+        assert [place.rank for place in paths] == list(range(paths[0].assignment.size))
+        assert [assignment.is_chief for assignment in seats_of(members, distributed)] == [
             index == 0 for index in range(len(members))
         ]
 
 
 @EVERY
 def test_a_member_without_slots_runs_a_process(distributed: Distributed) -> None:
-    seat = take_seat((GangMember(worker=WorkerId("w0"), slots=0),), WorkerId("w0"), distributed)
-    assert (seat.ranks, seat.size, seat.is_gang) == (1, 1, False)
+    assignment = assign_ranks((GangMember(worker=WorkerId("w0"), slots=0),), WorkerId("w0"), distributed)
+    assert (assignment.ranks, assignment.size, assignment.is_gang) == (1, 1, False)
 
 
 @EVERY
 def test_who_is_no_member_has_no_seat(distributed: Distributed) -> None:
     with pytest.raises(Rejected):
-        take_seat(MEMBERS, WorkerId("stranger"), distributed)
+        assign_ranks(MEMBERS, WorkerId("stranger"), distributed)
 
 
 @EVERY
@@ -88,9 +88,13 @@ def test_nccl_is_told_of_the_interface_on_gpus_alone(distributed: Distributed) -
 def test_ranks_run_through_the_members_by_their_slots() -> None:
     for distributed in ("horovod", "torch"):
         assert [
-            (seat.first_rank, seat.ranks, seat.size, seat.is_gang) for seat in seats_of(MEMBERS, distributed)
+            (assignment.first_rank, assignment.ranks, assignment.size, assignment.is_gang)
+            for assignment in seats_of(MEMBERS, distributed)
         ] == [(0, 2, 5, True), (2, 1, 5, True), (3, 2, 5, True)]
-    assert [(seat.first_rank, seat.ranks, seat.size, seat.is_gang) for seat in seats_of(MEMBERS, "none")] == [
+    assert [
+        (assignment.first_rank, assignment.ranks, assignment.size, assignment.is_gang)
+        for assignment in seats_of(MEMBERS, "none")
+    ] == [
         (0, 1, 3, False),
         (1, 1, 3, False),
         (2, 1, 3, False),
@@ -121,16 +125,16 @@ def test_horovod_is_told_what_its_own_assignment_says() -> None:
 
 
 def test_horovod_is_told_how_to_fuse() -> None:
-    [seat, *_] = seats_of(MEMBERS, "horovod")
+    [assignment, *_] = seats_of(MEMBERS, "horovod")
     told = Optimizations(tensor_fusion_threshold=32, auto_tune_tensor_fusion=True)
-    found = BACKENDS["horovod"].variables(Place("7.1", MEMBERS, seat, 0), MEETING, told)
+    found = BACKENDS["horovod"].variables(RankPosition("7.1", MEMBERS, assignment, 0), MEETING, told)
     assert (found["HOROVOD_FUSION_THRESHOLD"], found["HOROVOD_AUTOTUNE"]) == ("33554432", "1")
 
 
 def test_each_ranks_exchange_keeps_to_the_core_of_its_slot() -> None:
     def told(members: tuple[GangMember, ...], cores: tuple[int, ...]) -> list[str | None]:
-        places = [place for place, _ in places_of(members, "horovod") if place.local == 0]
-        return [BACKENDS["horovod"].threads(place, cores).get("HOROVOD_THREAD_AFFINITY") for place in places]
+        paths = [place for place, _ in places_of(members, "horovod") if place.local == 0]
+        return [BACKENDS["horovod"].threads(place, cores).get("HOROVOD_THREAD_AFFINITY") for place in paths]
 
     def member(name: str, *slots: int, address: str = "10.0.0.1") -> GangMember:
         return GangMember(worker=WorkerId(name), slots=len(slots), slot_ids=slots, address=address)

@@ -14,9 +14,9 @@ from shared.ids import CheckpointId, RunId
 from shared.messages.checkpoints import Restored
 from shared.messages.files import FileEntry, FileLink
 from worker.transfer.cache import FileCache
+from worker.transfer.cache_space import CacheSpace
 from worker.transfer.checkpoints.restore import Latest, Restorer
 from worker.transfer.http import FILES_AT_ONCE
-from worker.transfer.space import CacheSpace
 
 TENANT, OTHER = UUID(int=1), UUID(int=2)
 RUN, CHECKPOINT = RunId(UUID(int=3)), CheckpointId(UUID(int=4))
@@ -145,7 +145,7 @@ async def test_files_of_a_checkpoint_come_several_at_once_and_no_more(
     store = FakeStore()
     restorer = Restorer(open_cache(10**6), cast(Any, FakeRegistry(links)), cast(Any, store))
     target = tmp_path / "latest"
-    assert await restorer.restore(RUN, TENANT, target, is_gang=False, say=lambda text: None) == Latest(target)
+    assert await restorer.restore(RUN, TENANT, target, is_gang=False, log=lambda text: None) == Latest(target)
     assert store.most == FILES_AT_ONCE
     found = {path.relative_to(target).as_posix(): path.read_text() for path in target.rglob("state")}
     assert found == {link.path: link.url for link in links}

@@ -32,7 +32,7 @@ def test_a_run_has_so_much_for_each_of_its_slots(tmp_path: Path) -> None:
     group = base / f"muster-w-{RUN}"
     limits = [(group / name).read_text() for name in ("memory.max", "pids.max", "memory.swap.max")]
     assert limits == ["3000", "60", "0"]
-    assert cgroups.entrances(RUN) == [str(group / "cgroup.procs")]
+    assert cgroups.procs_files(RUN) == [str(group / "cgroup.procs")]
     (group / "memory.events").write_text("low 0\noom 2\noom_kill 1\n")
     assert cgroups.kills(RUN) == 1
 
@@ -50,7 +50,7 @@ def test_where_there_is_no_right_to_them_that_is_said_and_nothing_is_bounded(tmp
         claim_trees(BOUNDS, tmp_path, own)
     unbounded = open_cgroups(WorkerId("w"), Bounds())
     unbounded.make(RUN, 1)
-    assert unbounded.entrances(RUN) == [] and unbounded.kills(RUN) is None
+    assert unbounded.procs_files(RUN) == [] and unbounded.kills(RUN) is None
 
 
 def test_groups_of_runs_that_are_gone_are_removed_and_no_other_workers(tmp_path: Path) -> None:

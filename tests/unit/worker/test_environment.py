@@ -8,15 +8,15 @@ import pytest
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import GangMember, Signal, SlotKind, TrialSpec
-from worker.core.gang.seats import Gang, Seat
+from worker.core.gang.assignment import Gang, RankAssignment
 from worker.core.run.records import LocalRun
 from worker.machine.cgroups import Bounds, Cgroups
 from worker.machine.host import Machine
-from worker.places import RunPlaces
+from worker.paths import RunPaths
 from worker.ranks.launch.environment import rank_environment
 
 ME = WorkerId("w1")
-RUN = LocalRun(AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, Gang(1, Seat(0, 1, 0, 1, 1)))
+RUN = LocalRun(AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, Gang(1, RankAssignment(0, 1, 0, 1, 1)))
 
 
 def environment_on(kind: SlotKind, slot_ids: tuple[int, ...]) -> dict[str, str]:
@@ -48,7 +48,7 @@ def environment_on(kind: SlotKind, slot_ids: tuple[int, ...]) -> dict[str, str]:
             experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss", pool=PoolName("p")
         ),
     )
-    return rank_environment(0, RUN, allocation, RunPlaces(Path("/w/runs/2")), machine)
+    return rank_environment(0, RUN, allocation, RunPaths(Path("/w/runs/2")), machine)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from muster.errors import Rejected
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import GangMember, Signal, TrialSpec
-from worker.core.fleet import Gate, Standing, apply_desired, is_abandoned, is_orphaned, pass_gate
+from worker.core.fleet import Gate, Workload, apply_desired, is_abandoned, is_orphaned, pass_gate
 from worker.core.gang.members import parse_address
 from worker.core.run.desired import Desired
 from worker.core.run.states import RunState
@@ -82,7 +82,7 @@ def test_orphans() -> None:
 
 
 def test_a_rented_machine_is_left_when_nobody_speaks_and_nothing_is_on_it() -> None:
-    nothing, owing, running = Standing(False, False), Standing(False, True), Standing(True, True)
+    nothing, owing, running = Workload(False, False), Workload(False, True), Workload(True, True)
     assert is_abandoned(60.0, 60.0, nothing) and not is_abandoned(59.9, 60.0, nothing)
     assert is_abandoned(480.0, 60.0, owing) and not is_abandoned(479.9, 60.0, owing)
     assert not is_abandoned(1e9, 60.0, running)

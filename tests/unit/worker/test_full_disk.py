@@ -15,7 +15,7 @@ OWN = "the disk of worker w1 is full: free space under /var/muster"
         ("", OWN),
         (
             "OSError: [Errno 28] No space left on device: '/data/x'",
-            "the trial's code met a full disk: No space left on device: '/data/x'",
+            "the trial's code wrote to a full disk: No space left on device: '/data/x'",
         ),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from worker.core.lines import MAX_LINE_BYTES, Patience, cut_lines, find_error, guess_level
+from worker.core.lines import MAX_LINE_BYTES, LineWaits, cut_lines, find_error, guess_level
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_an_unfinished_line_waits_unless_it_is_the_last_or_too_long() -> None:
     assert cut_lines(b"half", is_last=True).lines == ("half",)
     cut = cut_lines(b"x" * (MAX_LINE_BYTES + 5), is_last=False)
     assert (len(cut.lines), cut.consumed) == (1, MAX_LINE_BYTES)
-    assert cut_lines(b"half", is_last=False, patience=Patience(waits_for_end=False)).lines == ("half",)
+    assert cut_lines(b"half", is_last=False, waits=LineWaits(waits_for_end=False)).lines == ("half",)
 
 
 def test_no_character_is_cut_in_a_line_that_is_too_long() -> None:
@@ -79,7 +79,7 @@ def test_a_progress_bar_waits_with_its_newest_state_only() -> None:
 
 
 def test_a_progress_bar_shows_its_state_when_that_is_due() -> None:
-    cut = cut_lines(BAR, is_last=False, patience=Patience(waits_for_state=False))
+    cut = cut_lines(BAR, is_last=False, waits=LineWaits(waits_for_state=False))
     assert (cut.lines, cut.is_open) == ((" 50%|##  |",), True)
     rest = BAR[cut.consumed :]
     assert cut_lines(rest, is_last=True).lines == (" 90%|### |",)

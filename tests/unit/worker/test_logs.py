@@ -46,7 +46,7 @@ def test_what_goes_on_is_said_again_after_a_while_only(tmp_path: Path) -> None:
     tail, journal, clock = _tail(tmp_path)
     for minutes in (0, 1, 9, 11, 12):
         clock.at = START + timedelta(minutes=minutes)
-        tail.remark("the disk is full")
+        tail.warn_rate_limited("the disk is full")
     assert timedelta(minutes=9) < REMARK_EVERY < timedelta(minutes=11)
     assert _texts(journal) == ["the disk is full"] * 2
 
@@ -62,8 +62,8 @@ async def test_what_is_said_on_a_full_disk_is_written_when_there_is_room(
             raise OSError(errno.ENOSPC, "No space left on device")
 
         patched.setattr(os, "write", full)
-        tail.remark("the disk is full")
-        tail.say("a checkpoint was not kept")
+        tail.warn_rate_limited("the disk is full")
+        tail.log("a checkpoint was not kept")
     tail.end(("the last words",))
     await tail.run()
     assert _texts(journal) == ["the disk is full", "a checkpoint was not kept", "the last words"]

@@ -6,20 +6,20 @@ from uuid import UUID
 import pytest
 
 from shared.ids import AllocationId, RunId
-from worker.core.gang.seats import Gang, Seat
+from worker.core.gang.assignment import Gang, RankAssignment
 from worker.core.memory import GPU, HOST, KILLED, lack_of_memory
 from worker.core.run import reducers as core
 from worker.core.run.records import LocalRun
 from worker.core.run.states import RunState
-from worker.machine.kernel import MemoryKills
+from worker.machine.oom_kills import MemoryKills
 
 RUN = LocalRun(
-    AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, Gang(1, Seat(0, 1, 0, 2, 2)), RunState.RUNNING
+    AllocationId(UUID(int=1)), RunId(UUID(int=2)), 1, Gang(1, RankAssignment(0, 1, 0, 2, 2)), RunState.RUNNING
 )
 
 
 @pytest.mark.parametrize(
-    ("said", "what"),
+    ("error", "what"),
     [
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB", GPU),
         ("torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2 GiB", GPU),
@@ -38,15 +38,15 @@ RUN = LocalRun(
         ("", None),
     ],
 )
-def test_the_error_says_which_memory_it_was(said: str, what: str | None) -> None:
-    assert lack_of_memory(said) == what
+def test_the_error_says_which_memory_it_was(error: str, what: str | None) -> None:
+    assert lack_of_memory(error) == what
 
 
 def test_the_first_that_failed_says_why_the_gang_ended() -> None:
     ran_out = core.on_exit(RUN, 1, 1, 0.0, core.Cause("MemoryError"))
     ended = core.on_exit(ran_out, 0, 1, 0.1, core.Cause("HorovodInternalError: a peer is gone"))
     assert (ended.ending.fault, ended.ending.exit_code) == ("user", 1)
-    assert ended.ending.reason == f"{HOST} (MemoryError): see its log"
+    assert ended.ending.reason == f"{HOST} (MemoryError): see the trial's log"
 
 
 def test_signal_9_is_lack_of_memory_only_where_the_kernel_says_so() -> None:
@@ -56,7 +56,7 @@ def test_signal_9_is_lack_of_memory_only_where_the_kernel_says_so() -> None:
     stopped = core.on_exit(core.on_exit(RUN, 0, -9, 0.0), 1, -9, 0.1, starved)
     assert stopped.ending.reason == "a process of the trial was killed (signal 9)"
     failed = core.on_exit(core.on_exit(RUN, 0, 3, 0.0, starved), 1, 1, 0.1)
-    assert failed.ending.reason == "the trial's code ended with exit code 3: see its log"
+    assert failed.ending.reason == "the trial's code ended with exit code 3: see the trial's log"
 
 
 def test_the_kernels_count_is_news_for_some_seconds(tmp_path: Path) -> None:

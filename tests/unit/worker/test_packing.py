@@ -17,7 +17,7 @@ from shared.messages.files import FileLink
 from shared.messages.media import CommitMedia, MediaCommitted, MediaTarget, SendMedia
 from worker.transfer.media import events
 from worker.transfer.media.packing import Folders, Packed, Positions, pack
-from worker.transfer.media.sending import MediaNeeds, MediaSender
+from worker.transfer.media.sending import MediaDependencies, MediaSender
 
 PACK = UUID(int=1)
 
@@ -51,7 +51,7 @@ def test_what_json_cannot_say_is_left_out_and_the_rest_goes(tmp_path: Path) -> N
     made = packed_of(folders, tmp_path / "pack", refused.append)
     assert [(item.name, item.offset) for item in made.items] == [("notes", 0), ("2.tfevents", 5)]
     assert (tmp_path / "pack").read_bytes() == b"wordsevent" and made.size_bytes == 10
-    assert len(refused) == 1 and "makes no sense" in refused[0]
+    assert len(refused) == 1 and "invalid media item" in refused[0]
 
 
 def test_pixels_are_packed_as_the_file_that_they_are_to_be(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ async def test_a_pack_that_a_power_cut_has_emptied_is_made_anew(tmp_path: Path) 
     packed = packed_of(folders, tmp_path / "media.pack", lambda text: None)
     (tmp_path / "media.pack").write_bytes(b"")
     (tmp_path / "media.json").write_text(f'{{"taken": {{}}, "pack": {packed.model_dump_json()}}}')
-    needs = MediaNeeds(kept.put, SystemClock(), lambda text: None)
+    needs = MediaDependencies(kept.put, SystemClock(), lambda text: None)
     sender = MediaSender(RunId(UUID(int=2)), folders, tmp_path / "media", kept, needs)
     sender.finish()
     await sender.run()

@@ -18,7 +18,7 @@ from shared.messages.phases import PhaseKind, PhasesStored, ReportPhases
 from shared.settings import TelemetrySettings
 from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import eventually
-from worker.connection.line import Line
+from worker.connection.platform_connection import PlatformConnection
 from worker.runs.watching import phases as worker_phases
 from worker.runs.watching.phases import Phases, PhaseSender
 
@@ -61,7 +61,7 @@ def _told(directory: Path) -> list[tuple[str, float, Any]]:
 
 def _phases(clock: _Clock, platform: "_Platform | None" = None) -> Phases:
     run = RunId(UUID(int=1))
-    sender = PhaseSender(run, cast(Line, platform or _Platform()))
+    sender = PhaseSender(run, cast(PlatformConnection, platform or _Platform()))
     return Phases(run, {"traceparent": f"00-{TRACE}-{'cd' * 8}-01"}, clock, sender)
 
 

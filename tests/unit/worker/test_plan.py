@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from muster.wire import EXIT_INVALID
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import Signal
-from worker.core.gang.seats import Formation, Gang, Seat
+from worker.core.gang.assignment import Formation, Gang, RankAssignment
 from worker.core.hang import TERM_GRACE_S
 from worker.core.run import reducers as core
 from worker.core.run.actions import (
@@ -20,30 +20,32 @@ from worker.core.run.actions import (
     Forget,
     KillRanks,
     OpenRendezvous,
+    SendSignal,
     StartRanks,
-    Tell,
 )
 from worker.core.run.desired import Desired
-from worker.core.run.plan import GANG_GRACE_S, LINGER_S, next_look, plan, plan_step
+from worker.core.run.plan import GANG_GRACE_S, LINGER_S, next_check, plan, plan_step
 from worker.core.run.records import LocalRun, Request
 from worker.core.run.states import MACHINE, RunState, Trigger
 
-ALONE = Seat(index=0, members=1, first_rank=0, ranks=1, size=1)
-CHIEF = Seat(index=0, members=2, first_rank=0, ranks=1, size=2)
-SECOND = Seat(index=1, members=2, first_rank=1, ranks=1, size=2)
-WIDE = Seat(index=0, members=1, first_rank=0, ranks=3, size=3)
+ALONE = RankAssignment(index=0, members=1, first_rank=0, ranks=1, size=1)
+CHIEF = RankAssignment(index=0, members=2, first_rank=0, ranks=1, size=2)
+SECOND = RankAssignment(index=1, members=2, first_rank=1, ranks=1, size=2)
+WIDE = RankAssignment(index=0, members=1, first_rank=0, ranks=3, size=3)
 
 
 ALLOCATION, RUN = AllocationId(UUID(int=1)), RunId(UUID(int=2))
 
 
-def _run(seat: Seat = ALONE, state: RunState = RunState.PREPARING, *, asked: bool = False) -> LocalRun:
-    gang = Gang(1, seat, rendezvous_asked=asked)
+def _run(
+    assignment: RankAssignment = ALONE, state: RunState = RunState.PREPARING, *, asked: bool = False
+) -> LocalRun:
+    gang = Gang(1, assignment, rendezvous_asked=asked)
     return LocalRun(ALLOCATION, RUN, 1, gang, state, Request(preemption_timeout_s=60.0))
 
 
-def _running(seat: Seat = ALONE) -> LocalRun:
-    return _run(seat, RunState.RUNNING)
+def _running(assignment: RankAssignment = ALONE) -> LocalRun:
+    return _run(assignment, RunState.RUNNING)
 
 
 def _desired(wanted: Signal, decide_at: float | None = None, rendezvous: str | None = None) -> Desired:
@@ -98,8 +100,8 @@ def test_another_member_waits_for_the_chief() -> None:
 @pytest.mark.parametrize("signal", [Signal.PREEMPT, Signal.PAUSE, Signal.STOP, Signal.CANCEL])
 def test_a_signal_is_told_once_and_forced_in_the_end(signal: Signal) -> None:
     run, actions = _act(_want(_running(), signal), now=10.0)
-    assert actions == (Tell(signal),)
-    assert next_look(run) == 70.0
+    assert actions == (SendSignal(signal),)
+    assert next_check(run) == 70.0
     assert _act(run, now=69.9)[1] == ()
     run, actions = _act(run, now=70.0)
     assert actions == (KillRanks(),)
@@ -116,21 +118,21 @@ def test_an_acknowledged_signal_is_kept_with_the_exit() -> None:
 def test_a_preemption_taken_back_is_told_too() -> None:
     run, _ = _act(_want(_running(), Signal.PREEMPT))
     run, actions = _act(_want(run, Signal.RUN))
-    assert actions == (Tell(Signal.RUN),)
-    assert next_look(run) is None
+    assert actions == (SendSignal(Signal.RUN),)
+    assert next_check(run) is None
 
 
 def test_a_preemption_that_comes_again_has_its_whole_time_again() -> None:
     run, _ = _act(_want(_running(), Signal.PREEMPT), now=0.0)
     run, _ = _act(_want(run, Signal.RUN), now=5.0)
     run, actions = _act(_want(run, Signal.PREEMPT), now=1000.0)
-    assert actions == (Tell(Signal.PREEMPT),)
-    assert next_look(run) == 1060.0
+    assert actions == (SendSignal(Signal.PREEMPT),)
+    assert next_check(run) == 1060.0
 
 
 def test_a_verdict_stands_against_an_older_desired_set() -> None:
     run, actions = _act(core.on_verdict(_running(), Signal.STOP, None))
-    assert actions == (Tell(Signal.STOP),)
+    assert actions == (SendSignal(Signal.STOP),)
     run = _want(run, Signal.RUN)
     assert run.asked is Signal.STOP
     assert _act(run)[1] == ()
@@ -183,7 +185,9 @@ def test_a_dead_rank_ends_its_gang_and_gives_the_reason() -> None:
     assert actions == (KillRanks(),)
     run = core.on_exit(core.on_exit(run, 0, -9, 16.0, core.Cause("its echo")), 2, -9, 16.0)
     assert (run.ending.exit_code, run.ending.fault, run.ending.forced) == (3, "user", False)
-    assert run.ending.reason == "the trial's code ended with exit code 3 (ValueError: boom): see its log"
+    assert (
+        run.ending.reason == "the trial's code ended with exit code 3 (ValueError: boom): see the trial's log"
+    )
 
 
 def test_a_rank_that_lingers_after_a_good_end_is_ended_without_blame() -> None:
@@ -195,7 +199,7 @@ def test_a_rank_that_lingers_after_a_good_end_is_ended_without_blame() -> None:
 
 
 def test_trouble_of_the_machine_is_no_fault_of_the_user() -> None:
-    run, actions = _act(core.on_doomed(_running(), "no space left"))
+    run, actions = _act(core.on_fault(_running(), "no space left"))
     assert actions == (KillRanks(),)
     run = core.on_exit(run, 0, -9, 1.0)
     assert (run.ending.fault, run.ending.exit_code, run.ending.forced, run.ending.reason) == (
@@ -209,8 +213,8 @@ def test_trouble_of_the_machine_is_no_fault_of_the_user() -> None:
 
 
 def test_what_hangs_has_a_moment_to_end_by_itself_before_it_is_killed() -> None:
-    run, actions = _act(core.on_doomed(_running(WIDE), "it hangs", "user", 10.0 + TERM_GRACE_S), now=10.0)
-    assert actions == () and next_look(run) == 10.0 + TERM_GRACE_S
+    run, actions = _act(core.on_fault(_running(WIDE), "it hangs", "user", 10.0 + TERM_GRACE_S), now=10.0)
+    assert actions == () and next_check(run) == 10.0 + TERM_GRACE_S
     run = core.on_exit(run, 0, -15, 10.1)
     run, actions = _act(run, now=10.0 + TERM_GRACE_S)
     assert actions == (KillRanks(),)
@@ -249,10 +253,12 @@ EVENTS = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from([ALONE, CHIEF, SECOND, WIDE]), st.lists(EVENTS, max_size=25))
-def test_whatever_happens_it_ends_and_never_starts_twice(seat: Seat, events: list[str]) -> None:
-    run, now, starts, kills = _run(seat), 0.0, 0, 0
+def test_whatever_happens_it_ends_and_never_starts_twice(
+    assignment: RankAssignment, events: list[str]
+) -> None:
+    run, now, starts, kills = _run(assignment), 0.0, 0, 0
     exited: set[int] = set()
-    for event in (*events, "drop", "wait", *["exit 0"] * seat.ranks):
+    for event in (*events, "drop", "wait", *["exit 0"] * assignment.ranks):
         now += 1000.0 if event == "wait" else 1.0
         if run.is_over:
             break
@@ -270,9 +276,9 @@ def test_whatever_happens_it_ends_and_never_starts_twice(seat: Seat, events: lis
             case "started" if run.state is RunState.STARTING:
                 run = core.on_started(run)
             case "doom":
-                run = core.on_doomed(run, "trouble")
-            case "exit 0" | "exit 1" if run.has_launched and len(exited) < seat.ranks:
-                rank = seat.first_rank + len(exited)
+                run = core.on_fault(run, "trouble")
+            case "exit 0" | "exit 1" if run.has_launched and len(exited) < assignment.ranks:
+                rank = assignment.first_rank + len(exited)
                 exited.add(rank)
                 run = core.on_exit(run, rank, int(event[-1]), now)
         run, actions = plan(run, now)
@@ -300,7 +306,7 @@ def test_a_rank_that_calls_its_hyperparameters_invalid_ends_its_gang_with_its_re
     assert actions == (KillRanks(),)
     run = core.on_exit(core.on_exit(run, 0, -9, 16.0, core.Cause("its echo")), 2, -9, 16.0)
     assert (run.is_invalid, run.ending.fault, run.ending.forced) == (True, "user", False)
-    assert run.ending.reason == "the trial's code calls its hyperparameters invalid: no batch fits"
+    assert run.ending.reason == "the trial's code reported its hyperparameters as invalid: no batch fits"
 
 
 def test_a_machine_in_trouble_proves_no_hyperparameters_invalid() -> None:
@@ -361,23 +367,23 @@ def test_an_end_is_concluded_before_it_is_kept_and_only_once() -> None:
 def test_a_decision_that_moves_is_told_before_it_is_kept() -> None:
     running = _running()
     step = plan_step(running, core.on_desired(running, _desired(Signal.STOP, 9.0)), 1.0)
-    assert (step.first, step.after) == ((Decide(Signal.STOP, 9.0),), (Tell(Signal.STOP),))
+    assert (step.first, step.after) == ((Decide(Signal.STOP, 9.0),), (SendSignal(Signal.STOP),))
     assert plan_step(step.run, step.run, 2.0) == plan_step(step.run, step.run, 3.0)
 
 
 def test_what_a_resize_needs_is_done_in_one_step() -> None:
-    wider = Seat(index=0, members=1, first_rank=0, ranks=2, size=2)
+    wider = RankAssignment(index=0, members=1, first_rank=0, ranks=2, size=2)
     running = core.on_prepared(_run())
     running = core.on_started(plan(running, 0.0)[0])
     asked = replace(running, gang=replace(running.gang, generation=2, formation=Formation(2, wider)))
     step = plan_step(running, asked, 1.0)
-    assert [type(action).__name__ for action in step.after] == ["StartStandBys", "OpenRendezvous"]
-    settled = replace(step.run, gang=replace(step.run.gang, seat=wider, formation=None))
+    assert [type(action).__name__ for action in step.after] == ["StartStandbyRanks", "OpenRendezvous"]
+    settled = replace(step.run, gang=replace(step.run.gang, assignment=wider, formation=None))
     assert plan_step(step.run, settled, 2.0).after == (CloseRendezvous(),)
 
 
 def test_ranks_that_hang_are_terminated_but_what_does_not_train_is_ended_at_once() -> None:
-    hung = core.on_doomed(_running(), "it hangs", "user", 10.0)
+    hung = core.on_fault(_running(), "it hangs", "user", 10.0)
     assert (hung.state, hung.ending.kill_at) == (RunState.TERMINATING, 10.0)
-    starting = core.on_doomed(_run(state=RunState.STARTING), "it hangs", "user", 10.0)
+    starting = core.on_fault(_run(state=RunState.STARTING), "it hangs", "user", 10.0)
     assert _act(starting, now=1.0)[1] == (KillRanks(),)

@@ -10,7 +10,7 @@ import pytest
 from muster.runtime.processes import running_processes
 from muster.wire.timing import Timing, read_profiled, read_timings
 from worker.core.profile import GpuUse, Usage, interval_s, named_for, system_values, timing_values
-from worker.executors.sight import LocalProcesses
+from worker.executors.local_processes import LocalProcesses
 from worker.machine.gpus import NoGpus, NvidiaGpus, open_gpus
 
 IDLE = Usage(100.0, 2, 10.0, 5_000, 0, 0, 0, 0)

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import GangMember, PolicyMatch, Signal, TrialSpec
-from worker.core.gang.seats import Formation, FormationStep, Gang, Seat
+from worker.core.gang.assignment import Formation, FormationStep, Gang, RankAssignment
 from worker.core.run.records import Ending, Exits, LocalRun, Notice, Ranks, Request
 from worker.core.run.states import RunState
-from worker.store.records import KeptRun, read_record, write_record
+from worker.store.records import StoredRun, read_record, write_record
 
 ALLOCATION, RUN = AllocationId(UUID(int=1)), RunId(UUID(int=2))
 SEAT = {"index": 0, "members": 2, "first_rank": 0, "ranks": 1, "size": 2, "meets": True}
@@ -113,12 +113,12 @@ def test_a_record_of_before_is_read_and_written_as_it_was(changes: dict[str, Any
 
 
 def test_all_that_is_known_of_a_run_survives_a_restart() -> None:
-    seat = Seat(1, 2, 1, 2, 3)
+    assignment = RankAssignment(1, 2, 1, 2, 3)
     run = LocalRun(
         ALLOCATION,
         RUN,
         7,
-        Gang(4, seat, "a:1", True, Formation(4, seat, FormationStep.TOLD, stands_by=True)),
+        Gang(4, assignment, "a:1", True, Formation(4, assignment, FormationStep.NOTIFIED, stands_by=True)),
         RunState.KILLING,
         Request(Signal.STOP, 9.0, 60.0, Signal.PAUSE, 3, True),
         Notice(Signal.STOP, 1.0, Signal.STOP),
@@ -127,7 +127,7 @@ def test_all_that_is_known_of_a_run_survives_a_restart() -> None:
         Ending("machine", "full", None, 1, True),
         (PolicyMatch(name="oom"),),
     )
-    assert read_record(write_record(KeptRun(run, ALLOCATED, "t"))).run == run
+    assert read_record(write_record(StoredRun(run, ALLOCATED, "t"))).run == run
 
 
 def test_a_record_of_before_runs_could_be_resized_is_read() -> None:

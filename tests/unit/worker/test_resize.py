@@ -7,11 +7,18 @@ from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import GangMember, Signal, TrialSpec
 from worker.core.fleet import apply_desired
-from worker.core.run.actions import Action, OpenRendezvous, StartRanks, StartStandBys, Tell, TellSeats
+from worker.core.run.actions import (
+    Action,
+    OpenRendezvous,
+    SendAssignments,
+    SendSignal,
+    StartRanks,
+    StartStandbyRanks,
+)
 from worker.core.run.plan import plan
 from worker.core.run.records import LocalRun, Ranks
 from worker.core.run.reducers import on_exit, on_prepared, on_rendezvous, on_started
-from worker.core.run.resize import can_resize, joined, on_left, on_seated, prepared
+from worker.core.run.resize import can_resize, joined, on_generation_confirmed, on_left, prepared
 from worker.core.run.states import RunState
 from worker.runs.messages import read_desired
 
@@ -56,21 +63,21 @@ def _acted(run: LocalRun) -> tuple[LocalRun, list[Action]]:
     return step[0], done
 
 
-def _running(run: LocalRun, *seated: int) -> LocalRun:
+def _running(run: LocalRun, *confirmed: int) -> LocalRun:
     run, _ = _acted(on_prepared(run))
     run = on_started(run)
-    for local, generation in enumerate(seated):
-        run = on_seated(run, local, generation)
+    for local, generation in enumerate(confirmed):
+        run = on_generation_confirmed(run, local, generation)
     return run
 
 
 def test_it_is_told_that_a_rank_waits_since_its_gang_broke() -> None:
     run = _running(_heard(None, _allocation(1, 1)), 1)
-    run = on_seated(run, 0, 0)
+    run = on_generation_confirmed(run, 0, 0)
     assert joined(run) == 0
     run, _ = _acted(_heard(run, _allocation(2, 1, meeting="10.0.0.1:4000")))
     assert (joined(run), prepared(run)) == (1, 2)
-    assert joined(on_seated(run, 0, 2)) == 2
+    assert joined(on_generation_confirmed(run, 0, 2)) == 2
 
 
 def test_the_chief_trains_on_until_all_are_prepared_and_then_forms_anew() -> None:
@@ -79,11 +86,11 @@ def test_the_chief_trains_on_until_all_are_prepared_and_then_forms_anew() -> Non
     run, done = _acted(_heard(run, _allocation(2, 1, 2)))
     assert done == [OpenRendezvous()]
     run, done = _acted(on_rendezvous(run, "10.0.0.1:4000"))
-    assert (done, prepared(run), joined(run), run.gang.seat.size) == ([], 2, 1, 1)
+    assert (done, prepared(run), joined(run), run.gang.assignment.size) == ([], 2, 1, 1)
     run, done = _acted(_heard(run, _allocation(2, 1, 2, meeting="10.0.0.1:4000")))
-    assert done == [TellSeats()]
-    run = on_seated(run, 0, 2)
-    assert (run.gang.formation, joined(run), run.gang.seat.size, run.gang.rendezvous) == (
+    assert done == [SendAssignments()]
+    run = on_generation_confirmed(run, 0, 2)
+    assert (run.gang.formation, joined(run), run.gang.assignment.size, run.gang.rendezvous) == (
         None,
         2,
         3,
@@ -95,32 +102,32 @@ def test_ranks_that_are_new_stand_by_until_they_may_join() -> None:
     run = _heard(None, _allocation(2, 1, 2), OTHER)
     run, done = _acted(on_prepared(run))
     assert done == [StartRanks()]
-    run = on_seated(on_started(run), 0, 0)
+    run = on_generation_confirmed(on_started(run), 0, 0)
     assert prepared(run) == 1
-    run = on_seated(run, 1, 0)
+    run = on_generation_confirmed(run, 1, 0)
     assert (prepared(run), joined(run)) == (2, 1)
     run, done = _acted(_heard(run, _allocation(2, 1, 2, meeting="10.0.0.1:4000"), OTHER))
-    assert done == [TellSeats()]
-    run = on_seated(on_seated(run, 0, 2), 1, 2)
+    assert done == [SendAssignments()]
+    run = on_generation_confirmed(on_generation_confirmed(run, 0, 2), 1, 2)
     assert (joined(run), run.gang.stands_by) == (2, False)
 
 
 def test_a_worker_gets_more_ranks_and_gives_the_last_ones_back() -> None:
     run = _running(_heard(None, _allocation(1, 1)), 1)
     run, done = _acted(_heard(run, _allocation(2, 3)))
-    assert done == [StartStandBys(1), OpenRendezvous()]
-    run = on_rendezvous(on_seated(on_seated(run, 1, 0), 2, 0), "10.0.0.1:4000")
+    assert done == [StartStandbyRanks(1), OpenRendezvous()]
+    run = on_rendezvous(on_generation_confirmed(on_generation_confirmed(run, 1, 0), 2, 0), "10.0.0.1:4000")
     run, _ = _acted(_heard(run, _allocation(2, 3, meeting="10.0.0.1:4000")))
     for local in range(3):
-        run = on_seated(run, local, 2)
+        run = on_generation_confirmed(run, local, 2)
     assert (run.gang.formation, run.local_ranks) == (None, 3)
 
     run, _ = _acted(_heard(run, _allocation(3, 1)))
     run = on_rendezvous(run, "10.0.0.1:5000")
     run, done = _acted(_heard(run, _allocation(3, 1, meeting="10.0.0.1:5000")))
-    assert done == [TellSeats()]
+    assert done == [SendAssignments()]
     assert len(run.ranks.leaving) == 2
-    run = on_seated(run, 0, 3)
+    run = on_generation_confirmed(run, 0, 3)
     assert run.gang.formation is not None
     for name in sorted(run.ranks.leaving):
         run = on_left(run, name)
@@ -138,7 +145,7 @@ def test_a_worker_without_a_part_any_more_ends_well() -> None:
     run, done = _acted(_heard(run, _allocation(2, 1), OTHER))
     assert done == []
     run, done = _acted(_heard(run, _allocation(2, 1, meeting="a:2"), OTHER))
-    assert done == [TellSeats()]
+    assert done == [SendAssignments()]
     (name,) = run.ranks.leaving
     run = on_left(run, name)
     assert (run.state, run.ending.exit_code, run.ending.fault, run.ending.forced) == (
@@ -164,14 +171,14 @@ def test_a_member_that_is_lost_meanwhile_makes_a_newer_formation() -> None:
     run, done = _acted(_heard(run, _allocation(3, 1)))
     assert (done, run.gang.rendezvous) == ([OpenRendezvous()], None)
     run, done = _acted(_heard(on_rendezvous(run, "a:2"), _allocation(3, 1, meeting="a:2")))
-    assert done == [TellSeats()]
-    assert joined(on_seated(run, 0, 3)) == 3
+    assert done == [SendAssignments()]
+    assert joined(on_generation_confirmed(run, 0, 3)) == 3
 
 
 def test_ranks_that_stand_by_have_nothing_to_save_when_the_run_is_to_stop() -> None:
     run = _running(_heard(None, _allocation(2, 1, 1), OTHER), 0)
     run, done = _acted(_heard(run, replace_wanted(_allocation(2, 1, 1), Signal.STOP), OTHER))
-    assert TellSeats() in done
+    assert SendAssignments() in done
     (name,) = run.ranks.leaving
     run = on_left(run, name)
     assert (run.state, run.ending.exit_code, run.ending.forced) == (RunState.EXITED, 0, False)
@@ -181,7 +188,7 @@ def test_a_signal_reaches_those_that_train_also_while_they_form_anew() -> None:
     run = _running(_heard(None, _allocation(1, 1)), 1)
     run, _ = _acted(_heard(run, _allocation(2, 1, 1)))
     run, done = _acted(_heard(run, replace_wanted(_allocation(2, 1, 1), Signal.PAUSE)))
-    assert done == [Tell(Signal.PAUSE)]
+    assert done == [SendSignal(Signal.PAUSE)]
 
 
 def test_a_record_of_before_is_taken_for_one_that_cannot_be_resized() -> None:

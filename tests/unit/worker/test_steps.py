@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from worker.environments import steps
-from worker.environments.steps import Ended, Step, carry_out
+from worker.environments.steps import Step, StepResult, run_step
 
 
-def run(folder: Path, script: str, noted: list[str] | None = None) -> Ended:
+def run(folder: Path, script: str, noted: list[str] | None = None) -> StepResult:
     step = Step([sys.executable, "-I", "-c", script], folder, {"PATH": os.defpath}, None)
-    return carry_out(step, (noted if noted is not None else []).append)
+    return run_step(step, (noted if noted is not None else []).append)
 
 
 def test_a_step_ends_with_its_code_and_its_words(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_step_ends_with_its_code_and_its_words(tmp_path: Path) -> None:
 
 
 def test_a_step_that_prints_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MOST_PRINTED_BYTES", 3 * 1024 * 1024)
+    monkeypatch.setattr(steps, "MAX_OUTPUT_BYTES", 3 * 1024 * 1024)
     ended = run(tmp_path, "while True: print('again and again')")
     assert ended.over == "it printed more than 3 MiB; it last printed: again and again"
     assert len(ended.output) <= 2 * 1024 * 1024
@@ -50,9 +50,9 @@ def test_a_step_that_hangs_is_ended_with_all_that_it_started(
 
 
 def test_a_step_that_holds_too_much_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MOST_HELD_BYTES", 64 * 1024 * 1024)
+    monkeypatch.setattr(steps, "MAX_MEMORY_BYTES", 64 * 1024 * 1024)
     ended = run(tmp_path, "import time; held = b'x' * (100 << 20); time.sleep(600)")
-    assert ended.over.startswith("it held more than 64 MiB of memory")
+    assert ended.over.startswith("it used more than 64 MiB of memory")
 
 
 def test_who_inherits_the_output_of_a_step_that_is_done_holds_nothing_up(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ async def test_a_file_that_several_share_is_sent_once_and_waited_for_once(
 async def test_uploads_that_fail_are_logged_once_counted_and_told_with_the_reason(
     platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upload_module, "WAITS_AFTER_S", 0.0)
+    monkeypatch.setattr(upload_module, "WARN_AFTER_S", 0.0)
     platform.reports.set()
     platform.failing = "the store answered an upload with status 500"
     with told_events() as told:

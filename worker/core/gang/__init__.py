@@ -1,1 +1,1 @@
-"""Who trains with whom: the members of a gang, their ranks, and how these meet."""
+"""Gangs: members, their ranks, and their rendezvous."""

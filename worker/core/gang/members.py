@@ -1,4 +1,4 @@
-"""Who is which process: numbers through the members in their order, by the way in which they train together. Pure."""
+"""Assigns ranks to the members of a gang, in member order, by launch backend. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,20 +6,20 @@ from muster.config.optimizations import Distributed
 from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.specs import GangMember
+from worker.core.gang.assignment import RankAssignment
 from worker.core.gang.backends.horovod import Horovod
 from worker.core.gang.backends.none import NoBackend
 from worker.core.gang.backends.port import Backend
 from worker.core.gang.backends.torch import Torch
-from worker.core.gang.seats import Seat
 
 BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}
 
 
-def take_seat(members: Sequence[GangMember], worker: WorkerId, distributed: Distributed) -> Seat:
-    """Find this worker's part of the gang.
+def assign_ranks(members: Sequence[GangMember], worker: WorkerId, distributed: Distributed) -> RankAssignment:
+    """Return this worker's ranks in the gang.
 
     Raises:
-        Rejected: This worker is no member (`no_member`).
+        Rejected: This worker is not a member (`no_member`).
     """
     backend = BACKENDS[distributed]
     first = 0
@@ -27,14 +27,14 @@ def take_seat(members: Sequence[GangMember], worker: WorkerId, distributed: Dist
     for index, member in enumerate(members):
         ranks = backend.processes(member)
         if member.worker == worker:
-            return Seat(index, len(members), first, ranks, size, backend.meets)
+            return RankAssignment(index, len(members), first, ranks, size, backend.needs_rendezvous)
         first += ranks
-    raise Rejected("no_member", f"worker {worker} is no member of this run's gang")
+    raise Rejected("no_member", f"worker {worker} is not a member of this run's gang")
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """`host:port` in two parts; raises ValueError where it is none."""
+    """Split `host:port`. Raises ValueError for any other text."""
     host, separator, port = text.rpartition(":")
     if not separator or not host:
-        raise ValueError(f"{text!r} is no host:port")
+        raise ValueError(f"{text!r} is not a host:port address")
     return host, int(port)

@@ -1,4 +1,4 @@
-"""Which network interface joins a gang's machines. Pure."""
+"""Selects the network interface for a gang's communication. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ LOOPBACK = "lo"
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One address of a network interface; `netmask` is empty where the system knows none."""
+    """One address of a network interface; `netmask` is empty if the system reports none."""
 
     name: str
     address: str
@@ -17,11 +17,11 @@ class Interface:
 
 
 def joining_interface(own: str, peers: Sequence[str], interfaces: Sequence[Interface]) -> str:
-    """The interface over which this machine's processes talk with the others of their gang.
+    """Return the interface for communication with the other members.
 
-    The one that has the machine's own address: there the others look for it. Where none has (the address is a name, or translated on the way),
-    the one whose network holds another member; then the first that is no loopback. A gang of one machine, and a machine without any
-    network, use the loopback.
+    The first choice is the interface with the machine's own address, at which the others connect. If none has it (the address is a host name
+    or behind NAT), the interface whose network contains another member, then the first that is not a loopback. A gang on one machine,
+    and a machine without a network, use the loopback.
     """
     for one in interfaces:
         if one.address == own:

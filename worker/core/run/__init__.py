@@ -1,1 +1,1 @@
-"""The life of a run on this machine: its states, what each event makes of it, what has to be done about it."""
+"""The state machine of a run on this machine: states, reducers for events, and the plan of actions."""

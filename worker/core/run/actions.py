@@ -1,4 +1,4 @@
-"""What can be done about a run. Neighbours: `plan` says when, `runs/actions` does it."""
+"""Actions on a run. Neighbours: `plan` decides when, `runs/actions` executes them."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from shared.messages.specs import Signal
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """Tell the ranks when the searcher decides next."""
+    """Tell the ranks the time of the searcher's next decision."""
 
     signal: Signal
     decide_at: float | None
@@ -15,12 +15,12 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """It has ended here: take its last lines and reports, and leave no process of it."""
+    """Finish a run that has ended here: take its last log lines and reports, and kill remaining processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRendezvous:
-    """Hold the gang's rendezvous."""
+    """Start the gang's rendezvous process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +29,37 @@ class StartRanks:
 
 
 @dataclass(frozen=True, slots=True)
-class StartStandBys:
-    """Start the local ranks from `first` on; they stand by."""
+class StartStandbyRanks:
+    """Start the local ranks from `first` on, on standby."""
 
     first: int
 
 
 @dataclass(frozen=True, slots=True)
-class TellSeats:
-    """Tell every local rank to join the formation, or to leave."""
+class SendAssignments:
+    """Send every local rank its assignment in the forming gang, or the request to leave."""
 
 
 @dataclass(frozen=True, slots=True)
 class CloseRendezvous:
-    """The gang has formed anew: end the rendezvous of those before it."""
+    """End the rendezvous of the previous generation after the gang has re-formed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """Tell the ranks what is asked of them."""
+class SendSignal:
+    """Send the ranks a signal."""
 
     signal: Signal
 
 
 @dataclass(frozen=True, slots=True)
 class KillRanks:
-    """End every process of the run at once."""
+    """Kill every process of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """It has ended and nobody asks for it any more."""
+    """Drop a run that has ended and that the scheduler no longer lists."""
 
 
 Action = (
@@ -67,10 +67,10 @@ Action = (
     | Conclude
     | OpenRendezvous
     | StartRanks
-    | StartStandBys
-    | TellSeats
+    | StartStandbyRanks
+    | SendAssignments
     | CloseRendezvous
-    | Tell
+    | SendSignal
     | KillRanks
     | Forget
 )

@@ -1,4 +1,4 @@
-"""What the scheduler wants of one allocation here, as the core reads it."""
+"""The desired state of one allocation, as the core reads it."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ class Desired:
     """One allocation of a desired set.
 
     Attributes:
-        members: The gang, under this generation.
-        rendezvous: Where it meets; None: the chief has not opened it yet, or not all members are prepared.
-        distributed: How its ranks train together; None: the allocation came without its spec, for a worker that has it.
+        members: The gang in this generation.
+        rendezvous: The rendezvous address; None: the chief has not opened it yet, or not all members are prepared.
+        distributed: The launch backend; None: the allocation came without its spec, for a worker that already has it.
         hangs: Whether every member of the gang has reported that its ranks hang.
     """
 

@@ -1,4 +1,4 @@
-"""What has to be done about an allocation now, from its state alone: asking again gives the same answer until it was done. Pure."""
+"""Plans the next actions for an allocation from its state alone; repeatable until the actions are done. Pure."""
 
 from dataclasses import dataclass, replace
 
@@ -11,8 +11,8 @@ from worker.core.run.actions import (
     Forget,
     KillRanks,
     OpenRendezvous,
+    SendSignal,
     StartRanks,
-    Tell,
 )
 from worker.core.run.records import LocalRun, Notice
 from worker.core.run.reducers import cancel, move
@@ -20,9 +20,9 @@ from worker.core.run.resize import plan_resize
 from worker.core.run.states import TRAINING, RunState, Trigger
 
 GANG_GRACE_S = 5.0
-"""How long the rest of a gang may live after a rank failed: time for its own traceback, no more."""
+"""How long the other ranks of a gang may live after one failed, to print their tracebacks."""
 LINGER_S = 60.0
-"""How long ranks may outlive a rank that ended well."""
+"""How long ranks may outlive a rank that exited with code 0."""
 
 
 Planned = tuple[LocalRun, tuple[Action, ...]]
@@ -30,7 +30,7 @@ Planned = tuple[LocalRun, tuple[Action, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an event leads to: `first` is done, then `run` is kept, then `after` is done. A daemon that dies in between does both again."""
+    """The consequences of an event: execute `first`, persist `run`, execute `after`. A daemon that dies in between repeats both."""
 
     run: LocalRun
     first: tuple[Action, ...]
@@ -38,11 +38,11 @@ class Step:
 
 
 def plan_step(before: LocalRun, run: LocalRun, now: float) -> Step:
-    """Return what follows from an event that made `run` of `before`."""
+    """Return the consequences of an event that changed `before` into `run`."""
     after, planned = plan(run, now)
     actions = planned
     while planned and after.gang.formation is not None and not after.is_over:
-        after, planned = plan(after, now)  # one thing done may let another begin
+        after, planned = plan(after, now)  # one action may enable another
         actions += planned
     first: list[Action] = []
     if after.request.decide_at != before.request.decide_at:
@@ -55,7 +55,7 @@ def plan_step(before: LocalRun, run: LocalRun, now: float) -> Step:
 
 
 def plan(run: LocalRun, now: float) -> Planned:
-    """Return the run with what is being done marked as such, and the actions in order."""
+    """Return the run with the planned actions marked as started, and the actions in order."""
     if run.is_over:
         return run, (Forget(),) if run.request.dropped else ()
     if run.state is RunState.KILLING:
@@ -75,8 +75,8 @@ def plan(run: LocalRun, now: float) -> Planned:
     return _plan_start(run)
 
 
-def next_look(run: LocalRun) -> float | None:
-    """When time alone may change the plan (monotonic seconds); None = only events do."""
+def next_check(run: LocalRun) -> float | None:
+    """Return when time alone may change the plan (monotonic seconds); None: only events do."""
     if run.is_over or run.state is RunState.KILLING:
         return None
     times = []
@@ -90,21 +90,21 @@ def next_look(run: LocalRun) -> float | None:
 
 
 def _must_not_start(run: LocalRun) -> bool:
-    """Nothing runs yet, and it is asked to end."""
+    """Whether a run without processes is asked to end."""
     return run.request.dropped or run.asked is not Signal.RUN
 
 
 def _must_be_killed(run: LocalRun, now: float) -> bool:
     if run.request.dropped or run.asked is Signal.KILL:
         return True
-    if run.is_doomed and run.ending.kill_at is None:
+    if run.has_fault and run.ending.kill_at is None:
         return True
-    look = next_look(run)
+    look = next_check(run)
     return look is not None and now >= look
 
 
 def _kill(run: LocalRun, now: float) -> LocalRun:
-    """Of ranks that did not end when they were asked, no exit counts; of the rest of a gang that broke, those until now."""
+    """Kill a run. No exit counts for ranks that ignored the request to end; for the rest of a failed gang, the exits so far count."""
     killing = move(run, Trigger.KILLED)
     is_forced = run.request.dropped or run.asked is Signal.KILL or _is_out_of_time(run, now)
     if not is_forced:
@@ -123,25 +123,25 @@ def _is_out_of_time(run: LocalRun, now: float) -> bool:
 
 def _plan_start(run: LocalRun) -> Planned:
     gang = run.gang
-    if gang.seat.is_gang and gang.seat.is_chief and not gang.rendezvous_asked:
+    if gang.assignment.is_gang and gang.assignment.is_chief and not gang.rendezvous_asked:
         return _with_rendezvous_asked(run), (OpenRendezvous(),)
-    waits = gang.seat.is_gang and gang.rendezvous is None and not gang.stands_by
+    waits = gang.assignment.is_gang and gang.rendezvous is None and not gang.stands_by
     if run.state is RunState.STARTING or waits:
         return run, ()
-    first = gang.seat.first_rank
-    births = tuple((gang.generation, first + local) for local in range(gang.seat.ranks))
+    first = gang.assignment.first_rank
+    births = tuple((gang.generation, first + local) for local in range(gang.assignment.ranks))
     return move(replace(run, ranks=replace(run.ranks, births=births)), Trigger.LAUNCHED), (StartRanks(),)
 
 
 def _plan_training(run: LocalRun, now: float) -> Planned:
     gang = run.gang
-    if gang.formation is not None and gang.next_seat.is_chief and not gang.rendezvous_asked:
+    if gang.formation is not None and gang.next_assignment.is_chief and not gang.rendezvous_asked:
         return _with_rendezvous_asked(run), (OpenRendezvous(),)
     if run.notice.signal is run.asked:
         return run, ()
     first_at = run.notice.at if run.notice.at is not None else now
     at = None if run.asked is Signal.RUN else first_at
-    return replace(run, notice=Notice(run.asked, at, run.notice.acknowledged)), (Tell(run.asked),)
+    return replace(run, notice=Notice(run.asked, at, run.notice.acknowledged)), (SendSignal(run.asked),)
 
 
 def _with_rendezvous_asked(run: LocalRun) -> LocalRun:

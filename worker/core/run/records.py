@@ -1,11 +1,11 @@
-"""One allocation on this machine: what is asked of it, and what was seen of it. Neighbours: `reducers` make the next one of it."""
+"""The records of one allocation on this machine: the request and the observed state. Neighbours: `reducers` update them."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import PolicyMatch, Signal
-from worker.core.gang.seats import Gang
+from worker.core.gang.assignment import Gang
 from worker.core.run.states import LAUNCHED, OVER, RunState
 
 Fault = Literal["user", "machine"]
@@ -13,14 +13,14 @@ Fault = Literal["user", "machine"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the scheduler and the searcher ask.
+    """The requests of the scheduler and the searcher.
 
     Attributes:
-        wanted: What the newest desired set asks.
+        wanted: The signal of the newest desired set.
         decide_at: When the searcher decides next.
-        verdict: What the searcher's fast path asked; it stands until the desired set asks more.
-        verdicts: How many came by the fast path.
-        dropped: Whether the newest desired set does not name it: it has no right to slots here.
+        verdict: The signal of the searcher's fast path; it holds until the desired set requests more.
+        verdicts: Number of verdicts received by the fast path.
+        dropped: Whether the newest desired set lacks the allocation: it has no right to slots here.
     """
 
     wanted: Signal = Signal.RUN
@@ -33,11 +33,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What the ranks were told of it.
+    """The request as last sent to the ranks.
 
     Attributes:
-        signal: The signal that they know.
-        at: When they were first told to end (monotonic seconds); the preemption timeout counts from it.
+        signal: The signal that was sent to the ranks.
+        at: When they were first asked to end (monotonic seconds); the preemption timeout starts then.
         acknowledged: The signal for which `should_stop()` answered True.
     """
 
@@ -51,31 +51,31 @@ class Ranks:
     """The processes of its ranks here.
 
     Attributes:
-        births: Of each local rank, the generation and the rank for which its process was started.
-        seated: The generation in which each local rank trains, as far as it has reported it.
-        leaving: Processes that were told to leave the gang.
+        births: For each local rank, the generation and the rank that its process was started with.
+        confirmed: The generation that each local rank has confirmed.
+        leaving: Processes that were asked to leave the gang.
     """
 
     births: tuple[tuple[int, int], ...] = ()
-    seated: tuple[tuple[int, int], ...] = ()
+    confirmed: tuple[tuple[int, int], ...] = ()
     leaving: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Exits:
-    """How its ranks here ended.
+    """The exits of the local ranks.
 
     Attributes:
         codes: Exit codes of local ranks, by rank, in the order in which they ended.
         last_at: When the last of them ended (monotonic seconds).
-        said: The error that the first rank that failed ended with, as it named it itself.
+        error: The last error of the first rank that failed, from its own output.
         starved: Whether the kernel killed that rank for lack of memory.
-        invalid: Why a rank called its hyperparameters invalid.
+        invalid: Why a rank reported its hyperparameters as invalid.
     """
 
     codes: tuple[tuple[int, int], ...] = ()
     last_at: float | None = None
-    said: str = ""
+    error: str = ""
     starved: bool = False
     invalid: str | None = None
 
@@ -87,15 +87,15 @@ class Exits:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How it ends. Before it is over, a fault is one that no exit code tells: a full disk, silence of the scheduler, ranks that hang.
+    """How the run ends. A fault before the end is one without an exit code: a full disk, a silent scheduler, hung ranks.
 
     Attributes:
-        fault: Whose fault its end is; None: nobody's.
-        reason: The end in words.
-        kill_at: When what a SIGTERM has not ended is killed (monotonic seconds); None: at once, or not at all.
-        counted: How many exits say something about user code: those before the rest of a gang was killed here; None: all.
-        forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
-        exit_code: What its processes ended with; None: it is not over, or no code tells its end.
+        fault: The party that caused the end (user or machine); None: neither.
+        reason: The reason as text.
+        kill_at: When SIGKILL follows SIGTERM (monotonic seconds); None: at once, or no kill is planned.
+        counted: How many exits count for user code: those before the rest of a gang was killed here; None: all.
+        forced: Whether user code was killed: dropped, killed, or preemption timeout exceeded.
+        exit_code: The exit code of the run; None: it has not ended, or ended without one.
     """
 
     fault: Fault | None = None
@@ -108,7 +108,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class LocalRun:
-    """The state of one allocation here. `policies`: log policies that its output here has met."""
+    """The state of one allocation here. `policies`: log policies that its local output matched."""
 
     allocation_id: AllocationId
     run_id: RunId
@@ -124,31 +124,31 @@ class LocalRun:
 
     @property
     def local_ranks(self) -> int:
-        """How many ranks it has here now."""
-        return len(self.ranks.births) or self.gang.seat.ranks
+        """The current number of local ranks."""
+        return len(self.ranks.births) or self.gang.assignment.ranks
 
     @property
     def asked(self) -> Signal:
-        """What is asked of the ranks now: the desired set first, then a verdict that was quicker."""
+        """The signal for the ranks: the desired set's, or else a faster verdict's."""
         wanted = self.request.wanted
         return wanted if wanted is not Signal.RUN else self.request.verdict
 
     @property
     def has_launched(self) -> bool:
-        """Whether ranks of it were started, and have not all ended."""
+        """Whether ranks were started and not all have ended."""
         return self.state in LAUNCHED
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it runs and nothing will."""
+        """Whether no process of the run lives or will be started."""
         return self.state in OVER
 
     @property
-    def is_doomed(self) -> bool:
-        """Whether it is ended here for what no exit code tells."""
+    def has_fault(self) -> bool:
+        """Whether the run is being ended for a fault without an exit code."""
         return not self.is_over and self.ending.fault is not None
 
     @property
     def is_invalid(self) -> bool:
-        """Whether it has ended because its script calls its hyperparameters invalid."""
+        """Whether it ended because its script reported its hyperparameters as invalid."""
         return self.is_over and self.ending.fault == "user" and self.exits.invalid is not None

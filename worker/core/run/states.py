@@ -1,4 +1,4 @@
-"""The life of one allocation on this machine, as a table."""
+"""The state machine of one allocation on this machine."""
 
 from enum import StrEnum
 
@@ -6,18 +6,18 @@ from shared.state_machine import StateMachine
 
 
 class RunState(StrEnum):
-    """Where an allocation stands on this machine.
+    """The state of an allocation on this machine.
 
     Attributes:
-        PREPARING: Its files, its environment and its hook are made ready.
-        RENDEZVOUS: Its ranks start as soon as their gang has a rendezvous; at once where they need none.
+        PREPARING: Files and environment are prepared and the startup hook runs.
+        RENDEZVOUS: Ranks start once their gang has a rendezvous; at once if they need none.
         STARTING: Its ranks are being forked.
         RUNNING: Its ranks train.
-        RESIZING: They train, while the gang gets other members.
-        TERMINATING: Its ranks hang and got SIGTERM; SIGKILL follows.
-        KILLING: Its processes got SIGKILL and have not all ended.
-        EXITED: Nothing of it runs. It stays until the desired set drops it.
-        FORGOTTEN: The scheduler knows of its end; what is not sent yet is.
+        RESIZING: Ranks train while the members of the gang change.
+        TERMINATING: Ranks hang and got SIGTERM; SIGKILL follows.
+        KILLING: Processes got SIGKILL and have not all ended.
+        EXITED: No process runs. The record stays until the desired set drops it.
+        FORGOTTEN: The scheduler has seen the end; unsent data is still being sent.
     """
 
     PREPARING = "preparing"
@@ -32,12 +32,12 @@ class RunState(StrEnum):
 
 
 class Trigger(StrEnum):
-    """What happens to an allocation."""
+    """The events of an allocation."""
 
     PREPARED = "prepared"
     PREPARATION_FAILED = "preparation_failed"
     CANCELLED = "cancelled"
-    """It is to end, and no rank of it was started."""
+    """It must end, and no rank was started."""
     LAUNCHED = "launched"
     STARTED = "started"
     START_FAILED = "start_failed"
@@ -50,9 +50,9 @@ class Trigger(StrEnum):
 
 
 TRAINING = frozenset({RunState.RUNNING, RunState.RESIZING, RunState.TERMINATING})
-"""All local ranks were forked, and none is being killed."""
+"""All local ranks were started, and none is being killed."""
 LAUNCHED = TRAINING | {RunState.STARTING, RunState.KILLING}
-"""Ranks of it were started, and have not all ended."""
+"""Ranks were started and not all have ended."""
 OVER = frozenset({RunState.EXITED, RunState.FORGOTTEN})
 
 MACHINE: StateMachine[RunState, Trigger] = StateMachine(
@@ -65,7 +65,7 @@ MACHINE: StateMachine[RunState, Trigger] = StateMachine(
         (RunState.RENDEZVOUS, Trigger.LAUNCHED): RunState.STARTING,
         (RunState.RENDEZVOUS, Trigger.START_FAILED): RunState.EXITED,
         (RunState.RENDEZVOUS, Trigger.CANCELLED): RunState.EXITED,
-        # A daemon that died before it kept LAUNCHED finds its ranks alive, or ended.
+        # A daemon that died before it persisted LAUNCHED finds its ranks running or ended.
         (RunState.RENDEZVOUS, Trigger.STARTED): RunState.RUNNING,
         (RunState.RENDEZVOUS, Trigger.ALL_ENDED): RunState.EXITED,
         (RunState.STARTING, Trigger.STARTED): RunState.RUNNING,
@@ -86,7 +86,7 @@ MACHINE: StateMachine[RunState, Trigger] = StateMachine(
         (RunState.EXITED, Trigger.FORGOTTEN): RunState.FORGOTTEN,
     },
     ignored={
-        # Ranks that are not there yet start in the newest gang; those that are to end join it or do not.
+        # Ranks that have not started yet start in the newest gang; ranks that are ending join it or do not.
         *((state, Trigger.RESIZE_ORDERED) for state in RunState if state is not RunState.RUNNING),
         *((state, Trigger.RESIZED) for state in RunState if state is not RunState.RESIZING),
         *((state, Trigger.STARTED) for state in (*TRAINING, RunState.KILLING)),

@@ -1,1 +1,1 @@
-"""From an allocation to the processes of one machine."""
+"""Launch frames for the processes of an allocation."""

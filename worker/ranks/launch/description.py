@@ -1,4 +1,4 @@
-"""What the processes of a run must know, as its allocation says it."""
+"""The trial file: what the processes of a run need from its allocation."""
 
 from muster import wire
 from muster.errors import Rejected
@@ -6,33 +6,33 @@ from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import TrialSpec
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
-from worker.places import RunPlaces
+from worker.paths import RunPaths
 from worker.transfer.checkpoints.restore import Latest
 
 
 def spec_of(allocation: DesiredAllocation) -> TrialSpec:
-    """The allocation's spec: a kept allocation always has it."""
+    """Return the allocation's spec; a stored allocation always has one."""
     if allocation.spec is None:
         raise Rejected("spec_missing", f"allocation {allocation.allocation_id} came without its spec")
     return allocation.spec
 
 
 def is_elastic(spec: TrialSpec) -> bool:
-    """Whether its number of ranks may change while it trains."""
+    """Whether the number of ranks may change while the run trains."""
     return 0 < spec.slots.min < spec.slots.max and spec.distributed == "horovod"
 
 
 def write_trial_file(
-    places: RunPlaces, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
+    paths: RunPaths, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
 ) -> None:
-    """Write what ranks must know; it needs no daemon to be read."""
+    """Write the trial file, which ranks read without the daemon."""
     spec = spec_of(allocation)
     description = wire.TrialFile(
         socket=str(machine.socket),
-        size=run.gang.seat.size,
+        size=run.gang.assignment.size,
         hparams=dict(spec.hyperparameters),
         seed=spec.seed,
-        checkpoints=str(places.checkpoints),
+        checkpoints=str(paths.checkpoints),
         latest_checkpoint=str(latest.folder) if latest else None,
         time_metric=spec.time_metric,
         data=dict(spec.data),
@@ -40,7 +40,7 @@ def write_trial_file(
         optimizations=dict(spec.optimizations),
         worker=machine.worker,
         disk=str(machine.disk),
-        watch=str(places.watch),
+        watch=str(paths.watch),
         metric=spec.metric,
         on_nan=spec.on_nan,
         smaller_is_better=spec.smaller_is_better,
@@ -49,8 +49,8 @@ def write_trial_file(
         checkpoint_period_unit=spec.checkpoint_period_unit,
         best=latest.best if latest else None,
         profiling=dict(spec.profiling),
-        media=str(places.spool),
-        tensorboard=str(places.tensorboard),
+        media=str(paths.spool),
+        tensorboard=str(paths.tensorboard),
         takes_pixels=True,
     )
-    places.trial_file.write_text(wire.trial_file_text(description))
+    paths.trial_file.write_text(wire.trial_file_text(description))

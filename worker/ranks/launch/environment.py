@@ -1,4 +1,4 @@
-"""The environment of one rank: what it may see of the machine, what its user set, what its gang needs."""
+"""The environment variables of one rank: machine, user, and gang."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,35 +6,35 @@ from muster import wire
 from muster.config.optimizations import Optimizations
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import WHOLE_SLOT
-from worker.core.gang.backends.port import Meeting, Place
+from worker.core.gang.backends.port import RankPosition, Rendezvous
 from worker.core.gang.members import BACKENDS, parse_address
 from worker.core.gang.network import joining_interface
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine, interfaces
-from worker.places import RunPlaces
+from worker.paths import RunPaths
 from worker.ranks.launch.description import is_elastic, spec_of
 
-# What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.
+# malloc keeps up to a GiB of freed memory: returning it at every step would cost page faults in the next one.
 KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 _RESERVED = "MUSTER_"
 
 
 def rank_environment(
-    local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine
+    local: int, run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine
 ) -> dict[str, str]:
-    """The variables of the rank with this local number."""
+    """Return the variables of a rank by its local number."""
     spec = spec_of(allocation)
-    seat = run.gang.next_seat
-    place = _place(local, run, allocation)
+    assignment = run.gang.next_assignment
+    position = _position(local, run, allocation)
     environment = {
-        **_own_part(places, machine),
+        **_own_part(paths, machine),
         **KEPT_MEMORY,
         **_network(allocation, run, machine),
         **_users_part(spec.environment),
-        wire.ENV_RANK: str(place.rank),
+        wire.ENV_RANK: str(position.rank),
         wire.ENV_LOCAL_RANK: str(local),
     }
-    mine = allocation.members[seat.index]
+    mine = allocation.members[assignment.index]
     if mine.part or not mine.slots:
         environment[wire.ENV_SLOT_SHARE] = f"{mine.part / WHOLE_SLOT:g}"
     environment |= _visible_gpus(mine.slot_ids if machine.kind != "cpu" else ())
@@ -43,43 +43,49 @@ def rank_environment(
     if is_elastic(spec):
         environment[wire.ENV_GENERATION] = str(run.gang.generation)
     if run.gang.formation is not None:
-        return environment | {wire.ENV_STANDBY: str(seat.size)}
-    told = Optimizations.model_validate(spec.optimizations)
+        return environment | {wire.ENV_STANDBY: str(assignment.size)}
+    optimizations = Optimizations.model_validate(spec.optimizations)
     backend = BACKENDS[spec.distributed]
-    return backend.threads(place, machine.cores) | environment | backend.variables(place, _meeting(run), told)
+    return (
+        backend.threads(position, machine.cores)
+        | environment
+        | backend.variables(position, _rendezvous(run), optimizations)
+    )
 
 
-def plain_environment(allocation: DesiredAllocation, places: RunPlaces, machine: Machine) -> dict[str, str]:
-    """The variables of a process of the run that is no rank."""
-    return {**_own_part(places, machine), **_users_part(spec_of(allocation).environment)}
+def plain_environment(allocation: DesiredAllocation, paths: RunPaths, machine: Machine) -> dict[str, str]:
+    """Return the variables of a process that is not a rank."""
+    return {**_own_part(paths, machine), **_users_part(spec_of(allocation).environment)}
 
 
-def forming_environment(
+def rejoin_environment(
     local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
 ) -> dict[str, str]:
-    """The variables that say to a rank who it is in the gang that is formed now, and where it meets the others."""
+    """Return the variables that give a rank its assignment and rendezvous in the forming gang."""
     spec = spec_of(allocation)
-    backend, told = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
-    meeting = Meeting(*parse_address(run.gang.rendezvous or ""))
-    place = _place(local, run, allocation)
-    own = _network(allocation, run, machine) | backend.threads(place, machine.cores)
+    backend, optimizations = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
+    rendezvous = Rendezvous(*parse_address(run.gang.rendezvous or ""))
+    position = _position(local, run, allocation)
+    own = _network(allocation, run, machine) | backend.threads(position, machine.cores)
     left = {name: value for name, value in own.items() if name not in spec.environment}
-    return left | backend.variables(place, meeting, told)
+    return left | backend.variables(position, rendezvous, optimizations)
 
 
 def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
-    """How many cores each process here has, where a slot is a core."""
-    seat = run.gang.next_seat
-    return max(1, allocation.members[seat.index].slots // seat.ranks)
+    """Return the number of cores per process, if slots are cores."""
+    assignment = run.gang.next_assignment
+    return max(1, allocation.members[assignment.index].slots // assignment.ranks)
 
 
-def _place(local: int, run: LocalRun, allocation: DesiredAllocation) -> Place:
-    return Place(f"{run.run_id}.{run.gang.generation}", allocation.members, run.gang.next_seat, local)
+def _position(local: int, run: LocalRun, allocation: DesiredAllocation) -> RankPosition:
+    return RankPosition(
+        f"{run.run_id}.{run.gang.generation}", allocation.members, run.gang.next_assignment, local
+    )
 
 
 def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> dict[str, str]:
-    """Which interface to use; nothing where a run has no other machine and no other process."""
-    if run.gang.next_seat.size == 1 and run.gang.next_seat.meets:
+    """Return the interface variables; none for a run on one machine with one process."""
+    if run.gang.next_assignment.size == 1 and run.gang.next_assignment.meets:
         return {}
     peers = [member.address for member in allocation.members if member.worker != machine.worker]
     interface = joining_interface(machine.address, peers, interfaces())
@@ -87,21 +93,21 @@ def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> 
 
 
 def _visible_gpus(slot_ids: Sequence[int]) -> dict[str, str]:
-    """A run's GPUs and no others, by nvidia-smi's numbers: CUDA by itself counts the fastest first. Slots that are cores have none, though the
-    machine may."""
+    """Expose only the run's GPUs, by nvidia-smi's numbers: CUDA's default order starts with the fastest. CPU slots expose none, even if the
+    machine has GPUs."""
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(map(str, slot_ids))}
 
 
-def _own_part(places: RunPlaces, machine: Machine) -> dict[str, str]:
-    # Triton, which the warm parent has imported, keeps what it compiles in the home that it found then.
-    homes = {"HOME": str(places.home), "TRITON_HOME": str(places.home)}
+def _own_part(paths: RunPaths, machine: Machine) -> dict[str, str]:
+    # Triton, imported by the warm parent, otherwise caches compiled code in the parent's home.
+    homes = {"HOME": str(paths.home), "TRITON_HOME": str(paths.home)}
     system = {"PATH": machine.path, "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
-    return {**machine.libraries, **homes, **system, wire.ENV_TENSORBOARD: str(places.tensorboard)}
+    return {**machine.libraries, **homes, **system, wire.ENV_TENSORBOARD: str(paths.tensorboard)}
 
 
 def _users_part(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if not name.startswith(_RESERVED)}
 
 
-def _meeting(run: LocalRun) -> Meeting | None:
-    return Meeting(*parse_address(run.gang.rendezvous or "")) if run.gang.seat.is_gang else None
+def _rendezvous(run: LocalRun) -> Rendezvous | None:
+    return Rendezvous(*parse_address(run.gang.rendezvous or "")) if run.gang.assignment.is_gang else None

@@ -1,4 +1,4 @@
-"""The frames that start an allocation's processes."""
+"""Frames that start an allocation's processes."""
 
 from collections.abc import Iterable
 from shutil import which
@@ -9,12 +9,12 @@ from worker.core.gang.members import BACKENDS
 from worker.core.naming import HOOK, RENDEZVOUS, process_name
 from worker.core.run.records import LocalRun
 from worker.machine.host import Machine
-from worker.places import RunPlaces
+from worker.paths import RunPaths
 from worker.ranks.launch.description import is_elastic, spec_of
 from worker.ranks.launch.environment import (
-    forming_environment,
     plain_environment,
     rank_environment,
+    rejoin_environment,
     threads_of,
 )
 
@@ -22,35 +22,35 @@ _OPEN_FILES = 65_536
 
 
 def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
-    """Ask for the gang's rendezvous, bound to this machine's address in it."""
+    """Return the order for the gang's rendezvous, bound to this machine's address."""
     distributed = spec_of(allocation).distributed
     return wire.OpenRendezvous(
         name=process_name(run.run_id, run.gang.generation, RENDEZVOUS),
         run=str(run.run_id),
         hosts=BACKENDS[distributed].hosts(allocation.members),
-        size=run.gang.next_seat.size,
+        size=run.gang.next_assignment.size,
         address=machine.address,
         backend=distributed,
     )
 
 
 def hook_frame(
-    run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, script: str
+    run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine, script: str
 ) -> wire.Launch:
-    """Run the experiment's start-up script here; what it prints stands in the log of this machine's first rank."""
-    rank, account = run.gang.seat.first_rank, machine.account
+    """Return the order for the startup hook; its output goes to the log of this machine's first rank."""
+    rank, account = run.gang.assignment.first_rank, machine.account
     return wire.Launch(
         name=process_name(run.run_id, run.gang.generation, HOOK),
         run=str(run.run_id),
         command=[which("bash") or "/bin/sh", script],
-        directory=str(places.code),
-        stdout=str(places.output(rank, "stdout")),
-        stderr=str(places.output(rank, "stderr")),
-        environment=plain_environment(allocation, places, machine),
+        directory=str(paths.code),
+        stdout=str(paths.output(rank, "stdout")),
+        stderr=str(paths.output(rank, "stderr")),
+        environment=plain_environment(allocation, paths, machine),
         user=account.user if account else None,
         group=account.group if account else None,
         limits=_limits(machine),
-        cgroups=machine.cgroups.entrances(run.run_id),
+        cgroups=machine.cgroups.procs_files(run.run_id),
         niceness=machine.niceness,
     )
 
@@ -58,31 +58,31 @@ def hook_frame(
 def rank_frames(
     run: LocalRun,
     allocation: DesiredAllocation,
-    places: RunPlaces,
+    paths: RunPaths,
     machine: Machine,
     token: str,
     locals_: Iterable[int] | None = None,
 ) -> list[wire.Launch]:
-    """One launch for each of these ranks of this worker, by their local numbers; None: for all."""
-    wanted = range(run.gang.seat.ranks) if locals_ is None else locals_
-    return [_rank_frame(local, run, allocation, places, machine, token) for local in wanted]
+    """Return one launch per local rank; `locals_` None: all ranks."""
+    wanted = range(run.gang.assignment.ranks) if locals_ is None else locals_
+    return [_rank_frame(local, run, allocation, paths, machine, token) for local in wanted]
 
 
-def seat_frame(
+def assignment_frame(
     local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
 ) -> wire.Join | wire.Leave:
-    """What a rank is told of the gang that is formed now."""
+    """Return a rank's assignment in the forming gang, or the request to leave."""
     formation = run.gang.formation
-    if formation is None or formation.seat is None or local >= run.local_ranks or not run.ranks.births:
+    if formation is None or formation.assignment is None or local >= run.local_ranks or not run.ranks.births:
         return wire.Leave(run.gang.generation)
-    return wire.Join(run.gang.generation, forming_environment(local, run, allocation, machine))
+    return wire.Join(run.gang.generation, rejoin_environment(local, run, allocation, machine))
 
 
 def _rank_frame(
-    local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, token: str
+    local: int, run: LocalRun, allocation: DesiredAllocation, paths: RunPaths, machine: Machine, token: str
 ) -> wire.Launch:
     spec = spec_of(allocation)
-    rank = run.gang.next_seat.first_rank + local
+    rank = run.gang.next_assignment.first_rank + local
     account = machine.account
     on_gpu = machine.kind != "cpu"
     entrypoint = spec.entrypoint if isinstance(spec.entrypoint, str) else list(spec.entrypoint)
@@ -90,12 +90,12 @@ def _rank_frame(
         name=process_name(run.run_id, run.gang.generation, local),
         run=str(run.run_id),
         command=entrypoint,
-        directory=str(places.code),
-        stdout=str(places.output(rank, "stdout")),
-        stderr=str(places.output(rank, "stderr")),
-        environment=rank_environment(local, run, allocation, places, machine)
+        directory=str(paths.code),
+        stdout=str(paths.output(rank, "stdout")),
+        stderr=str(paths.output(rank, "stderr")),
+        environment=rank_environment(local, run, allocation, paths, machine)
         | {
-            wire.ENV_TRIAL: str(places.trial_file),
+            wire.ENV_TRIAL: str(paths.trial_file),
             wire.ENV_TOKEN: token if local == 0 or is_elastic(spec) else "",
         },
         token=token,
@@ -104,13 +104,13 @@ def _rank_frame(
         user=account.user if account else None,
         group=account.group if account else None,
         limits=_limits(machine),
-        cgroups=machine.cgroups.entrances(run.run_id),
+        cgroups=machine.cgroups.procs_files(run.run_id),
         niceness=machine.niceness,
     )
 
 
 def _limits(machine: Machine) -> dict[str, int]:
-    """A rank's own limits: no core files, no single file larger than a run may be. Not its memory: address space says nothing of that where
-    a GPU is mapped; and not its processes: the kernel counts those of a user, and trials share theirs (`cgroups` bounds both)."""
+    """Return a rank's resource limits: no core files, and a file size limit. Memory is not limited here: address space is not memory use when
+    a GPU is mapped. Nor are processes: the kernel counts them per user, and trials share one (`cgroups` limits both)."""
     limits = {"core": 0, "nofile": _OPEN_FILES}
     return limits if machine.run_bytes is None else {**limits, "fsize": machine.run_bytes}

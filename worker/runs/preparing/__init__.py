@@ -1,1 +1,1 @@
-"""What a run needs before its ranks start: room, code, environment, checkpoint, hook."""
+"""Preparation of a run before its ranks start: disk space, code, environment, checkpoint, hook."""

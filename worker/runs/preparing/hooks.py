@@ -1,4 +1,4 @@
-"""`startup-hook.sh` of an experiment's code: run on each machine of a run before its ranks, by the warm parent, as the ranks are."""
+"""`startup-hook.sh` of an experiment's code: the warm parent runs it on each machine of a run before the ranks."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,40 +14,40 @@ ASK_AGAIN_S = 5.0
 
 
 class HookFailed(Rejected):
-    """The experiment's own script ended with an exit code: user code has run, and failed."""
+    """The experiment's startup hook ended with an exit code other than 0: user code failed."""
 
 
 @dataclass(slots=True)
 class Hook:
-    """How a run's hook ended, once it has."""
+    """The exit of a run's hook."""
 
     exit_code: int = 0
     error: str = ""
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def on_process(self, process: wire.ProcessFrame) -> None:
-        """The warm parent told of it."""
+        """Record a report of the warm parent."""
         if process.exit_code is not None:
             self.exit_code, self.error = process.exit_code, process.error
             self.over.set()
 
 
 def has_hook(code: Path) -> bool:
-    """Whether the experiment's code brings one."""
+    """Whether the experiment's code contains a hook."""
     return (code / SCRIPT).is_file()
 
 
 async def run_hook(
     hook: Hook, frame: wire.Launch, send: Callable[[Order], None], is_over: Callable[[], bool]
 ) -> None:
-    """Run it to its end, or to the run's.
+    """Run the hook until it or the run ends.
 
     Raises:
         HookFailed: It ended with an exit code other than 0.
         OSError: The machine could not start it, or lost it.
     """
     while not hook.over.is_set() and not is_over():
-        # A warm parent knows what it has started by its name; another one, after its death, starts it again.
+        # A warm parent ignores names that it has started; a new one starts the hook again.
         send(frame)
         try:
             async with asyncio.timeout(ASK_AGAIN_S):

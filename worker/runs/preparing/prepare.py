@@ -1,4 +1,4 @@
-"""What a run needs on this machine before it can start: room, its code, the checkpoint it goes on from, its description."""
+"""Prepares a run on this machine: disk space, code, Python environment, checkpoint, trial file."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,22 +6,22 @@ from collections.abc import Callable
 from muster import wire
 from muster.errors import Transient
 from shared.runtime.outages import Outages
-from worker.environments.environments import Wish
+from worker.environments.environments import EnvironmentRequest
 from worker.ranks.launch.description import spec_of, write_trial_file
 from worker.runs.context import RunContext
-from worker.runs.watching.hangs import make_pulses
-from worker.runs.watching.profiling import make_timings
+from worker.runs.watching.hangs import make_heartbeat_file
+from worker.runs.watching.profiling import make_timing_file
 
 MAX_RETRY_S = 5.0
-ROOM_AGAIN_S = 1.0
+DISK_RETRY_S = 1.0
 Enter = Callable[[RunContext, str], None]
 _FETCHING = "fetching a run's files"
 
 
 async def prepare(context: RunContext, enter: Enter) -> None:
-    """Fetch and write everything. An unreachable registry or store is waited for, as long as the run is wanted.
+    """Fetch and write everything. Retry an unreachable registry or store while the run is wanted.
 
-    So is a full disk: another attempt would meet the same disk, and ten without progress end a trial.
+    Wait for a full disk too: another attempt would find the same disk, and ten attempts without progress end a trial.
 
     Raises:
         Rejected: The code cannot be used, what it requires does not install, or the registry refuses it.
@@ -42,39 +42,39 @@ async def prepare(context: RunContext, enter: Enter) -> None:
         except OSError as error:
             if not wire.is_disk_full(error):
                 raise
-            words = context.tools.machine.words(error)
-            outages.failed(_FETCHING, words)
-            context.tail.remark(f"{words}; the run begins when there is room")
-            await asyncio.sleep(ROOM_AGAIN_S)
+            message = context.tools.machine.describe_disk_error(error)
+            outages.failed(_FETCHING, message)
+            context.tail.warn_rate_limited(f"{message}; the run starts when space is free")
+            await asyncio.sleep(DISK_RETRY_S)
 
 
 async def _fetch(context: RunContext, enter: Enter) -> None:
-    allocation, tools, places = context.kept.allocation, context.tools, context.places
+    allocation, tools, paths = context.stored.allocation, context.tools, context.paths
     spec = spec_of(allocation)
     run_id = context.run.run_id
-    if not tools.machine.has_room(tools.min_free_bytes):
+    if not tools.machine.has_free_space(tools.min_free_bytes):
         raise wire.disk_full(tools.worker, tools.machine.disk)
     if spec.code_hash is not None:
         with context.phases.during("fetch_code"):
-            await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
+            await tools.code.copy(run_id, allocation.tenant, spec.code_hash, paths.code)
     if spec.requirements is not None:
-        wish = Wish(places.code, spec.requirements, allocation.tenant, spec.code_hash)
+        request = EnvironmentRequest(paths.code, spec.requirements, allocation.tenant, spec.code_hash)
         with context.phases.during("make_environment"):
-            enter(context, await tools.environments.make(wish, context.tail.say))
+            enter(context, await tools.environments.make(request, context.tail.log))
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
         with context.phases.during("restore_checkpoint"):
             latest = await tools.checkpoints.restore(
                 run_id,
                 allocation.tenant,
-                places.latest,
-                is_gang=context.run.gang.seat.members > 1,
-                say=lambda text: context.tail.say(text, "warning"),
+                paths.latest,
+                is_gang=context.run.gang.assignment.members > 1,
+                log=lambda text: context.tail.log(text, "warning"),
             )
-    write_trial_file(places, allocation, context.run, tools.machine, latest)
+    write_trial_file(paths, allocation, context.run, tools.machine, latest)
     context.tail.make_files()
-    make_pulses(places.watch, context.run.gang.seat.ranks)
+    make_heartbeat_file(paths.watch, context.run.gang.assignment.ranks)
     if context.profile:
-        make_timings(places.watch, context.run.gang.seat.ranks)
+        make_timing_file(paths.watch, context.run.gang.assignment.ranks)
     if tools.machine.account is not None:
-        tools.machine.account.own(places)
+        tools.machine.account.own(paths)

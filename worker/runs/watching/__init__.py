@@ -1,1 +1,1 @@
-"""What is seen of a run while its ranks train: signs of life, resources, phases."""
+"""Observation of a run while its ranks train: heartbeats, resource usage, phases."""

@@ -1,6 +1,6 @@
-"""Watches the ranks of one run on this machine: reads their signs of life, and looks at those that give none.
+"""Watches the local ranks of one run: reads their heartbeats, and samples silent ranks.
 
-What a rank writes here it writes as its own user: links, pipes and other process's ids in it lead nowhere.
+Ranks write these files as their own user: links, pipes and foreign process ids in them are ignored.
 """
 
 import os
@@ -17,94 +17,95 @@ from muster.wire.heartbeat import (
     stacks_name,
 )
 from shared.messages.specs import SlotKind, TrialSpec
-from worker.core.gang.seats import Seat
+from worker.core.gang.assignment import RankAssignment
 from worker.core.hang import (
     MOVING_ALONE,
     MOVING_IN_GANG,
-    Doubt,
-    Patience,
-    Sight,
+    HangEvidence,
+    HangTimeouts,
+    RankSample,
     Silence,
     describe_hang,
+    is_check_due,
     is_hung,
-    on_look,
-    silence_of,
+    measure_silence,
+    on_check,
     stack_of,
-    wants_look,
 )
 from worker.executors.port import Processes
-from worker.sandbox.opening import opened
+from worker.sandbox.safe_open import opened
 
 NEVER = float("inf")
 DUMP_BYTES = 64 * 1024
 FRAMES = 20
-"""So many of a rank's calls are shown."""
+"""Number of stack frames shown per rank."""
 
 
-class Watch:
-    """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
+class HangWatch:
+    """Detects hangs of one run. Samples are not persisted: a restarted daemon starts over."""
 
-    def __init__(self, folder: Path, patience: Patience, is_cpu: bool, processes: Processes) -> None:
-        """`is_cpu`: the ranks compute on processors. On others, waiting may keep a processor busy."""
+    def __init__(self, folder: Path, timeouts: HangTimeouts, is_cpu: bool, processes: Processes) -> None:
+        """`is_cpu`: the ranks compute on CPUs. With GPUs, waiting may keep a CPU busy."""
         self._folder = folder
-        self._patience = patience
+        self._timeouts = timeouts
         self._is_cpu = is_cpu
         self._processes = processes
-        self._doubt = Doubt()
+        self._evidence = HangEvidence()
         self._read_to: dict[int, int] = {}
         self.hang: str | None = None
-        """The reason to end the run for, at the last look; None where its ranks here do not hang."""
+        """The reason to end the run, at the last check; None if its local ranks do not hang."""
 
-    def look(self, seat: Seat, sessions: Iterable[int], now: float) -> None:
-        """See whether the ranks here hang. `sessions` are those of its ranks."""
-        pulses = self._pulses(seat.ranks, frozenset(sessions))
-        silence = silence_of(pulses.values(), self._patience)
+    def look(self, assignment: RankAssignment, sessions: Iterable[int], now: float) -> None:
+        """Check whether the local ranks hang. `sessions`: those of its ranks."""
+        heartbeats = self._read_heartbeats(assignment.ranks, frozenset(sessions))
+        silence = measure_silence(heartbeats.values(), self._timeouts)
         if silence is None:
-            self._doubt, self.hang = Doubt(), None
+            self._evidence, self.hang = HangEvidence(), None
             return
-        if wants_look(silence, self._doubt, now):
-            moving = self._moving_processor(silence, seat)
-            self._doubt = on_look(self._doubt, self._sights(pulses), now, moving)
-        self.hang = describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
+        if is_check_due(silence, self._evidence, now):
+            moving = self._moving_processor(silence, assignment)
+            self._evidence = on_check(self._evidence, self._sample(heartbeats), now, moving)
+        self.hang = describe_hang(silence, now) if is_hung(silence, self._evidence, now) else None
 
     def stacks(self) -> Iterator[tuple[int, str]]:
-        """Each local rank's number, and where it was last seen."""
-        for local_rank, sight in sorted(self._doubt.sights.items()):
-            frames = sight.stack.splitlines()[:FRAMES] if sight.stack else ["  (it did not answer)"]
+        """Yield each local rank's number and last stack."""
+        for local_rank, sample in sorted(self._evidence.samples.items()):
+            frames = sample.stack.splitlines()[:FRAMES] if sample.stack else ["  (no stack available)"]
             yield local_rank, "\n".join(frames)
 
-    def _moving_processor(self, silence: Silence, seat: Seat) -> float:
-        if seat.size == 1:
+    def _moving_processor(self, silence: Silence, assignment: RankAssignment) -> float:
+        if assignment.size == 1:
             return MOVING_ALONE if self._is_cpu or silence.phase is not RankPhase.STEPPING else NEVER
         return MOVING_IN_GANG if self._is_cpu else NEVER
 
-    def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
-        """The records, absent where the process in it is none of this run's."""
+    def _read_heartbeats(self, ranks: int, sessions: frozenset[int]) -> dict[int, Heartbeat]:
+        """Return the heartbeats; ABSENT if the process in one is not of this run."""
         data = b""
         with opened(self._folder / HEARTBEATS_FILE) as file:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
-        pulses = {}
-        for rank, pulse in enumerate(read_heartbeats(data)):
+        heartbeats = {}
+        for rank, heartbeat in enumerate(read_heartbeats(data)):
             is_ours = (
-                pulse.phase is not RankPhase.ABSENT and self._processes.session_of(pulse.pid) in sessions
+                heartbeat.phase is not RankPhase.ABSENT
+                and self._processes.session_of(heartbeat.pid) in sessions
             )
-            pulses[rank] = pulse if is_ours else replace(pulse, phase=RankPhase.ABSENT)
-        return pulses
+            heartbeats[rank] = heartbeat if is_ours else replace(heartbeat, phase=RankPhase.ABSENT)
+        return heartbeats
 
-    def _sights(self, pulses: Mapping[int, Heartbeat]) -> dict[int, Sight]:
-        """Look at each rank, and ask for its stacks: the next look finds them."""
+    def _sample(self, heartbeats: Mapping[int, Heartbeat]) -> dict[int, RankSample]:
+        """Sample each rank, and request its stacks: the next sample reads them."""
         used_s = self._processes.used_s()
-        sights = {}
-        for rank, pulse in pulses.items():
-            if pulse.phase is RankPhase.ABSENT:
+        samples = {}
+        for rank, heartbeat in heartbeats.items():
+            if heartbeat.phase is RankPhase.ABSENT:
                 continue
-            stack = stack_of(self._read_dump(rank), pulse.thread)
-            sights[rank] = Sight(stack, used_s.get(self._processes.session_of(pulse.pid), 0.0))
-            self._processes.ask_stacks(pulse.pid)
-        return sights
+            stack = stack_of(self._read_dump(rank), heartbeat.thread)
+            samples[rank] = RankSample(stack, used_s.get(self._processes.session_of(heartbeat.pid), 0.0))
+            self._processes.ask_stacks(heartbeat.pid)
+        return samples
 
     def _read_dump(self, rank: int) -> str:
-        """What the rank has written since the last look."""
+        """Return the stacks that the rank wrote since the last check."""
         with opened(self._folder / stacks_name(rank)) as file:
             if file is None:
                 return ""
@@ -114,11 +115,13 @@ class Watch:
             return os.pread(file, end - start, start).decode(errors="replace") if end > start else ""
 
 
-def open_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> Watch:
-    """The watch over a run on slots of a kind, as patient as its spec says."""
-    return Watch(folder, Patience(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes)
+def open_hang_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> HangWatch:
+    """Create the watch of a run on slots of a kind, with the timeouts of its spec."""
+    return HangWatch(
+        folder, HangTimeouts(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes
+    )
 
 
-def make_pulses(folder: Path, ranks: int) -> None:
-    """Make the file that ranks write their signs of life into, at its full size: a full disk then takes them too."""
+def make_heartbeat_file(folder: Path, ranks: int) -> None:
+    """Create the ranks' heartbeat file at full size, so that it can be written on a full disk."""
     (folder / HEARTBEATS_FILE).write_bytes(bytes(ranks * RECORD_BYTES))

@@ -1,6 +1,6 @@
-"""The phases of a run on its machine: spans of the experiment's trace, and what its trial's page shows along time.
+"""The phases of a run on its machine: spans of the experiment's trace, and the timeline of the trial's page.
 
-What has lasted is told when it is over; a daemon that was restarted in between does not know when it began, and tells nothing.
+A phase is reported when it ends; a restarted daemon does not know when a phase began and reports nothing.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from shared import telemetry
 from shared.clock import Clock
 from shared.ids import RunId
 from shared.messages.phases import REASON_CHARACTERS, PhaseKind, PhaseRecord, ReportPhases
-from worker.connection.line import Line
+from worker.connection.platform_connection import PlatformConnection
 
 LONG = timedelta(seconds=1)
-"""Of a run's later checkpoints only those that took so long are told: neither trace nor page is to grow with every epoch."""
+"""Only checkpoints after the first that take longer are reported: trace and page must not grow with every epoch."""
 
-MOST_S = 7 * 86_400
+MAX_DURATION_S = 7 * 86_400
 LINGER_S = 0.5
-"""The first phases of a run end soon after each other."""
+"""Batching delay: the first phases of a run end soon after each other."""
 RETRY_S = 2.0
-AT_ONCE = 100
+BATCH_SIZE = 100
 _SPANS: Mapping[PhaseKind, str] = {
     "prepare": "prepare run",
     "fetch_code": "fetch code",
@@ -39,7 +39,7 @@ _log = structlog.get_logger()
 
 
 class Phases:
-    """What of a run has begun and not ended; the sender takes what has."""
+    """Tracks the current phases of a run; the sender gets those that ended."""
 
     def __init__(self, run_id: RunId, trace: Mapping[str, str], clock: Clock, sender: "PhaseSender") -> None:
         self._run_id, self._trace, self._clock, self.sender = run_id, trace, clock, sender
@@ -48,7 +48,7 @@ class Phases:
 
     @contextmanager
     def during(self, kind: PhaseKind) -> Iterator[None]:
-        """Around a phase of getting ready; one that fails is begun again, and only the trace has it."""
+        """Record a phase of the preparation; failed attempts appear only in the trace."""
         began = self._clock.now()
         parent = self._trace if kind == "prepare" else None
         with telemetry.span(_SPANS[kind], parent=parent, run=self._run_id):
@@ -56,73 +56,73 @@ class Phases:
         self.sender.take(_phase(kind, began, self._clock.now()))
 
     def on_ranks_asked(self) -> None:
-        """Its ranks are being started."""
+        """Record that the ranks are being started."""
         self._entering_at = self._clock.now()
 
     def on_entered(self) -> None:
-        """Its script is past `muster.trial()`, of a gang: all have met."""
+        """Record that the script passed `muster.trial()`; in a gang, all ranks have met."""
         self._stepping_at = self._clock.now()
         if self._entering_at:
-            self._tell("start", self._entering_at, self._stepping_at)
+            self._record("start", self._entering_at, self._stepping_at)
             self._entering_at = None
 
     def on_reports(self) -> None:
-        """Its script has reported."""
+        """Record a report of the script."""
         if self._stepping_at:
-            self._tell("first_step", self._stepping_at, self._clock.now())
+            self._record("first_step", self._stepping_at, self._clock.now())
             self._stepping_at = None
 
     def on_written(self, number: int, step: int, written_s: object) -> None:
-        """Its ranks have written a checkpoint. How long it took is user code's to say: nonsense is not told."""
-        if isinstance(written_s, int | float) and 0 <= written_s < MOST_S:
+        """Record a written checkpoint. User code reports the duration: invalid values are ignored."""
+        if isinstance(written_s, int | float) and 0 <= written_s < MAX_DURATION_S:
             began = self._clock.now() - timedelta(seconds=written_s)
-            self._tell_long("write_checkpoint", began, number, step)
+            self._record_if_long("write_checkpoint", began, number, step)
 
     def on_uploaded(self, number: int, step: int, announced_at: datetime | None) -> None:
-        """A checkpoint that was announced then is settled."""
+        """Record that a checkpoint is settled."""
         if announced_at:
-            self._tell_long("upload_checkpoint", announced_at, number, step)
+            self._record_if_long("upload_checkpoint", announced_at, number, step)
 
     def on_upload_waits(self, number: int, step: int, announced_at: datetime | None, reason: str) -> None:
-        """Its upload fails and is tried again; the end, once it comes, replaces this."""
+        """Report an upload that fails and is retried; its end replaces this entry."""
         now = self._clock.now()
         open_phase = _phase("upload_checkpoint", announced_at or now, now, number=number, step=step)
         self.sender.take(open_phase.model_copy(update={"waits_for": reason[:REASON_CHARACTERS]}))
 
-    def _tell_long(self, kind: PhaseKind, began: datetime, number: int, step: int) -> None:
+    def _record_if_long(self, kind: PhaseKind, began: datetime, number: int, step: int) -> None:
         now = self._clock.now()
         if number == 1 or now - began >= LONG:
-            self._tell(kind, began, now, number=number, step=step)
+            self._record(kind, began, now, number=number, step=step)
 
-    def _tell(self, kind: PhaseKind, began: datetime, ended: datetime, **facts: int) -> None:
+    def _record(self, kind: PhaseKind, began: datetime, ended: datetime, **facts: int) -> None:
         telemetry.record(_SPANS[kind], began, ended, parent=self._trace, run=self._run_id, **facts)
         self.sender.take(_phase(kind, began, ended, **facts))
 
 
 class PhaseSender:
-    """Brings phases to the registry, those that end soon after each other together. What was not sent when a daemon ended is lost: they are for people to look at."""
+    """Sends phases to the registry in batches. Phases that are unsent when the daemon ends are lost: they are informational."""
 
-    def __init__(self, run_id: RunId, line: Line) -> None:
-        self._run_id, self._line = run_id, line
+    def __init__(self, run_id: RunId, platform: PlatformConnection) -> None:
+        self._run_id, self._platform = run_id, platform
         self._waiting: list[PhaseRecord] = []
         self._filled = asyncio.Event()
         self._is_refused = False
 
     @property
     def is_drained(self) -> bool:
-        """Whether the registry has been told all, or does not listen: nobody waits for one that is away, or of a version before."""
+        """Whether the registry has all phases or refuses them: nobody waits for an unavailable or older registry."""
         return not self._waiting or self._is_refused
 
     def take(self, phase: PhaseRecord) -> None:
-        """It goes with the next ones; of very many that wait for a platform that is away, the last are left out."""
+        """Add a phase to the next batch; beyond the limit, new ones are dropped while the platform is unavailable."""
         key = phase.kind, phase.number
         self._waiting = [one for one in self._waiting if (one.kind, one.number) != key]
-        if len(self._waiting) < AT_ONCE:
+        if len(self._waiting) < BATCH_SIZE:
             self._waiting.append(phase)
             self._filled.set()
 
     async def run(self) -> None:
-        """Send for ever."""
+        """Send until cancelled."""
         while True:
             await self._filled.wait()
             await asyncio.sleep(LINGER_S)
@@ -132,13 +132,13 @@ class PhaseSender:
 
     async def _send(self, phases: tuple[PhaseRecord, ...]) -> None:
         try:
-            await self._line.request(ReportPhases(run_id=self._run_id, phases=phases))
+            await self._platform.request(ReportPhases(run_id=self._run_id, phases=phases))
         except Transient as error:
             self._is_refused = True
             await asyncio.sleep(max(RETRY_S, error.retry_after_s))
             return
         except MusterError as error:
-            _log.warning("phases of a run were not taken", run=str(self._run_id), error=str(error))
+            _log.warning("the registry refused the phases of a run", run=str(self._run_id), error=str(error))
         self._is_refused = False
         self._waiting = [one for one in self._waiting if one not in phases]
 

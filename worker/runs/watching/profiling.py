@@ -1,6 +1,6 @@
-"""Looks at a run that is profiled: now and then, from the daemon, so that no rank pays for it. What it sees goes the way of reports.
+"""Samples a profiled run periodically, from the daemon, at no cost to the ranks. The samples are sent like reports.
 
-A run that is not profiled has nothing of this: no journal, no source, no look.
+A run without profiling has no journal, source or samples of this kind.
 """
 
 import os
@@ -12,22 +12,22 @@ from pathlib import Path
 from muster.wire.timing import TIMING_BYTES, TIMINGS, ProfilingRange, Timing, read_profiled, read_timings
 from shared.clock import Clock
 from shared.messages.reports import Report
-from worker.connection.line import Line
+from worker.connection.platform_connection import PlatformConnection
 from worker.core.profile import Usage, interval_s, named_for, system_values, timing_values
 from worker.executors.port import Processes
 from worker.journal.journal import Journal
 from worker.journal.sending import profile_sender
 from worker.journal.sources import Source
 from worker.machine.gpus import Gpus
-from worker.places import RunPlaces
+from worker.paths import RunPaths
 from worker.ranks.launch.description import spec_of
-from worker.sandbox.opening import opened
-from worker.store.records import KeptRun
+from worker.sandbox.safe_open import opened
+from worker.store.records import StoredRun
 
 
 @dataclass(frozen=True, slots=True)
-class Eyes:
-    """What is looked with."""
+class ProfileSources:
+    """The sources of samples."""
 
     processes: Processes
     gpus: Gpus
@@ -35,9 +35,9 @@ class Eyes:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What is looked at: the sessions of the run's processes here, the step that rank 0 has reported here, how many ranks are, which
-    machine of the gang this is, and its slots."""
+class ProfiledRun:
+    """The run to sample: the sessions of its local processes, rank 0's last reported step, the number of local ranks, the index of this
+    machine in the gang, and its slots."""
 
     sessions: Collection[int]
     step: int
@@ -47,64 +47,66 @@ class Subject:
 
 
 class Profile:
-    """One run's. What was seen before a restart of the daemon is forgotten: it begins with a first look again.
+    """The profile of one run. It is not persisted: after a restart of the daemon it starts with a new reference sample.
 
     Attributes:
-        source: The way of its journal to the registry.
+        source: Sends its journal to the registry.
     """
 
     def __init__(
-        self, told: ProfilingRange, watch: Path, journal: Journal, source: Source, eyes: Eyes
+        self, steps: ProfilingRange, watch: Path, journal: Journal, source: Source, sources: ProfileSources
     ) -> None:
-        self._told, self._watch = told, watch
-        self._journal, self.source, self._eyes = journal, source, eyes
+        self._steps, self._watch = steps, watch
+        self._journal, self.source, self._sources = journal, source, sources
         self._began_at: float | None = None
         self._due_at = 0.0
         self._usage: Usage | None = None
         self._timings: list[Timing] = []
 
-    def look(self, subject: Subject) -> None:
-        """Look if it is time, and journal what has been since the last look."""
-        now = self._eyes.clock.monotonic()
-        if not subject.sessions or now < self._due_at:
+    def look(self, profiled_run: ProfiledRun) -> None:
+        """Take a sample if it is due, and journal the usage since the last one."""
+        now = self._sources.clock.monotonic()
+        if not profiled_run.sessions or now < self._due_at:
             return
         self._began_at = now if self._began_at is None else self._began_at
         self._due_at = now + interval_s(now - self._began_at)
-        timings = self._read_timings(subject.ranks)
-        step = max([subject.step, *(one.step for one in timings)])
-        usage = self._eyes.processes.usage(subject.sessions)
-        if self._usage is not None and self._told.is_on_after(step):
+        timings = self._read_timings(profiled_run.ranks)
+        step = max([profiled_run.step, *(one.step for one in timings)])
+        usage = self._sources.processes.usage(profiled_run.sessions)
+        if self._usage is not None and self._steps.is_on_after(step):
             self._keep(
                 "system",
                 step,
-                subject,
-                system_values(self._usage, usage, self._eyes.gpus.look(subject.slots)),
+                profiled_run,
+                system_values(self._usage, usage, self._sources.gpus.look(profiled_run.slots)),
             )
         self._usage = usage
-        self._keep_timings(timings, step, subject)
+        self._keep_timings(timings, step, profiled_run)
 
-    def finish(self, subject: Subject) -> None:
-        """The run has ended: what its ranks have counted last is still there."""
+    def finish(self, profiled_run: ProfiledRun) -> None:
+        """Journal the last counters after the run has ended."""
         if self._began_at is not None:
-            timings = self._read_timings(subject.ranks)
-            self._keep_timings(timings, max([subject.step, *(one.step for one in timings)]), subject)
+            timings = self._read_timings(profiled_run.ranks)
+            self._keep_timings(
+                timings, max([profiled_run.step, *(one.step for one in timings)]), profiled_run
+            )
         self.source.wake(urgent=True)
 
     def close(self) -> None:
         """Close its journal."""
         self._journal.close()
 
-    def _keep_timings(self, timings: list[Timing], step: int, subject: Subject) -> None:
+    def _keep_timings(self, timings: list[Timing], step: int, profiled_run: ProfiledRun) -> None:
         if values := timing_values(self._timings, timings):
-            self._keep("timing", step, subject, values)
+            self._keep("timing", step, profiled_run, values)
         elif any(one.at_ns for one in self._timings):
-            return  # no step has ended since: the next look shows the whole of it
+            return  # no step has ended since: the next sample covers the whole of it
         self._timings = timings
 
-    def _keep(self, group: str, step: int, subject: Subject, values: dict[str, float]) -> None:
-        """Journal one report. A disk without room for it has better uses for what it has."""
-        time_ms = int(self._eyes.clock.now().timestamp() * 1000)
-        report = Report(group=group, step=step, time_ms=time_ms, values=named_for(subject.node, values))
+    def _keep(self, group: str, step: int, profiled_run: ProfiledRun, values: dict[str, float]) -> None:
+        """Journal one report; skip it on a full disk."""
+        time_ms = int(self._sources.clock.now().timestamp() * 1000)
+        report = Report(group=group, step=step, time_ms=time_ms, values=named_for(profiled_run.node, values))
         with suppress(OSError):
             self._journal.append([(report.__pydantic_serializer__.to_json(report), 0)])
             self.source.wake(urgent=False)
@@ -114,20 +116,22 @@ class Profile:
             return read_timings(os.pread(file, ranks * TIMING_BYTES, 0)) if file is not None else []
 
 
-def open_profile(kept: KeptRun, places: RunPlaces, line: Line, eyes: Eyes) -> Profile | None:
-    """Return what measures a run that is profiled; None for others.
+def open_profile(
+    stored: StoredRun, paths: RunPaths, platform: PlatformConnection, sources: ProfileSources
+) -> Profile | None:
+    """Return the profiler of a profiled run; None for others.
 
     Raises:
         OSError: The disk is full or broken.
     """
-    told = read_profiled(spec_of(kept.allocation).profiling)
-    if told is None:
+    steps = read_profiled(spec_of(stored.allocation).profiling)
+    if steps is None:
         return None
-    journal = Journal(places.journal("profile"))
-    source = Source(journal, profile_sender(kept, line), lambda text: None)
-    return Profile(told, places.watch, journal, source, eyes)
+    journal = Journal(paths.journal("profile"))
+    source = Source(journal, profile_sender(stored, platform), lambda text: None)
+    return Profile(steps, paths.watch, journal, source, sources)
 
 
-def make_timings(watch: Path, ranks: int) -> None:
-    """Make the file that ranks write their timings into, as `watch.make_pulses` does."""
+def make_timing_file(watch: Path, ranks: int) -> None:
+    """Create the ranks' timing file at full size."""
     (watch / TIMINGS).write_bytes(bytes(ranks * TIMING_BYTES))

@@ -1,1 +1,1 @@
-"""Checkpoints on their way: announced ones to the store, the newest one back before a run starts."""
+"""Upload of announced checkpoints to the store, and restore of the newest one before a run starts."""

@@ -1,6 +1,6 @@
-"""Asks the registry about several small checkpoints in one message. Neighbour: `uploads`, whose small checkpoints are sent side by side.
+"""Batches requests to the registry for small checkpoints. Neighbour: `uploads`, which sends small checkpoints in parallel.
 
-What is asked while a message is under way goes together with the next one: on an idle platform nothing waits, and a busy one has a
+Requests that arrive while a message is in flight are combined into the next one: on an idle platform nothing waits, and a busy one gets
 few large messages instead of many small ones.
 """
 
@@ -22,15 +22,15 @@ from shared.messages.checkpoints import (
 )
 from worker.transfer.checkpoints.upload import BatchRegistry
 
-MOST_FILES = 16
-"""Of a checkpoint that is announced with others: all links must fit into one answer."""
+MAX_FILES = 16
+"""Maximum number of files of a batched checkpoint: all links must fit into one answer."""
 Q = TypeVar("Q")
 A = TypeVar("A")
 _log = structlog.get_logger()
 
 
 class BatchingRegistry:
-    """The registry, as small uploads of one run ask it."""
+    """The registry client for small uploads of one run."""
 
     def __init__(self, registry: BatchRegistry) -> None:
         self._registry = registry
@@ -38,7 +38,7 @@ class BatchingRegistry:
         self._commits = _Batches(registry.commit, self._commit_many)
 
     async def announce(self, upload: Upload) -> UploadLinks:
-        if upload.page is not None or len(upload.files) > MOST_FILES:
+        if upload.page is not None or len(upload.files) > MAX_FILES:
             return await self._registry.announce(upload)
         return await self._uploads.ask(upload)
 
@@ -55,7 +55,7 @@ class BatchingRegistry:
 
 
 class _Batches(Generic[Q, A]):
-    """One message is under way at a time."""
+    """One message is in flight at a time."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class _Batches(Generic[Q, A]):
         self._sending: asyncio.Task[None] | None = None
 
     async def ask(self, question: Q) -> A:
-        """Return the answer to this question. Raises as the registry does."""
+        """Return the answer to a request. Raises as the registry does."""
         answer: asyncio.Future[A] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, answer))
         if self._sending is None or self._sending.done():
@@ -83,13 +83,16 @@ class _Batches(Generic[Q, A]):
             await asyncio.gather(*(self._send_alone(*one) for one in batch))
 
     async def _send_together(self, batch: Sequence[tuple[Q, "asyncio.Future[A]"]]) -> bool:
-        """False where that fails, be it for one of them, or since the registry is of a version before: each is asked for alone then."""
+        """Return False if the batch fails, for one of its requests or because the registry is older: each is then sent alone."""
         try:
             answers = await self._send_many([question for question, _ in batch])
         except MusterError:
             return False
         except ValueError as error:
-            _log.warning("a batch was not understood; its checkpoints are asked for alone", error=str(error))
+            _log.warning(
+                "the registry's answer to a batch is invalid; sending its requests one by one",
+                error=str(error),
+            )
             return False
         for (_, future), answer in zip(batch, answers, strict=True):
             if not future.done():
@@ -102,7 +105,9 @@ class _Batches(Generic[Q, A]):
         except MusterError as error:
             if not future.done():
                 future.set_exception(error)
-        except ValueError as error:  # of a registry of another version: its next release may answer otherwise
+        except (
+            ValueError
+        ) as error:  # the registry may have another version, and a later release may answer correctly
             if not future.done():
                 future.set_exception(Transient(f"the registry's answer cannot be read: {error}"))
         else:

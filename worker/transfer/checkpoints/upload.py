@@ -1,4 +1,4 @@
-"""One announced checkpoint on its way to the store: hash, ask, send, commit. Neighbour: `uploads`, all of a run's."""
+"""Uploads one announced checkpoint: hash, announce, send, commit. Neighbour: `uploads`, all of a run's."""
 
 import asyncio
 import shutil
@@ -31,19 +31,19 @@ from worker.transfer.http import FILES_AT_ONCE, hash_file
 AFTER_PUT = faults.register("worker.after_put")
 FIRST_RETRY_S = 0.25
 MAX_RETRY_S = 10.0
-WAITS_AFTER_S = 2.0
-"""What fails for so long is told to people: a shorter failure is none that they could do anything about."""
-DECIDES_WITHIN_S = 30.0
-"""The registry may take so long to read what was sent, or to hear of the other machines' parts, before that is told."""
-TELL_AGAIN_S = 30.0
+WARN_AFTER_S = 2.0
+"""Failures are reported to users after this time: shorter ones resolve themselves."""
+DECISION_TIMEOUT_S = 30.0
+"""The registry may take this long to verify the files, or to wait for other machines' files, before it is reported."""
+WARN_AGAIN_S = 30.0
 PAGE_BYTES = 384 * 1024
-"""Of files in one message: a thousand with long paths are more than the bus takes at once."""
+"""Size limit of the file list in one message: a thousand entries with long paths exceed the bus's limit."""
 ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
 _log = structlog.get_logger()
 
 
 class Announced(BaseModel):
-    """A checkpoint that a rank announced, as it stands on disk until it is settled."""
+    """A checkpoint announced by a rank, as stored on disk until it is settled."""
 
     run_id: RunId
     checkpoint_id: CheckpointId
@@ -60,7 +60,7 @@ class Announced(BaseModel):
 
 
 class Registry(Protocol):
-    """What an upload asks of the registry."""
+    """The registry, as uploads use it."""
 
     async def announce(self, upload: Upload) -> UploadLinks: ...
 
@@ -68,7 +68,7 @@ class Registry(Protocol):
 
 
 class BatchRegistry(Registry, Protocol):
-    """The same for several checkpoints of a run at once; the answers are in their order."""
+    """Batched requests for several checkpoints of a run; answers are in the same order."""
 
     async def announce_many(self, request: UploadMany) -> Sequence[UploadLinks]: ...
 
@@ -77,7 +77,7 @@ class BatchRegistry(Registry, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UploadEvents:
-    """What an upload needs besides: PUTs, a flush of the reports before it, and whom it tells that it is settled, or why it waits."""
+    """Dependencies and callbacks of an upload: PUT requests, a flush of earlier reports, and events."""
 
     put: Callable[[FileLink, Path], Awaitable[None]]
     put_part: Callable[[PartLink, Path], Awaitable[None]]
@@ -90,11 +90,11 @@ Keep = Callable[[Announced], Awaitable[None]]
 
 
 class CheckpointUpload:
-    """One announced checkpoint on its way: hash, ask, send, commit, until the registry has decided.
+    """Uploads one announced checkpoint until the registry has decided.
 
     Args:
-        slots: bounds the files that are sent at one time.
-        keep: puts the record on the disk.
+        slots: Limits concurrent files.
+        keep: Stores the record on disk.
     """
 
     def __init__(
@@ -111,15 +111,15 @@ class CheckpointUpload:
         self._slots = slots
         self._keep = keep
         self._sent: set[tuple[str, int | None]] = set()
-        """Paths with None, and parts of files with their first byte."""
+        """Sent files as (path, None), and sent parts as (path, first byte)."""
         self._failing_since: float | None = None
-        self._told_at: float | None = None
+        self._warned_at: float | None = None
 
     async def list_files(self) -> None:
-        """Hash its files, unless an earlier daemon has.
+        """Hash the checkpoint's files, unless an earlier daemon did.
 
         Raises:
-            MusterError, OSError: It cannot be stored as it is.
+            MusterError, OSError: The checkpoint cannot be stored.
         """
         if self.record.files is None:
             files = await asyncio.to_thread(_list_part, self.record)
@@ -127,14 +127,14 @@ class CheckpointUpload:
             await self._keep(self.record)
 
     async def settle(self) -> Announced:
-        """Try until the registry has decided, and return the record with its decision."""
+        """Retry until the registry has decided, and return the record with the decision."""
         retry_s = FIRST_RETRY_S
         while True:
             try:
                 answer = await self._attempt()
                 if answer.state in ENDED:
                     return self.record.model_copy(update={"state": answer.state, "reason": answer.reason})
-                self._failed(answer.reason or "the registry asks for it again")
+                self._failed(answer.reason or "the registry requested another upload")
             except Transient as error:
                 retry_s = max(min(retry_s, MAX_RETRY_S), min(error.retry_after_s, MAX_RETRY_S))
                 self._failed(str(error))
@@ -167,18 +167,18 @@ class CheckpointUpload:
             state = answer.state if answer and answer.state in ENDED else "abandoned"
             return record.model_copy(update={"state": state, "reason": reason})
 
-    def _failed(self, reason: str, within_s: float = WAITS_AFTER_S) -> None:
-        """A step came to nothing: one that goes on failing is told, now and then with its newest reason."""
+    def _failed(self, reason: str, within_s: float = WARN_AFTER_S) -> None:
+        """Record a failed attempt; report continued failures now and then with the newest reason."""
         now = asyncio.get_running_loop().time()
         if self._failing_since is None:
             self._failing_since = now
-        is_new = self._told_at is None or now - self._told_at >= TELL_AGAIN_S
+        is_new = self._warned_at is None or now - self._warned_at >= WARN_AGAIN_S
         if is_new and now - self._failing_since >= within_s:
-            self._told_at = now
+            self._warned_at = now
             self._events.on_waiting(self.record, reason)
 
     async def _attempt(self) -> UploadLinks | Committed:
-        """The registry's last word on it, for now or for good."""
+        """Return the registry's current or final answer."""
         for announcement in announcements_of(self.record):
             first: int | None = 0
             while first is not None:
@@ -191,11 +191,11 @@ class CheckpointUpload:
         self._failing_since = None
         self._events.flush()
         committed = await self._commit()
-        self._sent.clear()  # refused: what is asked for next has to be sent
+        self._sent.clear()  # refused: requested files must be sent again
         return committed
 
     async def _put_all(self, links: Sequence[FileLink]) -> None:
-        """Send the files, a few at once: each is read in pieces, so that memory stays small however large they are."""
+        """Send the files, a few in parallel: each is read in chunks, so that memory use stays small."""
         waiting = iter(links)
 
         async def send() -> None:
@@ -217,12 +217,10 @@ class CheckpointUpload:
                 await self._events.put(link, source)
                 self._sent.add((link.path, None))
         except Rejected as error:
-            if (
-                error.code == "content_refused"
-            ):  # the registry finds it missing, and says how often it may be tried
+            if error.code == "content_refused":  # the registry finds it missing and counts the attempts
                 _log.warning("the store refused a file", path=link.path, reason=str(error))
                 return
-            raise Transient(str(error)) from error  # the URL grew old: the next attempt brings a fresh one
+            raise Transient(str(error)) from error  # the URL expired: the next attempt brings a fresh one
 
     async def _commit(self) -> Committed:
         record = self.record
@@ -237,13 +235,13 @@ class CheckpointUpload:
             answer = await self._registry.commit(commit)
             if answer.state in ENDED or answer.retry_after_s is None:
                 return answer
-            self._failed(answer.reason or "the registry has not decided yet", DECIDES_WITHIN_S)
+            self._failed(answer.reason or "the registry has not decided yet", DECISION_TIMEOUT_S)
             await asyncio.sleep(min(answer.retry_after_s, 1.0))
             self._events.flush()
 
 
 def announcements_of(record: Announced) -> list[Upload]:
-    """What a checkpoint whose files are listed is announced with: one message, or as many as its files need."""
+    """Return the messages that announce a checkpoint: one, or several pages for many files."""
     whole = Upload(
         run_id=record.run_id,
         checkpoint_id=record.checkpoint_id,
@@ -271,10 +269,10 @@ def announcements_of(record: Announced) -> list[Upload]:
 
 
 def list_files(folder: Path) -> tuple[FileEntry, ...]:
-    """Every file of a checkpoint with size and hash, in the order of names.
+    """Return every file of a checkpoint with size and hash, sorted by name.
 
     Raises:
-        Rejected: It holds a link or a device, or nothing.
+        Rejected: It contains a link or a device, or no file.
     """
     entries = []
     for path in sorted(folder.rglob("*")):
@@ -291,7 +289,7 @@ def list_files(folder: Path) -> tuple[FileEntry, ...]:
 
 
 def _list_part(record: Announced) -> tuple[FileEntry, ...]:
-    """As `list_files`; where others hold files too, a worker may have none."""
+    """As `list_files`; a worker may have no files if other workers have some."""
     if record.parts and not any(record.directory.iterdir()):
         return ()
     return list_files(record.directory)

@@ -1,7 +1,7 @@
-"""All announced checkpoints of a run on their way to the store, beside the training. Neighbour: `upload`, one of them.
+"""Uploads all announced checkpoints of a run in the background. Neighbour: `upload`, one of them.
 
-Small ones go several at once, large ones one after the other beside them, both in the order in which they were announced: a script that
-saves small checkpoints quickly waits for few round trips, and neither kind waits for the other.
+Small checkpoints are sent in parallel, large ones one after the other, both in the order of their announcements: a script that
+saves small checkpoints quickly waits for few round trips, and neither kind delays the other.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from muster import wire
 from muster.errors import MusterError
 from shared.runtime import faults
 from shared.runtime.outages import Outages
-from worker.metrics import Backlog, backlog_shown
+from worker.metrics import Backlog, backlog_exported
 from worker.transfer.checkpoints.batching import BatchingRegistry
 from worker.transfer.checkpoints.upload import (
     ENDED,
@@ -25,16 +25,16 @@ from worker.transfer.checkpoints.upload import (
     Registry,
     UploadEvents,
 )
+from worker.transfer.disk_usage import used_bytes
 from worker.transfer.http import FILES_AT_ONCE
-from worker.transfer.room import used_bytes
 
 AFTER_COMMIT = faults.register("worker.after_commit")
 SMALL_BYTES = 8 * 1024 * 1024
 SMALL_AT_ONCE = 8
 SHARED_BYTES = 64 * 1024
-"""A file of so much that an earlier checkpoint is sending is waited for: the store has it then, and it is not sent twice."""
-ROOM_AGAIN_S = 1.0
-_KEEPING = "keeping what became of a checkpoint; it waits in memory"
+"""A file of at least this size that another checkpoint is sending is waited for, so that it is not sent twice."""
+DISK_RETRY_S = 1.0
+_KEEPING = "storing the state of a checkpoint; it waits in memory"
 _UPLOADING = "uploading checkpoints; they wait on this machine"
 
 Content = tuple[str, int]
@@ -42,7 +42,7 @@ Content = tuple[str, int]
 
 
 class Uploads:
-    """The checkpoints of one run, from their files in `directory`."""
+    """The checkpoint uploads of one run, with their records in `directory`."""
 
     def __init__(self, directory: Path, registry: BatchRegistry, events: UploadEvents) -> None:
         self._directory = directory
@@ -62,11 +62,11 @@ class Uploads:
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing waits to be uploaded."""
+        """Whether no upload is pending."""
         return not self._backlog.announced
 
     def add(self, record: Announced) -> None:
-        """Keep a checkpoint, on the disk itself, before anything is sent.
+        """Store a checkpoint's record durably before its upload starts.
 
         Raises:
             OSError: The disk is full.
@@ -74,11 +74,11 @@ class Uploads:
         self._save(record)
         self.announced = max(self.announced, record.number)
         self._take(record)
-        self._events.flush()  # it commits when they have: they go while its files are sent
+        self._events.flush()  # the commit waits for earlier reports: send them while files are sent
 
     async def run(self) -> None:
-        """Upload for ever."""
-        with backlog_shown(self._backlog):
+        """Upload until cancelled."""
+        with backlog_exported(self._backlog):
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._sort())
                 group.create_task(self._send_all(self._large))
@@ -118,7 +118,7 @@ class Uploads:
             return await upload.give_up(error)
 
     def _block(self, record: Announced, reason: str) -> None:
-        """One fails for longer than a moment: the log has that once, however many wait."""
+        """Report an upload that keeps failing; the daemon's log has one entry for all of them."""
         self._backlog.failing.add(record.number)
         self._outages.failed(_UPLOADING, reason)
         self._events.on_waiting(record, reason)
@@ -130,7 +130,7 @@ class Uploads:
                 self._outages.worked(_UPLOADING)
 
     async def _keep(self, record: Announced) -> None:
-        """Save a record; a full disk is waited for, since what was announced must end in a word of the registry's."""
+        """Store a record; wait on a full disk, because every announced checkpoint must end with a decision of the registry."""
         while True:
             try:
                 self._save(record)
@@ -138,7 +138,7 @@ class Uploads:
                 if not wire.is_disk_full(error):
                     raise
                 self._outages.failed(_KEEPING, error)
-                await asyncio.sleep(ROOM_AGAIN_S)
+                await asyncio.sleep(DISK_RETRY_S)
             else:
                 self._outages.worked(_KEEPING)
                 return
@@ -154,7 +154,7 @@ class Uploads:
 
 
 class _Lane:
-    """Checkpoints that are sent by the same senders; `slots` bounds their files that are sent at one time."""
+    """A queue of checkpoints with shared senders; `slots` limits their concurrent files."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -164,7 +164,7 @@ class _Lane:
 
     @contextmanager
     def sending(self, contents: frozenset[Content]) -> Iterator[list[asyncio.Event]]:
-        """Yield the ends of those that send some of these contents already; later ones wait for the end of the block."""
+        """Yield events for the end of earlier uploads with the same contents; later uploads wait for the end of this block."""
         over = asyncio.Event()
         others = {
             id(event): event for one in contents if (event := self._senders.setdefault(one, over)) is not over

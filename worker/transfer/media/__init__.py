@@ -1,1 +1,1 @@
-"""What trials log beside numbers, and TensorBoard's event files that their code writes: from the run's folder to the registry."""
+"""Media that trials log, and TensorBoard event files of user code: from the run's directory to the registry."""

@@ -1,4 +1,4 @@
-"""TensorBoard's event files below a folder that user code writes: found by name, followed through no link."""
+"""Finds TensorBoard event files below a directory that user code writes, without following links."""
 
 import os
 import stat
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "tfevents"
-"""In the name of every event file, whoever writes it."""
+"""Part of the name of every event file, whatever library writes it."""
 MAX_FILES = 1_000
 MAX_DEPTH = 8
 MAX_FOLDERS = 5_000
@@ -15,7 +15,7 @@ MAX_FOLDERS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class EventFile:
-    """An open file: its path below the folder, its descriptor, how long it is now."""
+    """An open event file: path below the directory, descriptor, current size."""
 
     path: str
     file: int
@@ -23,13 +23,13 @@ class EventFile:
 
 
 def event_files(folder: Path) -> Iterator[EventFile]:
-    """Yield the event files below `folder`, each open while it is looked at; of very many the first."""
+    """Yield the event files below `folder`, each open until the next one, up to a limit."""
     if not folder.is_dir():
         return
     found = folders = 0
-    for place, below, names, handle in os.fwalk(folder, follow_symlinks=False):
+    for path, below, names, handle in os.fwalk(folder, follow_symlinks=False):
         below.sort()
-        here = Path(place).relative_to(folder)
+        here = Path(path).relative_to(folder)
         if len(here.parts) >= MAX_DEPTH:
             below.clear()
         folders += 1

@@ -1,7 +1,7 @@
-"""Packs: what a run's ranks have logged since the last one, copied into one file with a list of what lies where.
+"""Packs: the media that a run's ranks logged since the last pack, copied into one file with an index.
 
-A copy, because ranks may write their files as they please: what is announced is what is sent. Where it goes on is kept with the pack, so
-that a killed daemon sends the same one again.
+Ranks may modify their files at any time; the copy ensures that the announced content is sent. Positions are stored with the pack, so
+that a restarted daemon resends the same pack.
 """
 
 import hashlib
@@ -15,28 +15,28 @@ from pydantic import BaseModel, ValidationError
 
 from muster import wire
 from shared.messages.media import ITEMS_PER_PACK, MediaItem
-from worker.sandbox.opening import opened
+from worker.sandbox.safe_open import opened
 from worker.transfer.media.events import event_files
 
 AIM_BYTES = 8 * 1024 * 1024
-"""A pack is closed with the piece that reaches it; one piece has 16 MiB at most."""
+"""A pack is closed with the item that reaches this size; an item has at most 16 MiB."""
 LIST_BYTES = 256 * 1024
-"""Of what is said about the pieces of one pack."""
+"""Size limit of the index of one pack."""
 CHUNK = 1024 * 1024
-SPOILT = 2**62
-"""Where a file goes on that holds what is no record."""
+UNREADABLE = 2**62
+"""The position in a file with invalid data."""
 _STREAM = "application/octet-stream"
 
 
 class Positions(BaseModel):
-    """How far files were taken: of the spool by name, event files by path."""
+    """Read positions: of spool files by name, of event files by path."""
 
     spool: dict[str, int] = {}
     events: dict[str, int] = {}
 
 
 class Packed(BaseModel):
-    """A pack that is on its way, and where the next one goes on."""
+    """A pack being sent, and the positions after it."""
 
     pack_id: UUID
     size_bytes: int
@@ -47,13 +47,13 @@ class Packed(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Where media of a run are: the ranks' spool, and the folders of event files, each with what its paths begin with."""
+    """The media directories of a run: the ranks' spool, and the directories of event files with their path prefixes."""
 
     spool: Path
     events: tuple[tuple[Path, str], ...]
 
     def waiting_bytes(self, taken: Positions) -> int:
-        """How much has not been taken; half a record counts too."""
+        """Return the number of bytes not packed yet, including incomplete records."""
         waiting = sum(max(0, path.stat().st_size - taken.spool.get(path.name, 0)) for path in self.spooled())
         for folder, prefix in self.events:
             for found in event_files(folder):
@@ -61,11 +61,11 @@ class Folders:
         return waiting
 
     def spooled(self) -> list[Path]:
-        """The ranks' files, the oldest first."""
+        """Return the ranks' spool files, oldest first."""
         return sorted(path for path in self.spool.iterdir() if path.name.endswith(wire.SPOOL_SUFFIX))
 
     def forget_taken(self, taken: Positions, *, is_over: bool) -> Positions:
-        """Delete the spool's files of which all is taken and nothing more comes."""
+        """Delete spool files that are completely packed and no longer written."""
         files = self.spooled()
         newest = {_writer(path): path for path in files}
         left = dict(taken.spool)
@@ -79,7 +79,7 @@ class Folders:
 
 @dataclass(slots=True)
 class _Pack:
-    """A pack that is being written to `output`."""
+    """A pack being written to `output`."""
 
     output: int
     after: Positions
@@ -99,7 +99,7 @@ class _Pack:
         return self._digest.hexdigest()
 
     def add(self, file: int, start: int, size: int, head: wire.MediaHead) -> None:
-        """Copy a piece, pixels as the file that they are to be; raises ValueError, with nothing written, where its head makes no sense or cannot be said in JSON."""
+        """Copy an item, with pixels encoded as an image. Raises ValueError, with nothing written, if its header is invalid."""
         chunks = _read(file, start, size)
         if head.content_type == wire.PIXELS:
             if size > wire.PIXEL_BYTES:
@@ -118,7 +118,7 @@ class _Pack:
             sha256="0" * 64,
             about=head.about,
         )
-        said_bytes = len(item.model_dump_json())
+        item_bytes = len(item.model_dump_json())
         digest = hashlib.sha256()
         for chunk in chunks:
             digest.update(chunk)
@@ -126,16 +126,16 @@ class _Pack:
             os.write(self.output, chunk)
         self.items.append(item.model_copy(update={"sha256": digest.hexdigest()}))
         self.size_bytes += size
-        self.list_bytes += said_bytes
+        self.list_bytes += item_bytes
 
 
 def pack(
     folders: Folders, taken: Positions, target: Path, pack_id: UUID, on_refused: Callable[[str], None]
 ) -> Packed | None:
-    """Write the next pack to `target`; None where nothing whole has come since.
+    """Write the next pack to `target`; return None if there is no new complete item.
 
     Raises:
-        OSError: The disk is full or broken; what was taken before still holds.
+        OSError: The disk is full or broken; earlier positions stay valid.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     output = os.open(target, flags, 0o600)
@@ -170,12 +170,12 @@ def _take_spool(folders: Folders, made: _Pack, on_refused: Callable[[str], None]
                     try:
                         made.add(file, one.start, one.head.size_bytes, one.head)
                     except ValueError as error:
-                        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-                        on_refused(f"what was logged makes no sense: {said}")
+                        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+                        on_refused(f"an invalid media item was skipped: {reason}")
                     made.after.spool[path.name] = one.following
             except ValueError:
-                on_refused(f"{path.name} was not written by Muster; the rest of it is passed by")
-                made.after.spool[path.name] = SPOILT
+                on_refused(f"{path.name} was not written by Muster; the rest of it is skipped")
+                made.after.spool[path.name] = UNREADABLE
 
 
 def _take_events(folders: Folders, made: _Pack) -> None:
@@ -191,13 +191,13 @@ def _take_events(folders: Folders, made: _Pack) -> None:
                 try:
                     made.add(found.file, at, size, head)
                 except ValueError:
-                    break  # a name that is no text
+                    break  # a file name that is not UTF-8
                 at += size
                 made.after.events[path] = at
 
 
 def _read(file: int, start: int, size: int) -> Iterator[bytes]:
-    """What stands there, in pieces; zeros for what its writer has cut off meanwhile."""
+    """Yield the content in chunks; zeros for data that its writer truncated meanwhile."""
     end = start + size
     while start < end:
         chunk = os.pread(file, min(CHUNK, end - start), start) or bytes(min(CHUNK, end - start))
@@ -206,5 +206,5 @@ def _read(file: int, start: int, size: int) -> Iterator[bytes]:
 
 
 def _writer(path: Path) -> str:
-    """The process that writes it."""
+    """Return the id of the writing process."""
     return path.name.removesuffix(wire.SPOOL_SUFFIX).rpartition("-")[2]

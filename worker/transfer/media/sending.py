@@ -1,4 +1,4 @@
-"""Media on their way to the registry, beside the training: a pack, its upload, its commit; one at a time per run, and the same one until it is settled."""
+"""Sends media to the registry in the background: pack, upload, commit; one pack at a time per run, retried until it is settled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,25 +23,25 @@ from worker.transfer.media.packing import Folders, Packed, Positions, pack
 AFTER_COMMIT = faults.register("media.after_commit")
 LOOK_S = 1.0
 LINGER_S = 5.0
-"""Of a run that logs little and often, packs are so far apart; the first goes at the next look."""
+"""Minimum time between packs of a run that logs little and often; the first one is sent at the next check."""
 SOON_BYTES = 1024 * 1024
-"""So much does not linger."""
+"""Waiting data of this size is sent without delay."""
 ATTEMPTS = 5
-"""So often what the store has may differ from what was sent; then the pack is dropped."""
+"""Number of mismatches between stored and sent bytes before a pack is dropped."""
 MAX_RETRY_S = 10.0
 _SENDING = "sending media; they wait on the worker's disk"
 _log = structlog.get_logger()
 
 
-class _Kept(BaseModel):
-    """What stands on disk: how far was taken and settled, and the pack that is under way."""
+class _State(BaseModel):
+    """The record on disk: positions of settled data, and the pack being sent."""
 
     taken: Positions = Positions()
     pack: Packed | None = None
 
 
 class Registry(Protocol):
-    """What sending media asks of the registry."""
+    """The registry, as media uploads use it."""
 
     async def send_media(self, request: SendMedia) -> MediaTarget: ...
 
@@ -49,8 +49,8 @@ class Registry(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class MediaNeeds:
-    """What it needs besides: PUTs, the time, and whom to tell what is not kept."""
+class MediaDependencies:
+    """Dependencies of the sender: PUT requests, the clock, and a callback for refused media."""
 
     put: Callable[[FileLink, Path], Awaitable[None]]
     clock: Clock
@@ -58,24 +58,24 @@ class MediaNeeds:
 
 
 class MediaSender:
-    """The media of one run. Its record and the pack under way lie at `place`."""
+    """Sends the media of one run. Its record and the current pack are stored at `path`."""
 
     def __init__(
-        self, run_id: RunId, folders: Folders, place: Path, registry: Registry, needs: MediaNeeds
+        self, run_id: RunId, folders: Folders, path: Path, registry: Registry, needs: MediaDependencies
     ) -> None:
         self._run_id = run_id
         self._folders = folders
-        self._record, self._target = place.with_suffix(".json"), place.with_suffix(".pack")
+        self._record, self._target = path.with_suffix(".json"), path.with_suffix(".pack")
         self._registry = registry
         self._needs = needs
-        self._kept = self._load()
+        self._state = self._load()
         self._over = asyncio.Event()
         self._outages = Outages()
         self._sent_at = -LINGER_S
         self.is_drained = False
 
     def finish(self) -> None:
-        """The run's ranks have ended: what they left goes at once, and then nothing more comes."""
+        """Send the remaining media at once; the run's ranks have ended."""
         self._over.set()
 
     async def run(self) -> None:
@@ -84,7 +84,7 @@ class MediaSender:
             await self._wait()
             is_over = self._over.is_set()
             try:
-                if self._kept.pack or is_over or await self._is_due():
+                if self._state.pack or is_over or await self._is_due():
                     await self._send_all(is_over=is_over)
                     self.is_drained = is_over
             except OSError as error:
@@ -102,23 +102,23 @@ class MediaSender:
             return
 
     async def _is_due(self) -> bool:
-        waiting = await asyncio.to_thread(self._folders.waiting_bytes, self._kept.taken)
+        waiting = await asyncio.to_thread(self._folders.waiting_bytes, self._state.taken)
         lingered = asyncio.get_running_loop().time() - self._sent_at >= LINGER_S
         return waiting >= SOON_BYTES or (waiting > 0 and lingered)
 
     async def _send_all(self, *, is_over: bool) -> None:
-        """Pack and send until nothing whole is left."""
-        while packed := self._kept.pack or await self._pack():
+        """Pack and send until no complete item is left."""
+        while packed := self._state.pack or await self._pack():
             if packed.items:
                 refused = await self._settle(packed)
                 faults.point(AFTER_COMMIT)
                 if refused:
                     self._needs.on_refused(refused)
-            self._kept = _Kept(taken=packed.after)
+            self._state = _State(taken=packed.after)
             self._save()
             self._target.unlink(missing_ok=True)
-        self._kept.taken = await asyncio.to_thread(
-            self._folders.forget_taken, self._kept.taken, is_over=is_over
+        self._state.taken = await asyncio.to_thread(
+            self._folders.forget_taken, self._state.taken, is_over=is_over
         )
         self._sent_at = asyncio.get_running_loop().time()
 
@@ -126,27 +126,27 @@ class MediaSender:
         refusals: list[str] = []
         pack_id = new_id(self._needs.clock)
         packed = await asyncio.to_thread(
-            pack, self._folders, self._kept.taken, self._target, pack_id, refusals.append
+            pack, self._folders, self._state.taken, self._target, pack_id, refusals.append
         )
         for refusal in refusals:
             self._needs.on_refused(refusal)
         if packed is not None:
-            self._kept.pack = packed
+            self._state.pack = packed
             self._save()
         return packed
 
     async def _settle(self, packed: Packed) -> str | None:
-        """Try until the registry has it; return what of it is not kept."""
+        """Retry until the registry has the pack; return what it refused."""
         retry_s, mismatches = 0.25, 0
         while True:
             try:
-                kept = await self._attempt(packed)
+                state = await self._attempt(packed)
                 self._outages.worked(_SENDING)
-                mismatches += kept.is_missing
-                if not kept.is_missing:
-                    return kept.refused
+                mismatches += state.is_missing
+                if not state.is_missing:
+                    return state.refused
                 if mismatches >= ATTEMPTS:
-                    return "the store has other bytes than were sent"
+                    return "the store's content does not match what was sent"
             except Rejected as error:
                 return f"{error.code}: {error}"
             except MusterError as error:
@@ -166,25 +166,27 @@ class MediaSender:
             return MediaCommitted(refused=target.refused)
         if target.url:
             try:
-                told = {"path": self._target.name, "size_bytes": size, "sha256": sha256}
-                link = FileLink(**told, url=target.url, headers=target.headers)
+                file = {"path": self._target.name, "size_bytes": size, "sha256": sha256}
+                link = FileLink(**file, url=target.url, headers=target.headers)
                 await self._needs.put(link, self._target)
             except Rejected as error:
-                if error.code != "content_refused":  # the URL grew old: the next attempt brings a fresh one
+                if error.code != "content_refused":  # the URL expired: the next attempt brings a fresh one
                     raise Transient(str(error)) from error
         return await self._registry.commit_media(CommitMedia(**known, items=packed.items))
 
-    def _load(self) -> _Kept:
+    def _load(self) -> _State:
         try:
-            kept = _Kept.model_validate_json(self._record.read_text())
+            state = _State.model_validate_json(self._record.read_text())
         except FileNotFoundError:
-            return _Kept()
+            return _State()
         except (OSError, ValidationError) as error:
             _log.error("a record of media could not be read", path=str(self._record), error=str(error))
-            return _Kept()
-        # After a power cut the record may be there without the pack's bytes: then it is made anew, or it would be waited for without end.
-        is_whole = kept.pack and self._target.exists() and self._target.stat().st_size == kept.pack.size_bytes
-        return kept if is_whole else _Kept(taken=kept.taken)
+            return _State()
+        # After a power failure the record may exist without the pack's bytes: the pack is then created again.
+        is_whole = (
+            state.pack and self._target.exists() and self._target.stat().st_size == state.pack.size_bytes
+        )
+        return state if is_whole else _State(taken=state.taken)
 
     def _save(self) -> None:
-        write_whole(self._record, self._kept.model_dump_json(), sync=False)
+        write_whole(self._record, self._state.model_dump_json(), sync=False)

@@ -1,1 +1,1 @@
-"""How the processes of a run become a gang: one port, and an implementation for each value of `distributed`."""
+"""Launch backends that turn the processes of a run into a gang: one port, and one implementation for each value of `distributed`."""

@@ -1,61 +1,63 @@
-"""`distributed: horovod`: a rank for each slot; they find each other by Horovod's own rendezvous. Pure."""
+"""`distributed: horovod`: one rank per slot; ranks find each other through Horovod's own rendezvous. Pure."""
 
 from collections.abc import Sequence
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
+from worker.core.gang.backends.port import RankPosition, Rendezvous, communication, processes_per_slot
 
 _LOCK_FREE_CPU = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
 
 
 class Horovod:
-    """Names of hosts are ours: two workers on one machine are two hosts to it."""
+    """Host names are synthetic: two workers on one machine count as two hosts."""
 
-    meets = True
+    needs_rendezvous = True
 
     def processes(self, member: GangMember) -> int:
-        """A rank for each slot."""
+        """Return one rank per slot."""
         return processes_per_slot(member)
 
     def hosts(self, members: Sequence[GangMember]) -> str:
-        """The members as Horovod writes them."""
+        """Return the members in Horovod's host list format."""
         return ",".join(f"{_host(index)}:{self.processes(member)}" for index, member in enumerate(members))
 
-    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
-        """As the port says. Cross ranks count the members that have such a local rank, as Horovod's own assignment does."""
-        if meeting is None:
+    def variables(
+        self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
+    ) -> dict[str, str]:
+        """Return the variables. Cross ranks count the members that have this local rank, as in Horovod's own assignment."""
+        if rendezvous is None:
             return {}
-        seat, local = place.seat, place.local
-        peers = [index for index, member in enumerate(place.members) if self.processes(member) > local]
+        assignment, local = position.assignment, position.local
+        peers = [index for index, member in enumerate(position.members) if self.processes(member) > local]
         return {
-            **told.variables(),
-            "HOROVOD_RANK": str(place.rank),
-            "HOROVOD_SIZE": str(seat.size),
+            **optimizations.variables(),
+            "HOROVOD_RANK": str(position.rank),
+            "HOROVOD_SIZE": str(assignment.size),
             "HOROVOD_LOCAL_RANK": str(local),
-            "HOROVOD_LOCAL_SIZE": str(seat.ranks),
-            "HOROVOD_CROSS_RANK": str(peers.index(seat.index)),
+            "HOROVOD_LOCAL_SIZE": str(assignment.ranks),
+            "HOROVOD_CROSS_RANK": str(peers.index(assignment.index)),
             "HOROVOD_CROSS_SIZE": str(len(peers)),
-            "HOROVOD_HOSTNAME": _host(seat.index),
-            "HOROVOD_GLOO_RENDEZVOUS_ADDR": meeting.address,
-            "HOROVOD_GLOO_RENDEZVOUS_PORT": str(meeting.port),
+            "HOROVOD_HOSTNAME": _host(assignment.index),
+            "HOROVOD_GLOO_RENDEZVOUS_ADDR": rendezvous.address,
+            "HOROVOD_GLOO_RENDEZVOUS_PORT": str(rendezvous.port),
             **_LOCK_FREE_CPU,
         }
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
-        """As the port says; Horovod has a name of its own for it."""
+        """Return the variables, including Horovod's own name for the interface."""
         return {"HOROVOD_GLOO_IFACE": interface, **communication(interface, on_gpu)}
 
-    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
-        """Each rank's exchanging thread on the core of the rank's slot. Left to itself the kernel wakes it beside the rank that it hears from, and
-        ranks that could train at once take turns (decision 0214). Nothing where there are fewer cores than ranks."""
-        mine = place.members[place.seat.index]
-        here = [member for member in place.members if member.address == mine.address]
+    def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
+        """Pin each rank's communication thread to the core of the rank's slot. Unpinned, the kernel wakes the thread next to the rank that sent the
+        message, and ranks that could train in parallel run one after the other (decision 0214). Return nothing if there are fewer cores than ranks."""
+        mine = position.members[position.assignment.index]
+        here = [member for member in position.members if member.address == mine.address]
         ranks = sum(map(self.processes, here))
-        if place.seat.size == 1 or ranks > len(cores):
+        if position.assignment.size == 1 or ranks > len(cores):
             return {}
         first = sum(self.processes(member) for member in here[: here.index(mine)])
-        numbers: Sequence[int] = range(first, first + place.seat.ranks)
+        numbers: Sequence[int] = range(first, first + position.assignment.ranks)
         if len(here) == 1 and max(mine.slot_ids, default=len(cores)) < len(cores):
             numbers = mine.slot_ids
         return {"HOROVOD_THREAD_AFFINITY": ",".join(str(cores[number]) for number in numbers)}

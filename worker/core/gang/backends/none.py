@@ -1,4 +1,4 @@
-"""`distributed: none`: one process for each member, with all of its slots; whether and how they talk is the user's launcher's. Pure."""
+"""`distributed: none`: one process per member, with all of its slots; the user's launcher handles communication. Pure."""
 
 from collections.abc import Sequence
 from zlib import crc32
@@ -6,59 +6,61 @@ from zlib import crc32
 from muster import wire
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import Meeting, Place, communication
+from worker.core.gang.backends.port import RankPosition, Rendezvous, communication
 
 FIRST_PORT, PORTS = 20_000, 12_000
-"""Below those that systems give out by themselves."""
+"""Below the ephemeral port range of common systems."""
 
 
 class NoBackend:
-    """What `torchrun`, `accelerate launch` or a launcher of the user's own must know stands in variables."""
+    """Passes what `torchrun`, `accelerate launch` or a custom launcher needs in environment variables."""
 
-    meets = False
+    needs_rendezvous = False
 
     def processes(self, member: GangMember) -> int:
-        """One, whatever its slots."""
+        """Return 1 for any number of slots."""
         return 1
 
     def hosts(self, members: Sequence[GangMember]) -> str:
-        """Nothing: there is no rendezvous."""
+        """Return an empty string: there is no rendezvous."""
         return ""
 
-    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
-        """As the port says: Muster's own names, and those that `torchrun` takes for its options (`PET_…`)."""
-        seat, members = place.seat, place.members
-        slots, chief = max(1, members[seat.index].slots), members[0].address
+    def variables(
+        self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
+    ) -> dict[str, str]:
+        """Return Muster's own variables and the ones that `torchrun` reads as options (`PET_…`)."""
+        assignment, members = position.assignment, position.members
+        slots, chief = max(1, members[assignment.index].slots), members[0].address
         own = {
-            wire.ENV_NODE: str(seat.index),
-            wire.ENV_NODES: str(seat.members),
+            wire.ENV_NODE: str(assignment.index),
+            wire.ENV_NODES: str(assignment.members),
             wire.ENV_SLOTS: str(slots),
             wire.ENV_ADDRESSES: ",".join(member.address for member in members),
         }
-        if seat.members == 1:
+        if assignment.members == 1:
             return {**own, "PET_NPROC_PER_NODE": str(slots), "PET_STANDALONE": "1"}
-        port = _port(place.run)
+        port = _port(position.run)
         return {
             **own,
             "MASTER_ADDR": chief,
             "MASTER_PORT": port,
-            "NODE_RANK": str(seat.index),
+            "NODE_RANK": str(assignment.index),
             "PET_NPROC_PER_NODE": str(slots),
-            "PET_NNODES": str(seat.members),
-            "PET_NODE_RANK": str(seat.index),
+            "PET_NNODES": str(assignment.members),
+            "PET_NODE_RANK": str(assignment.index),
             "PET_MASTER_ADDR": chief,
             "PET_MASTER_PORT": port,
         }
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
-        """As the port says."""
+        """Return the interface variables."""
         return communication(interface, on_gpu)
 
-    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
-        """None of its own."""
+    def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
+        """Return nothing: this backend has no threads of its own."""
         return {}
 
 
 def _port(run: str) -> str:
-    """A port that all members know without asking, and another at each start: one that is taken costs an attempt, not the trial."""
+    """Return a port that all members derive from the run's name, different at each start: a port in use costs one attempt, not the trial."""
     return str(FIRST_PORT + crc32(run.encode()) % PORTS)

@@ -1,4 +1,4 @@
-"""The port: what a way of training together needs of a launch. Pure."""
+"""The backend port: what a distributed training method contributes to a launch. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,62 +6,64 @@ from typing import Protocol
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.seats import Seat
+from worker.core.gang.assignment import RankAssignment
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """Where a gang meets, as `host:port` on the chief's machine."""
+class Rendezvous:
+    """The address of a gang's rendezvous on the chief's machine."""
 
     address: str
     port: int
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One process of a run: the run's name (another at each start, alike on all members), its members, this machine's seat
-    among them, the process's number here."""
+class RankPosition:
+    """One process of a run: the run's name (the same on all members, different at each start), the members, this machine's
+    assignment, and the process's local number."""
 
     run: str
     members: Sequence[GangMember]
-    seat: Seat
+    assignment: RankAssignment
     local: int
 
     @property
     def rank(self) -> int:
-        """Its number in the whole run."""
-        return self.seat.first_rank + self.local
+        """The global rank."""
+        return self.assignment.first_rank + self.local
 
 
 class Backend(Protocol):
-    """A value of `distributed`."""
+    """The implementation of one value of `distributed`."""
 
     @property
-    def meets(self) -> bool:
-        """Whether several processes need a rendezvous, held on the chief, before they start."""
+    def needs_rendezvous(self) -> bool:
+        """Whether a gang of several processes needs a rendezvous, held by the chief, before it starts."""
 
     def processes(self, member: GangMember) -> int:
-        """How many processes a member runs; at least one, also without slots."""
+        """Return how many processes a member runs; at least one, even without slots."""
 
     def hosts(self, members: Sequence[GangMember]) -> str:
-        """What the rendezvous must know of the members."""
+        """Return the member list for the rendezvous."""
 
-    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
-        """Return a process's own variables. `meeting` is None where the run has one process, or its kind does not meet."""
+    def variables(
+        self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
+    ) -> dict[str, str]:
+        """Return the variables of a process. `rendezvous` is None for a run with one process and for backends without a rendezvous."""
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
-        """Return the variables that name the network interface; what the user's config says comes before them."""
+        """Return the variables that name the network interface; the user's config takes precedence."""
 
-    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
-        """Return the variables that say where the backend's own threads run, where slots are cores: `cores` are this machine's."""
+    def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
+        """Return the variables that pin the backend's own threads. `cores`: this machine's, if slots are cores."""
 
 
 def processes_per_slot(member: GangMember) -> int:
-    """One for each slot, and one where there is none."""
+    """Return one process per slot, and one for a member without slots."""
     return max(1, member.slots)
 
 
 def communication(interface: str, on_gpu: bool) -> dict[str, str]:
-    """What Gloo (as PyTorch uses it) and NCCL read of the interface. NCCL takes a bare name as a beginning: `=` says all of it."""
+    """Return the interface variables of Gloo (as PyTorch reads them) and NCCL. NCCL matches prefixes unless the name starts with `=`."""
     nccl = {"NCCL_SOCKET_IFNAME": f"={interface}"} if on_gpu else {}
     return {"GLOO_SOCKET_IFNAME": interface, **nccl}

@@ -1,44 +1,46 @@
-"""`distributed: torch`: a rank for each slot; they join a store held on the chief, as under `torchrun`. Pure."""
+"""`distributed: torch`: one rank per slot; ranks join a store held by the chief, as under `torchrun`. Pure."""
 
 from collections.abc import Sequence
 
 from muster.config.optimizations import Optimizations
 from shared.messages.specs import GangMember
-from worker.core.gang.backends.port import Meeting, Place, communication, processes_per_slot
+from worker.core.gang.backends.port import RankPosition, Rendezvous, communication, processes_per_slot
 
 
 class Torch:
-    """`torch.distributed.init_process_group()` needs no argument: all that its `env://` reads is set, for one rank too."""
+    """Sets everything that `env://` reads, also for one rank, so that `torch.distributed.init_process_group()` needs no argument."""
 
-    meets = True
+    needs_rendezvous = True
 
     def processes(self, member: GangMember) -> int:
-        """A rank for each slot."""
+        """Return one rank per slot."""
         return processes_per_slot(member)
 
     def hosts(self, members: Sequence[GangMember]) -> str:
-        """Nothing: a store knows no members."""
+        """Return an empty string: a store has no member list."""
         return ""
 
-    def variables(self, place: Place, meeting: Meeting | None, told: Optimizations) -> dict[str, str]:
-        """As the port says. Without a meeting the one rank holds the store itself, on a port that the system chooses."""
-        seat = place.seat
+    def variables(
+        self, position: RankPosition, rendezvous: Rendezvous | None, optimizations: Optimizations
+    ) -> dict[str, str]:
+        """Return the variables. Without a rendezvous the only rank hosts the store itself, on a free port."""
+        assignment = position.assignment
         return {
-            "RANK": str(place.rank),
-            "WORLD_SIZE": str(seat.size),
-            "LOCAL_RANK": str(place.local),
-            "LOCAL_WORLD_SIZE": str(seat.ranks),
-            "GROUP_RANK": str(seat.index),
-            "GROUP_WORLD_SIZE": str(seat.members),
-            "MASTER_ADDR": meeting.address if meeting else "127.0.0.1",
-            "MASTER_PORT": str(meeting.port if meeting else 0),
-            "TORCHELASTIC_USE_AGENT_STORE": str(meeting is not None),
+            "RANK": str(position.rank),
+            "WORLD_SIZE": str(assignment.size),
+            "LOCAL_RANK": str(position.local),
+            "LOCAL_WORLD_SIZE": str(assignment.ranks),
+            "GROUP_RANK": str(assignment.index),
+            "GROUP_WORLD_SIZE": str(assignment.members),
+            "MASTER_ADDR": rendezvous.address if rendezvous else "127.0.0.1",
+            "MASTER_PORT": str(rendezvous.port if rendezvous else 0),
+            "TORCHELASTIC_USE_AGENT_STORE": str(rendezvous is not None),
         }
 
     def network(self, interface: str, on_gpu: bool) -> dict[str, str]:
-        """As the port says."""
+        """Return the interface variables."""
         return communication(interface, on_gpu)
 
-    def threads(self, place: Place, cores: Sequence[int]) -> dict[str, str]:
-        """None of its own."""
+    def threads(self, position: RankPosition, cores: Sequence[int]) -> dict[str, str]:
+        """Return nothing: this backend has no threads of its own."""
         return {}

@@ -1,6 +1,6 @@
-"""What a worker keeps so as not to fetch it again, code and files of checkpoints together, within one limit: what was not used for longest goes first.
+"""The shared size limit of the worker's caches of code and checkpoint files, with least-recently-used eviction.
 
-An entry is a file or a folder `<kind>/<tenant>/<name>` below one directory. When each was used last stands in its time on disk, so
+An entry is a file or directory `<kind>/<tenant>/<name>`. Its modification time on disk records its last use, so
 that a restarted daemon knows it.
 """
 
@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from worker.transfer.room import used_bytes
+from worker.transfer.disk_usage import used_bytes
 
 UNFINISHED = "fetch-"
-"""How the folders begin in which something is being fetched, beside those of the tenants."""
+"""Name prefix of directories of unfinished downloads."""
 
 
 class CacheSpace:
-    """The entries with their sizes. Threads may share it."""
+    """Cache entries with their sizes. Thread-safe."""
 
     def __init__(self, directory: Path, limit_bytes: int) -> None:
-        """Take up what is there; what is over the limit goes, and what an earlier daemon was fetching."""
+        """Index existing entries; delete unfinished downloads and entries beyond the limit."""
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
         self._held: Counter[Path] = Counter()
@@ -35,7 +35,7 @@ class CacheSpace:
 
     @contextmanager
     def holding(self, entry: Path) -> Iterator[bool]:
-        """Yield whether the entry is here; it is used now, and stays for as long as the block lasts."""
+        """Yield whether the entry exists; mark it as used, and protect it from eviction during the block."""
         with self._lock:
             is_here = entry in self._sizes
             if is_here:
@@ -50,10 +50,10 @@ class CacheSpace:
             if is_here:
                 with self._lock:
                     self._held[entry] -= 1
-                    self._held += Counter()  # without those that are held no more
+                    self._held += Counter()  # drop zero counts
 
     def admit(self, entry: Path, size_bytes: int) -> bool:
-        """Count an entry that is about to be made, in place of others; False where it would not fit beside what is held.
+        """Reserve space for a new entry and evict others. Return False if it does not fit beside protected entries.
 
         Raises:
             OSError: Its folder cannot be made.
@@ -70,13 +70,13 @@ class CacheSpace:
             return True
 
     def drop(self, entry: Path) -> None:
-        """Remove an entry, or the promise of one."""
+        """Remove an entry or a reservation."""
         with self._lock:
             self._remove(entry)
 
-    def _drop_down_to(self, most_bytes: int) -> None:
+    def _drop_down_to(self, limit_bytes: int) -> None:
         for entry in list(self._sizes):
-            if self._total_bytes <= most_bytes:
+            if self._total_bytes <= limit_bytes:
                 return
             if entry not in self._held:
                 self._remove(entry)

@@ -1,4 +1,4 @@
-"""The dead-letter stream: read, send again, delete. Speaks to JetStream as the operator's identity, which alone may delete."""
+"""The dead-letter stream: read, replay, delete. Uses the operator's identity, which alone may delete."""
 
 import json
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ _MOST_PAYLOAD_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetter:
     """One dead letter.
 
     Attributes:
-        position: what names it; its sequence in the stream.
-        message: the Muster id of the message; empty where its headers could not be read.
+        position: its sequence number in the stream.
+        message: the Muster id of the message; empty if its headers are unreadable.
         consumer: the service that could not handle it.
-        error: why.
-        died_at: when it was buried.
+        error: the error of the last attempt.
+        died_at: when it became a dead letter.
     """
 
     position: int
@@ -54,7 +54,7 @@ class Letter:
         }
 
     def whole(self) -> dict[str, JsonValue]:
-        """The summary with headers and body; a body that is not JSON as text."""
+        """Return the summary with headers and body; a body that is not JSON is returned as text."""
         headers: dict[str, JsonValue] = dict(self.headers)
         return {**self.summary(), "headers": headers, "body": self.body()}
 
@@ -68,11 +68,11 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What became of a letter that was sent again.
+    """The result of a replay.
 
     Attributes:
-        repeated: the stream held this very replay already; nothing was sent twice.
-        removed: the letter is gone from the dead-letter stream.
+        repeated: the stream already contained this replay; nothing was sent twice.
+        removed: the dead letter was deleted.
     """
 
     position: int
@@ -84,22 +84,24 @@ class Replayed:
     removed: bool
 
 
-async def load_letters(jetstream: JetStreamContext, consumer: str | None, most: int) -> list[Letter]:
-    """The oldest letters first, at most `most`; of one consumer, or of all. Raises Transient while JetStream is away."""
+async def load_dead_letters(
+    jetstream: JetStreamContext, consumer: str | None, limit: int
+) -> list[DeadLetter]:
+    """Return at most `limit` dead letters of one consumer or of all, oldest first. Raises Transient while JetStream is away."""
     subject = f"dlq.v1.{consumer}" if consumer else DEAD_LETTERS.subjects[0]
-    letters: list[Letter] = []
+    result: list[DeadLetter] = []
     position = 1
-    while len(letters) < most:
-        found = await _next(jetstream, position, subject)
-        if found is None:
+    while len(result) < limit:
+        message = await _next(jetstream, position, subject)
+        if message is None:
             break
-        letters.append(_letter(found))
-        position = letters[-1].position + 1
-    return letters
+        result.append(_letter(message))
+        position = result[-1].position + 1
+    return result
 
 
-async def load_letter(jetstream: JetStreamContext, position: int) -> Letter:
-    """Raises NotFound; Transient while JetStream is away."""
+async def load_dead_letter(jetstream: JetStreamContext, position: int) -> DeadLetter:
+    """Return one dead letter. Raises NotFound; Transient if JetStream does not answer."""
     try:
         return _letter(await jetstream.get_msg(DEAD_LETTERS.name, seq=position))
     except NotFoundError as error:
@@ -108,53 +110,53 @@ async def load_letter(jetstream: JetStreamContext, position: int) -> Letter:
         raise _away(error) from error
 
 
-async def replay(jetstream: JetStreamContext, letter: Letter) -> Replayed:
-    """Publishes the message again on its own subject under its own Muster id, and removes the letter.
+async def replay(jetstream: JetStreamContext, dead_letter: DeadLetter) -> Replayed:
+    """Publish the message again on its subject with its Muster id, and delete the dead letter.
 
-    Whoever has handled the message ignores it; the consumer that buried it has not, and tries again. A crash in between leaves the
-    letter, and the stream takes it once only.
+    Consumers that handled the message ignore it; the one that failed tries again. A crash in between leaves the
+    dead letter, and the stream deduplicates a second replay.
 
     Raises:
-        Rejected: the letter does not say where it came from.
-        Transient: JetStream did not take it; the letter stays.
+        Rejected: the dead letter has no origin.
+        Transient: JetStream did not accept it; the dead letter stays.
     """
     try:
-        again = dead_letters.replayed(letter.headers, letter.position)
+        again = dead_letters.replayed(dead_letter.headers, dead_letter.position)
     except KeyError as error:
         raise Rejected(
             "not_replayable",
-            f"dead letter {letter.position} has no {error} header, so nobody knows where it came from",
-            hint=f"look at it with `muster deadletters show {letter.position}`, then drop it",
+            f"dead letter {dead_letter.position} has no {error} header, so its origin is unknown",
+            hint=f"inspect it with `muster deadletters show {dead_letter.position}`, then drop it",
         ) from error
     try:
-        stored = await jetstream.publish(again.subject, letter.payload, headers=again.headers)
+        stored = await jetstream.publish(again.subject, dead_letter.payload, headers=again.headers)
     except (NatsError, TimeoutError) as error:
         raise _away(error) from error
     return Replayed(
-        letter.position,
-        letter.message,
+        dead_letter.position,
+        dead_letter.message,
         again.subject,
         stored.stream,
         stored.seq,
         bool(stored.duplicate),
-        await _removed(jetstream, letter.position),
+        await _removed(jetstream, dead_letter.position),
     )
 
 
 async def drop(jetstream: JetStreamContext, position: int) -> None:
-    """Removes a letter for good. Raises NotFound; Conflict where the stream was made without permission to delete."""
-    await load_letter(jetstream, position)
+    """Delete a dead letter. Raises NotFound; Conflict if the stream does not allow deletion."""
+    await load_dead_letter(jetstream, position)
     if not await _removed(jetstream, position):
         raise Conflict(
             "not_deletable",
-            f"the stream {DEAD_LETTERS.name} of this platform was made by an earlier version and keeps every letter",
-            hint="letters go by themselves after 30 days",
+            f"the stream {DEAD_LETTERS.name} was created by an earlier version and does not allow deletion",
+            hint="dead letters expire after 30 days",
         )
 
 
-def chosen(letters: Sequence[Letter], positions: Sequence[int]) -> list[Letter]:
-    """The letters at these positions. Raises NotFound, before anything is done, for the first that is missing."""
-    by_position = {letter.position: letter for letter in letters}
+def select(found: Sequence[DeadLetter], positions: Sequence[int]) -> list[DeadLetter]:
+    """Return the dead letters at these positions. Raises NotFound for the first that is missing."""
+    by_position = {dead_letter.position: dead_letter for dead_letter in found}
     missing = [position for position in positions if position not in by_position]
     if missing:
         raise NotFound(f"dead letter {missing[0]}")
@@ -181,12 +183,12 @@ async def _removed(jetstream: JetStreamContext, position: int) -> bool:
         raise _away(error) from error
 
 
-def _letter(found: RawStreamMsg) -> Letter:
+def _letter(found: RawStreamMsg) -> DeadLetter:
     if found.seq is None:
         raise Broken("JetStream gave a message without its sequence")
     headers = dict(found.headers or {})
     consumer = headers.get(dead_letters.CONSUMER) or (found.subject or "").rpartition(".")[2]
-    return Letter(
+    return DeadLetter(
         position=found.seq,
         message=headers.get(dead_letters.MESSAGE, ""),
         type=headers.get(envelope.TYPE, ""),

@@ -1,4 +1,4 @@
-"""What the command does: one message to each service, which its owner carries out once, now or when it is back."""
+"""Implements `muster republish`: sends one command to each service, which executes it once, now or after its next start."""
 
 import json
 
@@ -13,8 +13,8 @@ from shared.ids import SITE, new_id
 from shared.messages.republish import BY_OWNER
 
 
-def wish_all(service: str | None, *, as_json: bool) -> None:
-    """Send the wish to one service or to all, saying of each that it was taken."""
+def request_all(service: str | None, *, as_json: bool) -> None:
+    """Send the request to one service or to all, and print each."""
     if service is not None and service not in BY_OWNER:
         raise Rejected(
             "service_unknown", f"there is no service {service!r}", hint=f"one of {', '.join(BY_OWNER)}"
@@ -22,15 +22,15 @@ def wish_all(service: str | None, *, as_json: bool) -> None:
 
     async def work(stream: JetStreamContext) -> None:
         for owner in [service] if service else BY_OWNER:
-            await wish(stream, owner)
-            said = f"{owner} was asked to publish all its entities again; it does so now, or once it runs"
-            print(json.dumps({"service": owner, "asked": True}) if as_json else said, flush=True)
+            await send_request(stream, owner)
+            message = f"{owner} will publish all its entities again, now or after its next start"
+            print(json.dumps({"service": owner, "asked": True}) if as_json else message, flush=True)
 
     with_jetstream(work)
 
 
-async def wish(stream: JetStreamContext, service: str) -> None:
-    """Stores the command in its stream. Raises Transient while JetStream is away: nothing was asked then."""
+async def send_request(stream: JetStreamContext, service: str) -> None:
+    """Publish the command to its stream. Raises Transient if JetStream does not answer; nothing was requested then."""
     id_ = new_id(SystemClock())
     command = BY_OWNER[service](operation_id=id_)
     envelope = Envelope(id_, command.TYPE, command.VERSION, SITE)

@@ -1,4 +1,4 @@
-"""The warm parents of this machine: the plain one, and one for each environment that runs are in."""
+"""The warm parents of this machine: the default one, and one per Python environment of a run."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ import structlog
 from muster import wire
 from worker.executors.port import ExecutorEvents, Order
 from worker.executors.process import ProcessExecutor
-from worker.places import Places
+from worker.paths import WorkerPaths
 
 IDLE_S = 300.0
 LOOK_EVERY_S = 10.0
@@ -20,20 +20,20 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class ParentStart:
-    """How warm parents are started: where they live, with which modules and variables."""
+class WarmParentConfig:
+    """How to start warm parents: directories, warm modules and environment variables."""
 
-    places: Places
+    paths: WorkerPaths
     warm: str
     environment: dict[str, str]
 
 
-class Parents:
-    """An executor over one for each environment. Sends each frame to the parent that holds its run. `on_ready` is told whose environment's parent is there."""
+class WarmParents:
+    """Executes orders through one warm parent per environment, and routes each order to the parent of its run. Calls `on_ready` with the environment of each parent that is ready."""
 
     def __init__(
         self,
-        start: ParentStart,
+        start: WarmParentConfig,
         on_process: Callable[[wire.ProcessFrame], None],
         on_ready: Callable[[str], None],
     ) -> None:
@@ -47,33 +47,33 @@ class Parents:
 
     @property
     def is_ready(self) -> bool:
-        """Whether ranks can be forked at once."""
+        """Whether the default parent can start ranks now."""
         return self._links[PLAIN].is_ready
 
     @property
     def trouble(self) -> str | None:
-        """Why this machine can start nothing; what an environment of a trial is lacking is that environment's."""
+        """Why this machine cannot start processes; a broken environment of a trial does not count."""
         return self._links[PLAIN].trouble
 
     def use(self, run: str, environment: str, interpreter: str) -> None:
-        """A run is in an environment: its processes belong to that one's parent, which is started where there is none."""
+        """Assign a run to an environment, and start the environment's parent if there is none."""
         self._at[run] = environment
         if environment not in self._links:
-            self._start.places.parent_of(environment).mkdir(mode=0o700, exist_ok=True)
+            self._start.paths.parent_of(environment).mkdir(mode=0o700, exist_ok=True)
             self._links[environment] = self._link(environment, interpreter)
-            _log.info("an environment's parent is needed", environment=environment)
+            _log.info("starting a warm parent for an environment", environment=environment)
             if PLAIN in self._tasks:
                 self._run(environment)
 
     def send(self, order: Order) -> None:
-        """Ask for something; order is kept within a run."""
+        """Send an order; the sequence is kept within a run."""
         environment = self._at.get(order.run, PLAIN)
         if isinstance(order, wire.Forget):
             self._at.pop(order.run, None)
         self._links.get(environment, self._links[PLAIN]).send(order)
 
     async def run(self) -> None:
-        """Keep all of them connected, and end those that no run has needed for a while."""
+        """Keep all parents connected, and end those that no run has used for a while."""
         for environment in self._links:
             self._run(environment)
         while not self._tasks[PLAIN].done():
@@ -82,21 +82,23 @@ class Parents:
         self._tasks[PLAIN].result()
 
     def begin_end(self) -> None:
-        """Start no parent any more."""
+        """Stop starting parents."""
         for link in self._links.values():
             link.begin_end()
 
     async def quit(self) -> None:
-        """End all parents and every process they hold."""
+        """End all parents and their processes."""
         await asyncio.gather(*(link.quit() for link in self._links.values()))
 
     def _link(self, environment: str, interpreter: str) -> ProcessExecutor:
         start = self._start
-        events = ExecutorEvents(partial(self._heard, environment), partial(self._on_ready, environment))
-        directory = start.places.parent_of(environment)
+        events = ExecutorEvents(
+            partial(self._record_process, environment), partial(self._on_ready, environment)
+        )
+        directory = start.paths.parent_of(environment)
         return ProcessExecutor(directory, start.warm, start.environment, events, interpreter)
 
-    def _heard(self, environment: str, process: wire.ProcessFrame) -> None:
+    def _record_process(self, environment: str, process: wire.ProcessFrame) -> None:
         if environment:
             self._at.setdefault(process.run, environment)
         self._on_process(process)
@@ -115,4 +117,4 @@ class Parents:
                 self._used_at.pop(environment)
                 await link.quit()
                 await self._tasks.pop(environment)
-                _log.info("an environment's parent was ended: no run needs it", environment=environment)
+                _log.info("ended an idle warm parent: no run uses its environment", environment=environment)

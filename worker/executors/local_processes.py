@@ -1,4 +1,4 @@
-"""A look at processes of this machine."""
+"""Inspects processes of this machine."""
 
 import os
 import time
@@ -15,17 +15,17 @@ _LOOPBACK = "lo"
 
 
 class LocalProcesses:
-    """By the kernel's own tables."""
+    """Reads the kernel's process tables."""
 
     def session_of(self, pid: int) -> int:
-        """As the port says."""
+        """See `Processes`."""
         try:
             return os.getsid(pid) if pid > 0 else 0
         except OSError:
             return 0
 
     def used_s(self) -> dict[int, float]:
-        """As the port says."""
+        """See `Processes`."""
         used: dict[int, float] = {}
         for found in _stats(_living()):
             session = int(found[3])
@@ -33,7 +33,7 @@ class LocalProcesses:
         return used
 
     def usage(self, sessions: Collection[int]) -> Usage:
-        """As the port says. Of a process that belongs to another user, disks are known to root alone."""
+        """Return the total usage. Disk counters of another user's processes are visible to root only."""
         pids = [pid for pid in _living() if self.session_of(pid) in sessions]
         stats = list(_stats(pids))
         disks = [_named_numbers(_read(pid, "io")) for pid in pids]
@@ -50,7 +50,7 @@ class LocalProcesses:
         )
 
     def ask_stacks(self, pid: int) -> None:
-        """As the port says; the rank has a handler for this signal."""
+        """Send the signal that makes a rank dump its stacks."""
         with suppress(OSError):
             os.kill(pid, STACKS_SIGNAL)
 
@@ -60,14 +60,14 @@ def _living() -> Iterator[int]:
 
 
 def _stats(pids: Iterable[int]) -> Iterator[list[str]]:
-    """What the kernel counts of each process that has not gone: the fields behind its name, which may hold anything."""
+    """Yield the fields of each living process after its name, which may contain anything."""
     for pid in pids:
         if found := _read(pid, "stat").rpartition(")")[2].split():
             yield found
 
 
 def _read(pid: int, name: str) -> str:
-    """A file about a process; empty where it has gone, or may not be looked at."""
+    """Return a file of a process; empty if the process has ended or is not readable."""
     try:
         return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
     except OSError:
@@ -80,7 +80,7 @@ def _named_numbers(text: str) -> dict[str, int]:
 
 
 def _network(pid: int) -> tuple[int, int]:
-    """The bytes that the network of a process has received and sent, but for what stays on the machine."""
+    """Return the bytes that the network namespace of a process received and sent, without loopback traffic."""
     received = sent = 0
     for line in _read(pid, "net/dev").splitlines():
         name, is_interface, numbers = line.partition(":")

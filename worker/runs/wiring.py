@@ -1,4 +1,4 @@
-"""The parts of a run, made and wired to each other. Neighbours: `context` is them together, `supervisor` is told what they say."""
+"""Creates the components of a run and connects them. Neighbours: `context` holds them, `supervisor` gets their events."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,71 +13,75 @@ from worker.journal.logs import LogTail, TailEvents
 from worker.journal.outputs import outputs_of
 from worker.journal.sending import log_sender, report_sender, trace_of
 from worker.journal.sources import Source
-from worker.places import RunPlaces
+from worker.paths import RunPaths
+from worker.ranks.elastic_connections import ElasticConnections
 from worker.ranks.launch.description import spec_of
-from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
 from worker.runs.checkpoints import announce_checkpoint, settle_checkpoint
 from worker.runs.context import RunContext, Tools
-from worker.runs.watching.hangs import open_watch
+from worker.runs.watching.hangs import open_hang_watch
 from worker.runs.watching.phases import Phases, PhaseSender
-from worker.runs.watching.profiling import Eyes, open_profile
-from worker.store.records import KeptRun
+from worker.runs.watching.profiling import ProfileSources, open_profile
+from worker.store.records import StoredRun
 from worker.transfer.checkpoints.upload import Announced, UploadEvents as UploadNeeds
 from worker.transfer.checkpoints.uploads import Uploads
 from worker.transfer.media.packing import Folders
-from worker.transfer.media.sending import MediaNeeds, MediaSender
-from worker.transfer.registry import RegistryLine
+from worker.transfer.media.sending import MediaDependencies, MediaSender
+from worker.transfer.registry_client import RegistryClient
 
 
 @dataclass(frozen=True, slots=True)
 class ContextEvents:
-    """Whom a run's parts tell."""
+    """Callbacks of a run's components."""
 
     on_acknowledged: Callable[[RunContext, str], None]
     on_progress: Callable[[RunContext], None]
     on_disk_fault: Callable[[RunContext, OSError], None]
-    on_seated: Callable[[RunContext, int, int], None]
+    on_generation_confirmed: Callable[[RunContext, int, int], None]
     on_policies: Callable[[RunContext, int, str, tuple[PolicyMatch, ...]], None]
 
 
-def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunContext:
-    """Open (or make) what a run needs on disk, and wire its parts to each other.
+def open_context(stored: StoredRun, tools: Tools, events: ContextEvents) -> RunContext:
+    """Open (or create) a run's files, and create and connect its components.
 
     Raises:
         OSError: The disk is full or broken.
     """
-    places = tools.places.run(kept.run.run_id)
-    places.make()
-    ears = _Ears(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
-    reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
-    report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
-    log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
+    paths = tools.paths.run(stored.run.run_id)
+    paths.make()
+    handlers = _EventHandlers(events, Policies(spec_of(stored.allocation).log_policies, stored.run.policies))
+    reports, logs = Journal(paths.journal("reports")), Journal(paths.journal("logs"))
+    report_source = Source(reports, report_sender(stored, tools.platform), handlers.on_refused)
+    log_source = Source(logs, log_sender(stored, tools.platform), lambda text: None)
     needs = UploadNeeds(
         tools.transfer.put,
         tools.transfer.put_part,
-        ears.on_upload_due,
-        ears.on_settled,
-        ears.on_upload_waiting,
+        handlers.on_upload_due,
+        handlers.on_settled,
+        handlers.on_upload_waiting,
     )
-    registry = RegistryLine(tools.line)
-    uploads = Uploads(places.uploads, registry, needs)
-    kept_media = MediaNeeds(tools.transfer.put, tools.clock, ears.on_refused)
-    ears.context = context = RunContext(
-        kept=kept,
-        places=places,
+    registry = RegistryClient(tools.platform)
+    uploads = Uploads(paths.uploads, registry, needs)
+    media_dependencies = MediaDependencies(tools.transfer.put, tools.clock, handlers.on_refused)
+    handlers.context = context = RunContext(
+        stored=stored,
+        paths=paths,
         tools=tools,
-        session=_open_session(kept.run, reports, ears, uploads.announced),
+        session=_open_session(stored.run, reports, handlers, uploads.announced),
         reports=reports,
         logs=logs,
         report_source=report_source,
         log_source=log_source,
-        tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
+        tail=_open_tail(stored.run, paths, logs, tools.clock, handlers.tail_events(log_source)),
         uploads=uploads,
-        media=MediaSender(kept.run.run_id, _media_of(places), places.media, registry, kept_media),
-        watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
-        profile=open_profile(kept, places, tools.line, Eyes(tools.processes, tools.gpus, tools.clock)),
-        phases=Phases(kept.run.run_id, trace_of(kept), tools.clock, PhaseSender(kept.run.run_id, tools.line)),
+        media=MediaSender(stored.run.run_id, _media_of(paths), paths.media, registry, media_dependencies),
+        watch=open_hang_watch(paths.watch, spec_of(stored.allocation), tools.machine.kind, tools.processes),
+        profile=open_profile(
+            stored, paths, tools.platform, ProfileSources(tools.processes, tools.gpus, tools.clock)
+        ),
+        phases=Phases(
+            stored.run.run_id, trace_of(stored), tools.clock, PhaseSender(stored.run.run_id, tools.platform)
+        ),
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
@@ -90,8 +94,8 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
 
 
 @dataclass(slots=True)
-class _Ears:
-    """What a run's parts say, and whom it concerns. `context` is there before any of them speaks."""
+class _EventHandlers:
+    """Event handlers of a run's components. `context` is set before the first event."""
 
     events: ContextEvents
     policies: Policies
@@ -105,11 +109,11 @@ class _Ears:
         self.context.report_source.wake(urgent)
 
     def on_upload_due(self) -> None:
-        """A manifest commits when all reports before it have: they are not to linger."""
+        """Send reports at once: a manifest commits only after all earlier reports."""
         self.context.report_source.wake(urgent=True)
 
     def on_refused(self, text: str) -> None:
-        self.context.tail.warn(f"not all that was reported is kept: {text}")
+        self.context.tail.warn(f"some reported data was not stored: {text}")
 
     def on_settled(self, record: Announced) -> None:
         if record.state != "saved" and record.reason:
@@ -130,8 +134,8 @@ class _Ears:
         self.context.phases.on_entered()
         self.events.on_progress(self.context)
 
-    def on_seated(self, local: int, generation: int) -> None:
-        self.events.on_seated(self.context, local, generation)
+    def on_generation_confirmed(self, local: int, generation: int) -> None:
+        self.events.on_generation_confirmed(self.context, local, generation)
 
     def on_line(self, rank: int, line: str) -> None:
         if met := self.policies.met_by(line):
@@ -141,29 +145,29 @@ class _Ears:
         self.events.on_disk_fault(self.context, error)
 
 
-def _media_of(places: RunPlaces) -> Folders:
-    """Where media are: `SummaryWriter()` writes below the working directory where nobody names another."""
-    return Folders(places.spool, ((places.tensorboard, ""), (places.code / "runs", "runs/")))
+def _media_of(paths: RunPaths) -> Folders:
+    """Return the media directories: `SummaryWriter()` without a directory writes below the working directory."""
+    return Folders(paths.spool, ((paths.tensorboard, ""), (paths.code / "runs", "runs/")))
 
 
-def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) -> RankSession:
-    """What the ranks talk to, with what the run was told last."""
+def _open_session(run: LocalRun, reports: Journal, handlers: _EventHandlers, announced: int) -> RankSession:
+    """Create the session of the ranks, with the signal that was sent last."""
     events = SessionEvents(
-        on_reports=ears.on_reports,
-        on_checkpoint=ears.on_checkpoint,
-        on_acknowledged=ears.on_acknowledged,
-        on_started=ears.on_started,
-        on_cut=ears.on_refused,
-        on_disk_fault=ears.on_disk_fault,
+        on_reports=handlers.on_reports,
+        on_checkpoint=handlers.on_checkpoint,
+        on_acknowledged=handlers.on_acknowledged,
+        on_started=handlers.on_started,
+        on_cut=handlers.on_refused,
+        on_disk_fault=handlers.on_disk_fault,
     )
-    session = RankSession(reports, events, announced, Seats(ears.on_seated))
+    session = RankSession(reports, events, announced, ElasticConnections(handlers.on_generation_confirmed))
     session.signal, session.decide_at = str(run.notice.signal), run.request.decide_at
     return session
 
 
-def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
-    """Follows what the ranks of this machine write."""
-    first = run.gang.seat.first_rank
+def _open_tail(run: LocalRun, paths: RunPaths, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
+    """Create the reader of the local ranks' output."""
+    first = run.gang.assignment.first_rank
     ranks = [rank for _, rank in run.ranks.births] or range(first, first + run.local_ranks)
-    offsets, outputs = places.root / "offsets.json", outputs_of(places, ranks)
+    offsets, outputs = paths.root / "offsets.json", outputs_of(paths, ranks)
     return LogTail(logs, offsets, outputs, clock, events)

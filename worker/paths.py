@@ -1,4 +1,4 @@
-"""Where things lie in the worker's directory."""
+"""Paths in the worker's data directory."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from shared.ids import RunId
 
 
 @dataclass(frozen=True, slots=True)
-class RunPlaces:
+class RunPaths:
     """The directory of one run. `code` is the ranks' working directory."""
 
     root: Path
@@ -58,17 +58,17 @@ class RunPlaces:
 
     @property
     def spool(self) -> Path:
-        """Where ranks put what they log beside numbers."""
+        """Where ranks write media."""
         return self.root / "spool"
 
     @property
     def tensorboard(self) -> Path:
-        """Where their code is told to write event files."""
+        """Where user code writes TensorBoard event files."""
         return self.root / "tensorboard"
 
     @property
     def media(self) -> Path:
-        """The record of what of both was sent, and the pack under way."""
+        """The record of sent media, and the pack being sent."""
         return self.root / "media"
 
     @property
@@ -80,11 +80,11 @@ class RunPlaces:
         return self.journals / stream
 
     def output(self, rank: int, stream: str) -> Path:
-        """Where a rank's stdout or stderr goes."""
+        """The file of a rank's stdout or stderr."""
         return self.logs / f"{rank}.{stream}"
 
     def make(self) -> None:
-        """Make what ranks write into: also the file for what a rank could not send, which it may not make there itself."""
+        """Create the directories that ranks write to, and the file for unsent frames, which ranks may not create themselves."""
         ranks = (self.code, self.home, self.checkpoints, self.logs, self.watch, self.spool, self.tensorboard)
         for path in (*ranks, self.uploads):
             path.mkdir(parents=True, exist_ok=True)
@@ -92,8 +92,8 @@ class RunPlaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """The worker's own directory; nobody else may read it."""
+class WorkerPaths:
+    """The worker's data directory; only its user can read it."""
 
     root: Path
 
@@ -106,7 +106,7 @@ class Places:
         return self.root / "parent"
 
     def parent_of(self, environment: str) -> Path:
-        """The warm parent of an environment; of none the plain one."""
+        """The directory of an environment's warm parent; the default one for an empty name."""
         return self.root / f"parent-{environment}" if environment else self.parent
 
     @property
@@ -127,7 +127,7 @@ class Places:
 
     @property
     def numbering(self) -> Path:
-        """Where the journals of runs stood that were here and may come back."""
+        """Journal positions of runs that left this worker and may return."""
         return self.root / "numbering"
 
     @property
@@ -142,12 +142,12 @@ class Places:
     def checkpoint_cache(self) -> Path:
         return self.cache / "checkpoints"
 
-    def run(self, run_id: RunId) -> RunPlaces:
+    def run(self, run_id: RunId) -> RunPaths:
         """The directory of a run."""
-        return RunPlaces(self.runs / str(run_id))
+        return RunPaths(self.runs / str(run_id))
 
     def make(self, is_shared: bool) -> None:
-        """Make what must exist, for this user only; with `is_shared` another user may pass through to a run whose name it knows."""
+        """Create the directories, for this user only; with `is_shared` another user may pass through to a run's directory by its name."""
         for path in (self.root, self.runs, self.environments):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.chmod(0o711 if is_shared else 0o700)
@@ -162,10 +162,10 @@ class Places:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def lock(self) -> int:
-        """Take this directory for this process; the descriptor holds it.
+        """Lock this directory for this process; the descriptor holds the lock.
 
         Raises:
-            Rejected: Another daemon lives here.
+            Rejected: Another daemon uses it.
         """
         descriptor = os.open(self.root / "daemon.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -174,8 +174,8 @@ class Places:
             os.close(descriptor)
             raise Rejected(
                 "directory_taken",
-                f"another worker runs in {self.root}",
-                hint="give each worker a directory of its own: MUSTER_WORKER__DIRECTORY",
+                f"another worker already uses {self.root}",
+                hint="set MUSTER_WORKER__DIRECTORY to a different directory for each worker",
             ) from None
         wire.write_pid(descriptor)
         return descriptor

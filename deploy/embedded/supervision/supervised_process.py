@@ -1,4 +1,4 @@
-"""Keeps one process running: starts it again when it ends, ever later when it keeps ending."""
+"""Keeps one process running: restarts it when it ends, with exponential backoff."""
 
 import subprocess
 from dataclasses import dataclass, field
@@ -16,20 +16,20 @@ LONGEST_PAUSE_S = 30.0
 STEADY_AFTER_S = 30.0
 START_TIMEOUT_S = 60.0
 LONGEST_START_TIMEOUT_S = 480.0
-"""A start that was not ready in time is begun again with twice the time: on a machine under load each would else end before it is ready."""
+"""A start that exceeds the timeout is repeated with twice the timeout: on a loaded machine every attempt would otherwise fail."""
 FIRST_STARTS = 3
 
 
 @dataclass(slots=True)
-class Keeper:
-    """One part of the platform under supervision.
+class SupervisedProcess:
+    """One supervised part of the platform.
 
     Attributes:
         daemon: the process.
         kind: server or service.
-        restarts: how often it was started again.
-        restarted_for: why, the last time.
-        trouble: what it fails to do although it runs; empty: nothing.
+        restarts: number of restarts.
+        restarted_for: the reason of the last restart.
+        trouble: its current failure while it runs; empty: none.
     """
 
     daemon: Daemon
@@ -43,7 +43,7 @@ class Keeper:
     _failures: int = field(default=0)
     _ran_once: bool = False
     _start_timeout_s: float = START_TIMEOUT_S
-    _ends_for: str = ""
+    _stop_reason: str = ""
 
     @property
     def name(self) -> str:
@@ -54,10 +54,10 @@ class Keeper:
         return self.daemon.process
 
     def tick(self, now: float) -> bool:
-        """Do what is due; True when something changed.
+        """Run due actions; return whether something changed.
 
         Raises:
-            Broken: it never ran, and does not start.
+            Broken: its first start failed.
         """
         before = (self.state, self.restarts, self.trouble)
         match self.state:
@@ -75,12 +75,12 @@ class Keeper:
         return before != (self.state, self.restarts, self.trouble)
 
     def stop(self) -> None:
-        """End the process, if it runs, and keep it so."""
+        """Stop the process, and do not restart it."""
         self.daemon.stop()
         self.state = "stopped"
 
     def part(self) -> Part:
-        """What the state file says of it."""
+        """Return its entry for the state file."""
         process = self.process
         identity = ProcessId.of(process.pid) if process is not None and process.poll() is None else None
         return Part(
@@ -105,7 +105,7 @@ class Keeper:
         try:
             self._start(now)
         except OSError:
-            # A full disk or a lack of processes: the others go on, and so do the attempts.
+            # On a full disk or process limit, the other parts continue and so do the attempts.
             if not self._ran_once:
                 raise
             self._failures += 1
@@ -120,7 +120,7 @@ class Keeper:
             self.state, self._since, self._ran_once = "running", now, True
             self._start_timeout_s = START_TIMEOUT_S
         elif now - self._since > self._start_timeout_s:
-            self._ends_for = f"it was not ready {self._start_timeout_s:g} s after its start"
+            self._stop_reason = f"it did not become ready within {self._start_timeout_s:g} s"
             self._start_timeout_s = min(2 * self._start_timeout_s, LONGEST_START_TIMEOUT_S)
             process.kill()
 
@@ -140,19 +140,19 @@ class Keeper:
             note(f"{self.name}: {health.trouble or 'it works again'}")
         self.trouble = health.trouble
         if health.is_stuck:
-            self._ends_for = health.trouble
+            self._stop_reason = health.trouble
             self.daemon.stop()
 
     def _on_end(self, now: float, code: int) -> None:
         self.daemon.clean()
         self._failures += 1
-        why = self._ends_for or f"it ended with exit code {code}"
-        self.restarted_for, self._ends_for, self.trouble = why, "", ""
+        why = self._stop_reason or f"it ended with exit code {code}"
+        self.restarted_for, self._stop_reason, self.trouble = why, "", ""
         if not self._ran_once and (code == BAD_SETTINGS or self._failures >= FIRST_STARTS):
             raise Broken(
-                f"{self.name} does not start: {why}; the end of {self.daemon.log}:\n{self.daemon.last_words()}"
+                f"{self.name} did not start: {why}; the end of {self.daemon.log}:\n{self.daemon.log_tail()}"
             )
-        note(f"{self.name} is started again: {why}")
+        note(f"{self.name} restarts: {why}")
         self._pause(now)
 
     def _pause(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""The seats of one run's ranks here: each says in which generation it trains, and is told of the next. One small connection each."""
+"""Connections of the local ranks of an elastic run: each rank confirms its generation here and gets its next assignment."""
 
 import asyncio
 import socket
@@ -13,40 +13,40 @@ from muster.errors import Rejected
 _log = structlog.get_logger()
 
 
-class Seats:
-    """Connections by local rank; a later one of the same rank replaces it."""
+class ElasticConnections:
+    """Connections by local rank; a new one of the same rank replaces the old one."""
 
-    def __init__(self, on_seated: Callable[[int, int], None]) -> None:
-        """`on_seated` is told of each rank that says its generation, by its local number."""
-        self._on_seated = on_seated
+    def __init__(self, on_generation_confirmed: Callable[[int, int], None]) -> None:
+        """`on_generation_confirmed` gets the local number and the generation of each confirmation."""
+        self._on_generation_confirmed = on_generation_confirmed
         self._connections: dict[int, socket.socket] = {}
 
     @property
-    def taken(self) -> Iterable[int]:
+    def connected(self) -> Iterable[int]:
         """The local ranks that are connected."""
         return tuple(self._connections)
 
     def attach(self, local: int, connection: socket.socket, decoder: wire.Decoder) -> None:
-        """A rank takes its seat."""
+        """Register a rank's connection."""
         self._drop(local)
         self._connections[local] = connection
         loop = asyncio.get_running_loop()
         loop.add_reader(connection, self._read, local, connection, decoder)
-        # What came with the first frame is read already.
+        # The decoder may hold frames that arrived with the first one.
         loop.call_soon(self._take, local, decoder, b"")
 
-    def tell(self, local: int, frame: wire.Join | wire.Leave) -> None:
-        """Tell a rank; one that is cut off hears it when it is back and says where it is."""
+    def send(self, local: int, frame: wire.Join | wire.Leave) -> None:
+        """Send a frame to a rank; a disconnected rank gets it again when it reconnects and confirms its generation."""
         connection = self._connections.get(local)
         if connection is not None:
             with suppress(
                 OSError
-            ):  # a few hundred bytes at each change: the kernel has room for them, or the rank has gone
+            ):  # a few hundred bytes fit into the socket buffer, unless the rank has ended
                 connection.send(wire.encode(frame))
 
     def close(self) -> None:
-        """Nothing is heard any more."""
-        for local in self.taken:
+        """Close all connections."""
+        for local in self.connected:
             self._drop(local)
 
     def _read(self, local: int, connection: socket.socket, decoder: wire.Decoder) -> None:
@@ -65,9 +65,9 @@ class Seats:
         try:
             for frame in decoder.feed(data):
                 if isinstance(frame, wire.GenerationConfirmed):
-                    self._on_seated(local, frame.generation)
+                    self._on_generation_confirmed(local, frame.generation)
         except Rejected as error:
-            _log.warning("a rank's seat broke the protocol", error=str(error))
+            _log.warning("a rank broke the protocol of its elastic connection", error=str(error))
             self._drop(local)
 
     def _drop(self, local: int, only: socket.socket | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Files that ranks write, as their own user: links, pipes and devices in their place lead nowhere."""
+"""Opens files that ranks write as their own user, without following links, pipes or devices."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def opened(path: Path) -> Iterator[int | None]:
-    """A plain file for reading; None where there is none."""
+    """Open a regular file for reading; yield None if it is missing or anything else."""
     file = None
     try:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What the machine's provider says of taking it back: asked of the cloud's metadata service, told to the scheduler and in each run's log."""
+"""Reclaim notices of the cloud: polled from its metadata service, reported to the scheduler and in each run's log."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,24 +19,24 @@ from worker.settings import WorkerSection
 
 EVERY_S = 2.0
 GCP_NOTICE = timedelta(seconds=30)
-"""Compute Engine says that it has begun, and ends the machine after so long."""
-_ASKING = "asking the cloud whether it takes this machine back"
+"""Compute Engine ends a machine this long after the preemption notice."""
+_ASKING = "asking the cloud's metadata service for reclaim notices"
 _Time = TypeAdapter(datetime)
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The machine is to go. `at` None: only likely, or at an unknown time."""
+    """The cloud reclaims the machine. `at` None: it is only likely, or the time is unknown."""
 
     reason: str
     at: datetime | None = None
 
 
 class Source(Protocol):
-    """A provider that may take a machine back."""
+    """A source of reclaim notices."""
 
     async def look(self, now: datetime) -> Notice | None:
-        """What it says now; raises Transient without an answer."""
+        """Return the current notice. Raises Transient without an answer."""
 
 
 class AwsNotices:
@@ -46,12 +46,12 @@ class AwsNotices:
         self._metadata = AwsMetadata(session, url)
 
     async def look(self, now: datetime) -> Notice | None:
-        """As the port says."""
+        """See `Source`."""
         if (text := await self._metadata.get("meta-data/spot/instance-action")) is not None:
             action, at = _fields(text, "action", "time")
-            return Notice(f"AWS takes this spot instance back ({action})", _time(at))
+            return Notice(f"AWS reclaims this spot instance ({action})", _time(at))
         if await self._metadata.get("meta-data/events/recommendations/rebalance") is not None:
-            return Notice("AWS recommends to leave this spot instance (rebalance)")
+            return Notice("AWS recommends leaving this spot instance (rebalance)")
         return None
 
 
@@ -63,16 +63,16 @@ class GcpNotices:
         self._seen_at: datetime | None = None
 
     async def look(self, now: datetime) -> Notice | None:
-        """As the port says."""
+        """See `Source`."""
         text = await self._metadata.get("preempted")
         if text is None or text.strip().upper() != "TRUE":
             return None
         self._seen_at = self._seen_at or now
-        return Notice("Google Cloud takes this machine back (preempted)", self._seen_at + GCP_NOTICE)
+        return Notice("Google Cloud preempts this machine", self._seen_at + GCP_NOTICE)
 
 
 class NoticeWatch:
-    """Asks for ever, and keeps what was said last; `on_notice` hears of each that is new."""
+    """Polls the source and keeps the last notice; `on_notice` gets each new one."""
 
     def __init__(self, source: Source | None, clock: Clock, on_notice: Callable[[str], None]) -> None:
         self._source = source
@@ -82,13 +82,13 @@ class NoticeWatch:
         self._outages = Outages()
 
     def leaving(self) -> ReclaimNotice | None:
-        """For the scheduler, as of now."""
+        """Return the notice for the scheduler, with the remaining time."""
         if self._notice is None:
             return None
         return ReclaimNotice(reason=self._notice.reason[:200], in_s=self._left_s(self._notice))
 
     async def run(self) -> None:
-        """Ask every two seconds; a service that does not answer leaves what was known as it is."""
+        """Poll every two seconds; without an answer the last notice stays."""
         while self._source is not None:
             try:
                 notice = await self._source.look(self._clock.now())
@@ -105,7 +105,9 @@ class NoticeWatch:
             return
         left_s = self._left_s(notice)
         when = (
-            "nothing new starts here" if left_s is None else f"in {left_s:.0f} s: save, and go on elsewhere"
+            "no new runs start here"
+            if left_s is None
+            else f"in {left_s:.0f} s: trials save and resume elsewhere"
         )
         self._on_notice(f"{notice.reason}; {when}")
 
@@ -116,7 +118,7 @@ class NoticeWatch:
 
 
 def notices_of(settings: WorkerSection, session: aiohttp.ClientSession) -> Source | None:
-    """The source of this machine's cloud; None where none is set."""
+    """Return the source for this machine's cloud; None if none is set."""
     match settings.cloud:
         case None:
             return None
@@ -127,7 +129,7 @@ def notices_of(settings: WorkerSection, session: aiohttp.ClientSession) -> Sourc
 
 
 def _fields(text: str, *names: str) -> list[str]:
-    """Fields of a JSON object as text, empty where there are none: a notice that is not understood is one all the same."""
+    """Return fields of a JSON object as text, empty if missing: a notice counts even if it cannot be parsed."""
     try:
         content = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""The line to the platform, which may be away for as long as it likes: what runs here goes on, and asks again."""
+"""The connection to the platform. The platform may be unreachable for any time: runs continue, and requests are retried."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,45 +14,45 @@ from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.base import WorkerRequest
 from shared.runtime.outages import Outages
-from worker.connection.identity import Badge, join, renew
+from worker.connection.identity import StoredIdentity, join, renew
 from worker.settings import Settings
 
 R = TypeVar("R", bound=BaseModel)
 
 MAX_WAIT_S = 2.0
 RENEW_RETRY_S = 30.0
-LET_IN = "the worker was let in"
+CONNECTED = "the worker connected to the platform"
 _REACHING = "reaching the platform"
 _log = structlog.get_logger()
 
 
-class Line:
-    """Joins, connects, renews; until then every request is Transient."""
+class PlatformConnection:
+    """Joins, connects and renews credentials; until then every request raises Transient."""
 
-    def __init__(self, settings: Settings, badge: Badge, clock: Clock) -> None:
+    def __init__(self, settings: Settings, identity: StoredIdentity, clock: Clock) -> None:
         self._settings = settings
-        self._badge = badge
+        self._identity = identity
         self._clock = clock
         self._worker = WorkerId(settings.worker.id)
         self._bus: Bus | None = None
 
     @property
     def is_connected(self) -> bool:
-        """Whether NATS is there now."""
+        """Whether NATS is connected."""
         return self._bus is not None and self._bus.connected
 
     async def request(self, request: WorkerRequest[R], timeout_s: float = 5.0) -> R:
-        """Ask the owner. Raises as `Bus.request`; Transient while there is no connection yet."""
+        """Send a request to its service. Raises as `Bus.request`; Transient before the first connection."""
         return await self.send(type(request), request.to_bytes(), timeout_s)
 
     async def send(self, kind: type[WorkerRequest[R]], payload: bytes, timeout_s: float = 5.0) -> R:
-        """Ask with what is a request's JSON already; raises as `request`."""
+        """Send a request that is already encoded as JSON; raises as `request`."""
         if self._bus is None:
             raise Transient("the worker is not connected yet", retry_after_s=0.2)
         return await self._bus.send(kind, payload, self._worker, timeout_s)
 
     async def run(self, on_connected: Callable[[Bus], Awaitable[None]]) -> None:
-        """Connect, tell, and keep the credentials fresh for ever.
+        """Connect, call `on_connected`, and renew the credentials until cancelled.
 
         Raises:
             Rejected: The platform refuses this worker.
@@ -60,15 +60,15 @@ class Line:
         self._bus = await self._connect()
         await on_connected(self._bus)
         while True:
-            await asyncio.sleep(max(1.0, self._badge.renewal_in(self._clock.now()).total_seconds()))
+            await asyncio.sleep(max(1.0, self._identity.renewal_in(self._clock.now()).total_seconds()))
             try:
-                await renew(self._badge, self._bus, self._worker)
+                await renew(self._identity, self._bus, self._worker)
             except MusterError as error:
                 _log.warning("the credentials could not be renewed", error=str(error))
                 await asyncio.sleep(RENEW_RETRY_S)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         if self._bus is not None:
             with suppress(MusterError):
                 await self._bus.close()
@@ -77,14 +77,14 @@ class Line:
         outages = Outages()
         while True:
             try:
-                await join(self._badge, self._settings.worker, self._clock)
-                told = self._badge.credentials.nats_url if self._badge.credentials else ""
-                url = self._settings.nats_url(told)
-                bus = await Bus.connect(url, self._worker, identity=self._badge.identity())
+                await join(self._identity, self._settings.worker, self._clock)
+                advertised_url = self._identity.credentials.nats_url if self._identity.credentials else ""
+                url = self._settings.nats_url(advertised_url)
+                bus = await Bus.connect(url, self._worker, identity=self._identity.identity())
             except Transient as error:
                 outages.failed(_REACHING, error)
                 await asyncio.sleep(min(error.retry_after_s, MAX_WAIT_S))
                 continue
             outages.worked(_REACHING)
-            _log.info(LET_IN)
+            _log.info(CONNECTED)
             return bus

@@ -1,4 +1,4 @@
-"""What a rank is told over one connection: at once, and what does not fit as soon as it does."""
+"""Sends frames to a rank over a non-blocking connection, and buffers what does not fit."""
 
 import asyncio
 import socket
@@ -8,15 +8,15 @@ from muster import wire
 MAX_LAG_BYTES = 4 * 1024 * 1024
 
 
-class Outlet:
-    """The outgoing side of a connection, which somebody else reads and closes."""
+class SendBuffer:
+    """The sending side of a connection; the owner reads and closes it."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._unwritten = b""
 
     def send(self, frame: wire.Frame) -> bool:
-        """Send a frame. False: the rank never reads, and is to lose its connection, not the worker its memory."""
+        """Send a frame. Return False if the buffer is full because the rank does not read; the caller then drops the connection."""
         self._unwritten += wire.encode(frame)
         if len(self._unwritten) > MAX_LAG_BYTES:
             return False
@@ -24,7 +24,7 @@ class Outlet:
         return True
 
     def close(self) -> None:
-        """Nothing is sent any more; before the connection is closed."""
+        """Stop sending; call it before the connection is closed."""
         asyncio.get_running_loop().remove_writer(self._connection)
 
     def _write(self) -> None:
@@ -36,6 +36,6 @@ class Outlet:
         except BlockingIOError:
             loop.add_writer(self._connection, self._write)
         except OSError:
-            # It hung up: what it said before is still to be read.
+            # The rank disconnected: its earlier data is still to be read.
             loop.remove_writer(self._connection)
             self._unwritten = b""

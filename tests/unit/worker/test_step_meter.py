@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 
 from muster import wire
-from worker.ranks.pace import Pace
+from worker.ranks.step_meter import StepMeter
 
-TOLD = wire.StepMeasurements(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
+NOTIFIED = wire.StepMeasurements(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
 
 
-def step_s(pace: Pace) -> float | None:
+def step_s(pace: StepMeter) -> float | None:
     measured = pace.measured()
     return measured.step_s if measured else None
 
 
-def reported(pace: Pace, steps: int, step_ms: int, step: int = 0, time_ms: int = 0) -> tuple[int, int]:
+def reported(pace: StepMeter, steps: int, step_ms: int, step: int = 0, time_ms: int = 0) -> tuple[int, int]:
     """Reports each step; returns where it ended."""
     for _ in range(steps):
         step, time_ms = step + 1, time_ms + step_ms
@@ -26,27 +26,27 @@ def reported(pace: Pace, steps: int, step_ms: int, step: int = 0, time_ms: int =
 
 def test_quick_steps_and_slow_ones_are_measured_alike() -> None:
     for step_ms in (2, 40, 700, 5000):
-        pace = Pace()
+        pace = StepMeter()
         reported(pace, 5000 // step_ms + 5, step_ms)
         assert step_s(pace) == pytest.approx(step_ms / 1000)
 
 
 def test_nothing_is_said_before_there_is_something_to_say() -> None:
-    pace = Pace()
+    pace = StepMeter()
     assert step_s(pace) is None
     reported(pace, 20, 50)
     assert step_s(pace) is None
 
 
 def test_a_pause_now_and_then_does_not_count() -> None:
-    pace = Pace()
+    pace = StepMeter()
     step, time_ms = reported(pace, 40, 100)
     reported(pace, 40, 100, step, time_ms + 60_000)
     assert step_s(pace) == 0.1
 
 
 def test_a_small_change_is_no_news_and_a_lasting_one_is() -> None:
-    pace = Pace()
+    pace = StepMeter()
     step, time_ms = reported(pace, 60, 100)
     assert step_s(pace) == 0.1
     step, time_ms = reported(pace, 400, 103, step, time_ms)
@@ -56,7 +56,7 @@ def test_a_small_change_is_no_news_and_a_lasting_one_is() -> None:
 
 
 def test_validations_of_the_same_step_and_a_clock_set_back_do_no_harm() -> None:
-    pace = Pace()
+    pace = StepMeter()
     step, time_ms = reported(pace, 40, 100)
     pace.on_report(step, time_ms + 5000)
     pace.on_report(step, 0)
@@ -65,9 +65,9 @@ def test_validations_of_the_same_step_and_a_clock_set_back_do_no_harm() -> None:
 
 
 def test_what_the_script_tells_goes_before_what_it_shows() -> None:
-    pace = Pace()
+    pace = StepMeter()
     reported(pace, 60, 100)
-    pace.on_measured(TOLD)
+    pace.on_measured(NOTIFIED)
     told = pace.measured()
     assert told is not None and told.batches is not None
     assert (told.step_s, told.batches.per_slot, told.batches.grad_var) == (0.2, 32, 3.0)
@@ -90,8 +90,8 @@ def test_what_the_script_tells_goes_before_what_it_shows() -> None:
     ],
 )
 def test_only_news_are_told_and_nonsense_is_none(change: dict[str, object], is_news: bool) -> None:
-    pace = Pace()
-    pace.on_measured(TOLD)
+    pace = StepMeter()
+    pace.on_measured(NOTIFIED)
     before = pace.measured()
-    pace.on_measured(replace(TOLD, **change))  # type: ignore[arg-type]
+    pace.on_measured(replace(NOTIFIED, **change))  # type: ignore[arg-type]
     assert (pace.measured() != before) == is_news
