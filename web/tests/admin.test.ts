@@ -23,7 +23,7 @@ describe("a part of a config", () => {
   });
 
   it.each(["- a\n- b", "just a word", "7"])("is a mapping of keys, not %j", (text) => {
-    expect(readMapping(text)).toMatchObject({ value: null, marks: [{ line: 1, message: "a config is a mapping of keys" }] });
+    expect(readMapping(text)).toMatchObject({ value: null, marks: [{ line: 1, message: "A config must be a YAML mapping of keys to values." }] });
   });
 });
 

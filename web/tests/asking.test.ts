@@ -50,7 +50,7 @@ it("asks once more after the last change, and once a second at most", async () =
 });
 
 it("lets what may rest do so, and asks it behind the last change all the same", async () => {
-  const { client, told, end } = shown(10, { restsMs: 10_000 });
+  const { client, told, end } = shown(10, { minIntervalMs: 10_000 });
   const asking = new Asking(client);
   await vi.advanceTimersByTimeAsync(50);
   for (let at = 0; at < 32; at++) {

@@ -14,8 +14,8 @@ describe("the files of code", () => {
   });
 
   it("are marked by how they stand to another experiment's", () => {
-    const files = marked([file("same"), file("changed", "b"), file("new")], [file("same"), file("changed"), file("gone")]);
-    expect(Object.fromEntries([...files].map(([path, { mark }]) => [path, mark]))).toEqual({ same: "same", changed: "changed", new: "new", gone: "gone" });
+    const files = marked([file("same"), file("changed", "b"), file("new")], [file("same"), file("changed"), file("deleted")]);
+    expect(Object.fromEntries([...files].map(([path, { mark }]) => [path, mark]))).toEqual({ same: "same", changed: "changed", new: "new", deleted: "deleted" });
   });
 
   it("open at what differs, else at what the entrypoint names", () => {
@@ -38,18 +38,18 @@ describe("the lines of a text", () => {
   });
 
   it("are told as what stayed, went and came, with both numbers", () => {
-    expect(said("a\nb\nc\n", "a\nB\nc\nd\n")).toEqual(["same 1 1 a", "gone 2 - b", "new - 2 B", "same 3 3 c", "new - 4 d"]);
+    expect(said("a\nb\nc\n", "a\nB\nc\nd\n")).toEqual(["same 1 1 a", "deleted 2 - b", "new - 2 B", "same 3 3 c", "new - 4 d"]);
     expect(said("", "a\n")).toEqual(["new - 1 a"]);
   });
 
   it("that are the same far from a change are counted in one row, unless all are wanted", () => {
     const after = numbered(20).replace("line 10", "other");
     expect(said(numbered(20), after)).toEqual([
-      "left-out - - 6 lines that are the same",
+      "left-out - - 6 unchanged lines",
       "same 7 7 line 7", "same 8 8 line 8", "same 9 9 line 9",
-      "gone 10 - line 10", "new - 10 other",
+      "deleted 10 - line 10", "new - 10 other",
       "same 11 11 line 11", "same 12 12 line 12", "same 13 13 line 13",
-      "left-out - - 7 lines that are the same",
+      "left-out - - 7 unchanged lines",
     ]);
     expect(said(numbered(20), after, true)).toHaveLength(21);
     expect(said("a\r\nb", "a\nb\n")).toEqual([]);

@@ -3,7 +3,7 @@ import keys from "virtual:config-keys";
 import { Problem } from "@/api/problem";
 import { placeAt } from "@/training/completing";
 import { isOnlyUnknown, markOf, overridesOf } from "@/experiments/creating";
-import { leftOut, readRules, USUAL } from "@/experiments/ignoring";
+import { leftOut, readRules, BUILT_IN } from "@/experiments/ignoring";
 import { patchOf } from "@/experiments/merging";
 
 describe("the keys of a config", () => {
@@ -54,7 +54,7 @@ describe("a fork", () => {
 });
 
 describe("what stays out of an archive of code", () => {
-  const isOut = (name: string, ...lines: string[]) => leftOut(name, [...USUAL, ...readRules(lines, "file")], () => false) !== null;
+  const isOut = (name: string, ...lines: string[]) => leftOut(name, [...BUILT_IN, ...readRules(lines, "file")], () => false) !== null;
   const lines = ["# data", "*.csv", "runs/", "!kept.csv", "src/big.bin"];
   it.each([
     ["train.py", false],

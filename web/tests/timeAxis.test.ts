@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { timeMarks } from "@/training/timeAxis";
-import { phasesUntil, sayPhase, uploadsOf } from "@/training/phases";
+import { phasesUntil, describePhase, uploadsOf } from "@/training/phases";
 
 const AT = Date.parse("2026-11-27T10:20:30Z");
 
@@ -27,6 +27,6 @@ describe("an upload that waits", () => {
   it("reaches up to now and says why", () => {
     const told = [{ kind: "uploading_checkpoint" as const, run: 1, began_at: new Date(AT).toISOString(), ended_at: null, within: "training" as const, step: 7, reason: "status 500" }];
     const [upload] = uploadsOf(phasesUntil(AT + 5000, told));
-    expect(upload && sayPhase(upload)).toBe("run 1 uploading checkpoint of step 7 5 s, waits: status 500");
+    expect(upload && describePhase(upload)).toBe("run 1 uploading checkpoint of step 7 5 s, waits: status 500");
   });
 });

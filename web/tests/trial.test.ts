@@ -25,7 +25,7 @@ describe("what happened to a trial", () => {
     const events = eventsOf({ trial, runs: [run], checkpoints: [saved], lines: [] });
     expect(events.map(({ state, why }) => [state, why])).toEqual([
       ["error", "no restarts are left"],
-      ["failed", "killed; exit code 3; counts as a restart"],
+      ["failed", "killed; exit code 3; counted as a restart"],
       ["saved", null],
       ["granted", null],
       ["queued", null],

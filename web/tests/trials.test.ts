@@ -42,7 +42,7 @@ describe("curves are asked", () => {
     live.take(value("t3", 1));
     expect(partsOf(rows, asked, live)[0]?.trials).toEqual(["t1", "t2", "t3"]);
     const before = partsOf(rows, asked, live)[0]?.stand;
-    live.turn();
+    live.nextRound();
     expect(partsOf(rows, asked, live)[0]?.stand).not.toBe(before);
   });
 });
@@ -66,7 +66,7 @@ describe("what is reported while somebody looks", () => {
     live.take(value("t1", 2));
     expect(live.of("t2")).toBe(two);
     expect([one, live.of("t1")].map((points) => points.map(({ step }) => step))).toEqual([[1], [1, 2]]);
-    live.turn();
+    live.nextRound();
     expect(live.of("t1").length).toBe(2);
   });
   it("is held for two rounds, so that none is missing while an answer is on its way, and does not grow", () => {
@@ -123,9 +123,9 @@ describe("the best trial", () => {
     const told = (checkpoint: BestCheckpoint | null) => checkpointNote({ ...best, checkpoint });
     expect(told({ id: "c1", state: "saved", reason: null })).toBeNull();
     expect(told(null)).toBeNull();
-    expect(told({ id: null, state: null, reason: null })).toBe("no checkpoint of this step is stored");
-    expect(told({ id: "c1", state: "abandoned", reason: "worker w is lost for good" })).toBe("the checkpoint of this step is abandoned: worker w is lost for good");
-    expect(told({ id: "c1", state: "uploading", reason: null })).toBe("the checkpoint of this step is still being uploaded");
+    expect(told({ id: null, state: null, reason: null })).toBe("No checkpoint of this step is stored");
+    expect(told({ id: "c1", state: "abandoned", reason: "worker w is lost for good" })).toBe("The checkpoint of this step is abandoned: worker w is lost for good");
+    expect(told({ id: "c1", state: "uploading", reason: null })).toBe("The checkpoint of this step is still being uploaded");
   });
   it("is none where nothing finite was measured", () => {
     expect(bestOf({ best: null }, [{ ...leader, values: { best: null } }])).toBeNull();

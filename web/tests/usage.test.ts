@@ -32,7 +32,7 @@ describe("rows of usage and cost", () => {
   it("are called by what they are added up by, also where that is nothing", () => {
     const row = { experiment: 31, experiment_name: "digits", workspace: "vision", user: "", slot_seconds: 1 } as UsageRow;
     expect(usageName(row, "experiment")).toBe("31 digits");
-    expect([usageName(row, "user"), usageName(row, "label"), usageName(row, "workspace")]).toEqual(["nobody's", "no label", "vision"]);
+    expect([usageName(row, "user"), usageName(row, "label"), usageName(row, "workspace")]).toEqual(["unknown", "no label", "vision"]);
     expect(usageName({ slot_seconds: 1 } as UsageRow, "experiment")).toBe("deleted experiments");
     expect(costName({ purchase: "on_demand", kind: "p5" } as MachineCost, "purchase")).toBe("on demand");
   });

@@ -12,22 +12,22 @@ import { bounds, logMarks, nearest, nearestTo, type Curve, type Range, type Rang
 import { drawCurves, drawStrong, toneAt, type Colours } from "./lines";
 
 export interface CurveChartProps {
-  /** What it shows, for who cannot see it. */
+  /** Label for screen readers. */
   label: string;
   curves: readonly Curve[];
   height?: number;
   xName: string;
-  /** More comes to these curves: the axes stand still while it fits. */
+  /** The curves grow: the axes stay as they are while the new points fit. */
   isGrowing?: boolean;
   formatX?: (x: number) => string;
   isLogX?: boolean;
   isLogY?: boolean;
   zoom?: Range | null;
   onZoom?: (zoom: Range | null) => void;
-  /** Drawn strongly, such as the best. */
+  /** Id of a highlighted curve, such as the best. */
   strong?: string | null;
   onPick?: (id: string) => void;
-  /** The pointer is on this curve, also from outside: a row of a table. */
+  /** Id of the hovered curve; it can be set from outside, for example by a table row. */
   hovered?: string | null;
   onHover?: (id: string | null) => void;
 }
@@ -89,7 +89,7 @@ export function CurveChart(props: CurveChartProps) {
   );
 }
 
-/** What the chart shows; of curves that grow it stays as it is while they fit. */
+/** Returns the ranges of the axes. For growing curves they stay as they are while the curves fit. */
 function useRanges({ label, xName, curves, zoom = null, isLogX = false, isLogY = false, isGrowing = false }: CurveChartProps): Ranges {
   const held = useRef<{ ranges: Ranges; of: string } | null>(null);
   const of = [label, xName, zoom].join();
@@ -114,7 +114,7 @@ function Tip({ pointer, props }: { pointer: Pointer; props: CurveChartProps }) {
   );
 }
 
-/** uPlot is given the corners only: the lines are painted. */
+/** uPlot receives only the corners of the ranges; a hook draws the curves. */
 function dataOf({ x, y }: Ranges): uPlot.AlignedData {
   return [
     [x[0], x[1]],
@@ -130,7 +130,7 @@ function optionsOf(shown: RefObject<Shown>, overlay: RefObject<HTMLCanvasElement
     ticks: { show: false },
     border: { show: false },
   };
-  // Its own choice leaves a short axis of x with one mark.
+  // uPlot's default leaves a short x axis with a single mark.
   const marked = (isLog: boolean, of: "x" | "y", room: number) => (isLog ? { splits: () => logMarks(shown.current.ranges[of], room), filter: (_: uPlot, marks: number[]) => marks } : {});
   return {
     width,
@@ -143,7 +143,7 @@ function optionsOf(shown: RefObject<Shown>, overlay: RefObject<HTMLCanvasElement
       y: { distr: isLogY ? 3 : 1, range: () => [...shown.current.ranges.y] },
     },
     axes: [
-      { ...axis, ...marked(isLogX, "x", width / 80), grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : said(at, shown.current.formatX))) },
+      { ...axis, ...marked(isLogX, "x", width / 80), grid: { show: false }, gap: 6, size: 30, space: 80, values: (_, splits) => splits.map((at) => (at === null ? "" : formatTick(at, shown.current.formatX))) },
       { ...axis, ...marked(isLogY, "y", height / 28), gap: 8, size: (_, values) => Math.max(38, 14 + 6.4 * Math.max(0, ...(values ?? []).map((one) => one.length))), values: (_, splits) => splits.map((at) => (at === null ? "" : formatNumber(at))) },
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
@@ -161,7 +161,7 @@ function optionsOf(shown: RefObject<Shown>, overlay: RefObject<HTMLCanvasElement
   };
 }
 
-function said(value: number, format: ((value: number) => string) | undefined): string {
+function formatTick(value: number, format: ((value: number) => string) | undefined): string {
   return (format ?? formatNumber)(value);
 }
 
@@ -169,11 +169,11 @@ function draw(plot: uPlot, { label, curves, ranges, strong }: Shown): void {
   const began = performance.now();
   drawCurves(plot, curves, strong ?? null, coloursNow());
   const end = curves.reduce((most, { x }) => Math.max(most, x.at(-1) ?? -Infinity), -Infinity);
-  performance.clearMeasures("muster.curves"); // a page that lives would gather them without end
+  performance.clearMeasures("muster.curves"); // entries would otherwise accumulate
   performance.measure("muster.curves", { start: began, detail: { label, curves: curves.length, reach: Math.min(end, ranges.x[1]) } });
 }
 
-/** Draws the curve under the pointer onto a canvas above the chart, so that the others need not be drawn again. */
+/** Draws the hovered curve on an overlay canvas, so that the other curves are not redrawn. */
 function drawMarked(plot: uPlot, overlay: HTMLCanvasElement | null, { curves, marked }: Shown): void {
   const context = overlay?.getContext("2d");
   if (!context) return;

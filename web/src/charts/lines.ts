@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import type { Curve } from "./curve";
 
-/** Charts with more points draw lines one pixel wide, which browsers stroke more than ten times faster than wider ones. */
+/** Charts with more points draw lines of one pixel, which browsers stroke more than ten times faster than wider lines. */
 const MOST_WIDE_POINTS = 4000;
 const MOST_MARKED_CURVES = 60;
 const TONES = 8;
@@ -16,7 +16,7 @@ export interface Colours {
 
 type Place = readonly [x: number, y: number];
 
-/** From a value to its place along an axis of the canvas. */
+/** Maps a value to a pixel position along an axis. */
 type Along = (value: number) => number;
 
 interface Pen {
@@ -25,17 +25,17 @@ interface Pen {
   width: number;
 }
 
-/** The tone of a curve, from 0, by its own or by its place. */
+/** Returns the colour index of a curve, from 0: its own, or by position. */
 export function toneAt(curve: Curve, place: number): number {
   return ((curve.tone ?? place + 1) - 1) % TONES;
 }
 
-/** Draws all curves, the strong one above the others. */
+/** Draws all curves, the highlighted one last. */
 export function drawCurves(plot: uPlot, curves: readonly Curve[], strong: string | null, colours: Colours): void {
   const points = curves.reduce((sum, { x }) => sum + x.length, 0);
   const wide = 1.4 * uPlot.pxRatio;
   const width = points > MOST_WIDE_POINTS ? 1 : wide;
-  // Thinner lines are more opaque, so that curves look as strong.
+  // Thinner lines are more opaque, so that curves look equally strong.
   const alpha = Math.min(1, (opacity(curves.length) * (strong === null ? 1 : 0.75) * wide) / width);
   within(plot, plot.ctx, () => {
     curves.forEach((curve, place) => {
@@ -46,7 +46,7 @@ export function drawCurves(plot: uPlot, curves: readonly Curve[], strong: string
   drawStrong(plot, plot.ctx, curves, strong, colours);
 }
 
-/** Draws one curve strongly, onto the chart's canvas or another one of its size. */
+/** Draws one highlighted curve on the chart's canvas or an overlay of the same size. */
 export function drawStrong(plot: uPlot, context: CanvasRenderingContext2D, curves: readonly Curve[], strong: string | null, colours: Colours): void {
   const place = curves.findIndex(({ id }) => id === strong);
   const curve = curves[place];
@@ -59,12 +59,12 @@ function toneOf(curve: Curve, place: number, { tones }: Colours): string {
   return tones[toneAt(curve, place)] as string;
 }
 
-/** How opaque one of so many curves is. */
+/** Returns the opacity of each of `count` curves. */
 function opacity(count: number): number {
   return count <= 8 ? 1 : Math.max(0.06, 1 / Math.sqrt(count / 8));
 }
 
-/** Draws within the axes, with room for marks that stand on their edge. */
+/** Clips drawing to the plot area, with a margin for marks on its edge. */
 function within({ bbox }: uPlot, context: CanvasRenderingContext2D, draw: () => void): void {
   const room = 4 * uPlot.pxRatio;
   context.save();
@@ -90,7 +90,7 @@ function drawCurve(plot: uPlot, context: CanvasRenderingContext2D, curve: Curve,
   for (const x of oddPlaces(curve, across)) cross(context, [x, foot], colours.bad);
 }
 
-/** NaN or infinite where a logarithmic axis cannot show it. */
+/** Returns NaN or an infinity for values that a logarithmic axis cannot show. */
 function pixelsAlong(plot: uPlot, key: "x" | "y"): Along {
   const { min = 0, max = 1, distr } = plot.scales[key] as uPlot.Scale;
   const [from, to] = [plot.valToPos(min, key, true), plot.valToPos(max, key, true)];
@@ -102,7 +102,7 @@ function pixelsAlong(plot: uPlot, key: "x" | "y"): Along {
   return (value) => from + factor * (value - min);
 }
 
-/** Strokes a curve, interrupted where a value has no place on the canvas. */
+/** Strokes a curve with gaps at values that have no position on the canvas. */
 function line(context: CanvasRenderingContext2D, { x, y }: Curve, across: Along, up: Along): void {
   context.beginPath();
   let isDown = false;
@@ -117,7 +117,7 @@ function line(context: CanvasRenderingContext2D, { x, y }: Curve, across: Along,
   context.stroke();
 }
 
-/** Where on the canvas values are no finite number, at least as far apart as a cross is wide. */
+/** Returns the positions of values that are not finite, at least one mark's width apart. */
 function oddPlaces({ x, y }: Curve, across: Along): number[] {
   const found: number[] = [];
   for (let place = 0; place < y.length; place++) {

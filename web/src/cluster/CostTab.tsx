@@ -8,7 +8,7 @@ import { COST_KEYS, costName, lastDays, type CostBy } from "./usage";
 
 const SPANS = [7, 30, 90];
 
-/** What rented machines have cost, day by day: the provider's side of what usage tells of work. */
+/** Cost of rented machines per day, as the provider charges it. */
 export default function CostTab() {
   const search = useSearch({ from: "/cluster/$tab" });
   const by: CostBy = COST_KEYS.find((key) => key.value === search.by)?.value ?? "pool";
@@ -25,8 +25,8 @@ export default function CostTab() {
       rows={asked.data?.items.map((row) => ({ day: row.day, name: costName(row, by), hours: row.hours, cost: row.cost })) ?? []}
       asked={asked}
       isKnown={asked.data !== undefined}
-      empty="No machine was rented in these days"
-      note={<Link to="/cluster/$tab" params={{ tab: "usage" }} search={{ measure: "cost" }} className={map.link}>See whose work it was for</Link>}
+      empty="No machines were rented in this period"
+      note={<Link to="/cluster/$tab" params={{ tab: "usage" }} search={{ measure: "cost" }} className={map.link}>See cost by user and experiment</Link>}
     />
   );
 }

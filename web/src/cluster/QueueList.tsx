@@ -14,11 +14,11 @@ interface QueueListProps {
   entries: readonly QueueEntry[];
   chosen: string | null;
   onChoose: (entry: QueueEntry) => void;
-  /** None: the order is not changed by hand. */
+  /** Undefined where the pool or the role does not permit changing priorities. */
   onMove?: (move: Move) => void;
 }
 
-/** The waiting trials; only those in sight are drawn. */
+/** The waiting trials; only visible rows are rendered. */
 export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const row = useIsPhone() ? CARD_PX : ROW_PX;
@@ -30,16 +30,16 @@ export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps)
     <>
       <div className={css.head} aria-hidden="true">
         <span />
-        <span>Place</span>
+        <span>Position</span>
         <span>Trial</span>
         <span>Priority</span>
         <span>Slots</span>
-        <span>Why it waits</span>
+        <span>Reason</span>
         <span>Starts</span>
-        <span>Waits</span>
+        <span>Waiting for</span>
       </div>
       <div ref={scroller} className={css.scroller} data-moving={moving.state !== null || undefined}>
-        <ol className={css.rows} style={{ height: virtual.getTotalSize() }} aria-label="Waiting trials in the order of service">
+        <ol className={css.rows} style={{ height: virtual.getTotalSize() }} aria-label="Waiting trials in scheduling order">
           {virtual.getVirtualItems().map(({ index, start }) => {
             const entry = entries[index];
             if (entry === undefined) return null;
@@ -51,7 +51,7 @@ export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps)
                 height={row}
                 isChosen={entry.trial === chosen}
                 isMoved={entry.trial === held?.trial}
-                goesAlong={held !== undefined && entry.experiment === held.experiment}
+                isSameExperiment={held !== undefined && entry.experiment === held.experiment}
                 onChoose={() => onChoose(entry)}
                 handle={onMove && moving.handleOf(index)}
               />
@@ -59,13 +59,13 @@ export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps)
           })}
           {moving.state && (
             <li className={css.mark} data-top={moving.state.to === 0 || undefined} style={{ transform: `translateY(${moving.state.to * row - 1}px)` }} aria-hidden="true">
-              <span>{planned ? `experiment ${planned.experiment}: priority ${planned.from} → ${planned.to}` : "stays as it is"}</span>
+              <span>{planned ? `experiment ${planned.experiment}: priority ${planned.from} → ${planned.to}` : "no change"}</span>
             </li>
           )}
         </ol>
       </div>
       <p className="unseen" role="status">
-        {moving.state && (planned ? `Place ${moving.state.to + 1}: experiment ${planned.experiment} from priority ${planned.from} to ${planned.to}. Enter asks for it, Escape leaves it.` : "It stays as it is")}
+        {moving.state && (planned ? `Position ${moving.state.to + 1}: experiment ${planned.experiment} from priority ${planned.from} to ${planned.to}. Press Enter to confirm, Escape to cancel.` : "No change")}
       </p>
     </>
   );

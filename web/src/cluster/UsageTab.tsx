@@ -9,7 +9,7 @@ import { USAGE_KEYS, usageName, type UsageBy } from "./usage";
 
 const SPANS = [7, 30, 90, 365];
 
-/** Who held how many slots for how long, day by day, and what it came to. */
+/** Slot-hours and cost per day by tenant, workspace, user, experiment, label or pool. */
 export default function UsageTab() {
   const search = useSearch({ from: "/cluster/$tab" });
   const seesTenants = useMay()("tenant.read");
@@ -29,8 +29,8 @@ export default function UsageTab() {
       rows={data?.items.map((row) => ({ day: row.day ?? "", name: usageName(row, by), hours: row.slot_seconds / 3600, cost: row.cost ?? 0 })) ?? []}
       asked={asked}
       isKnown={data !== undefined}
-      empty="No slot was used in these days"
-      note={unpriced > 0 ? `${formatNumber(unpriced / 3600, 3)} slot-hours had no known price` : "of all of it"}
+      empty="No slots were used in this period"
+      note={unpriced > 0 ? `${formatNumber(unpriced / 3600, 3)} slot-hours have no price` : "all slot-hours priced"}
     />
   );
 }

@@ -14,7 +14,7 @@ import { Leaders } from "./Leaders";
 import { BestSoFar } from "./BestSoFar";
 import { varying } from "./varying";
 
-/** So many trials' curves are drawn; the best of more. */
+/** The maximum number of curves; of more trials, the best are drawn. */
 const MOST_CURVES = 2000;
 
 export function Overview({ experiment, search, onSearch }: TabProps) {
@@ -59,7 +59,7 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
   );
 }
 
-/** The hyperparameters that vary, the search's metric at its best, and how far the shown metric is. */
+/** Returns the columns of varying hyperparameters, the best value, and the latest values of the chosen metric. */
 function columnsOf(config: Record<string, unknown>, metric: Metric, own: Metric): string[] {
   const stats = [metric, own].flatMap((one) => [metricColumn(one, "last"), metricColumn(one, "last_step")]);
   return [...new Set(["best", "ended", ...varying(config).map((name) => `hparams.${name}`), ...stats])];

@@ -18,11 +18,11 @@ import css from "./Timeline.module.css";
 
 const ROW_PX = 32;
 const PAGE = 200;
-/** The end of what is loaded comes into sight so many rows before. */
+/** The next page is loaded when the end is this many rows away. */
 const AHEAD = 20;
 const NONE: readonly Resource<"Checkpoint">[] = [];
 
-/** When each trial waited, got ready, trained and was begun again: one row a trial, all on one time. */
+/** The phases of each trial on a common time axis: one row per trial. */
 export function TimelineTab({ experiment }: TabProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const now = useNow().getTime();
@@ -37,16 +37,16 @@ export function TimelineTab({ experiment }: TabProps) {
   }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage]);
   if (error) return <Trouble error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading rows={10} />;
-  if (trials.length === 0) return <Empty icon="clock" title="No trial yet" />;
+  if (trials.length === 0) return <Empty icon="clock" title="No trials yet" />;
   const from = Date.parse(experiment.started_at ?? experiment.created_at);
   const to = experiment.ended_at ? Math.max(Date.parse(experiment.ended_at), lastUpload) : now;
   return (
     <>
       <div className={css.head}>
         <PhaseKey uploads />
-        <span className="muted number">{formatDuration((to - from) / 1000)} in all</span>
+        <span className="muted number">{formatDuration((to - from) / 1000)} in total</span>
       </div>
-      <div ref={scroller} className={css.rows} role="region" aria-label="Trials along time" tabIndex={0}>
+      <div ref={scroller} className={css.rows} role="region" aria-label="Timeline of trials" tabIndex={0}>
         <div className={css.axis}>
           <TimeAxis from={from} to={to} most={8} />
         </div>

@@ -67,7 +67,7 @@ export async function signIn(page: Page, user: string): Promise<void> {
   await page.getByLabel("User").fill(user);
   await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Rooms" }).waitFor();
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
 }
 
 /** The same by a token, whose place a session takes. */

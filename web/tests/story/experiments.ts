@@ -67,7 +67,7 @@ it("signs the first administrator in by a link that works once", async () => {
     }
     await other.getByRole("button", { name: "Sign in", exact: true }).click();
     if (isFirst) {
-      await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+      await other.getByRole("navigation", { name: "Main" }).waitFor();
       await other.getByText("admin", { exact: true }).first().waitFor();
     } else {
       await other.getByRole("alert").getByText("used already").waitFor();
@@ -92,12 +92,12 @@ it("asks before a link replaces the session of the tab that it is pasted into", 
   expect(await me()).toBe("ann");
   await shot(other, "sign-in-link-replaces");
   await other.getByRole("button", { name: "Stay signed in as ann" }).click();
-  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+  await other.getByRole("navigation", { name: "Main" }).waitFor();
   // Only the part behind the # changes: the page is not loaded anew.
   await other.evaluate((hash) => void (location.hash = hash), (await path()).slice(2));
   await other.getByText("You are signed in as ann").waitFor();
   await other.getByRole("button", { name: "Replace the session" }).click();
-  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+  await other.getByRole("navigation", { name: "Main" }).waitFor();
   expect(await me()).toBe("admin");
   await other.context().close();
 });
@@ -107,7 +107,7 @@ it("plans a search while it is written, and says where it is wrong", async () =>
   const editor = page.locator(".cm-content");
   await editor.click();
   await write(CONFIG.replace("metric: loss", "metrik: loss"));
-  await page.getByText("refused", { exact: true }).waitFor();
+  await page.getByText("invalid", { exact: true }).waitFor();
   await page.locator(".cm-lintRange-error, .cm-lintPoint-error").first().waitFor();
   expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
   await write(CONFIG);
@@ -120,7 +120,7 @@ it("plans a search while it is written, and says where it is wrong", async () =>
   await page.getByText(/it holds 1 file: fit\.py/).waitFor({ timeout: 60_000 });
   await page.getByText(/likely secrets: \.env/).waitFor();
   await shot(page, "create-without-script");
-  await page.getByRole("button", { name: "Take other code" }).click();
+  await page.getByRole("button", { name: "Choose other code" }).click();
   await page.getByLabel("Files of the model code").setInputFiles(join(folderOf({ "train.py": SCRIPT }), "train.py"));
   await page.getByLabel("Seconds for a step").fill("0.5");
   await page.getByText("Slot-hours").waitFor({ timeout: 60_000 });
@@ -198,24 +198,24 @@ it("counts and shows what a filter meets before anything is done to it", async (
   await page.getByRole("row").filter({ hasText: "quadratic" }).first().waitFor();
   await page.getByRole("button", { name: "More" }).click();
   await page.getByRole("menuitem", { name: /Act on all/ }).click();
-  const act = page.getByRole("dialog").getByRole("button", { name: /Take out of the archive \d+ experiment/ });
+  const act = page.getByRole("dialog").getByRole("button", { name: /Unarchive \d+ experiment/ });
   await act.waitFor();
   await expectOpenToAll(page);
   await act.click();
-  await page.getByText(/taken out of the archive \d+ experiment/).waitFor();
+  await page.getByText(/Unarchived \d+ experiment/).waitFor();
 });
 
 it("gives a role by page to who has none, and takes it again", async () => {
   await page.goto(`${URL}/admin/roles`);
-  await page.getByRole("button", { name: "Give a role" }).click();
-  await page.getByLabel("To", { exact: true }).selectOption("user:vic");
+  await page.getByRole("button", { name: "Assign role" }).click();
+  await page.getByLabel("User or group", { exact: true }).selectOption("user:vic");
   await page.getByLabel("Role", { exact: true }).selectOption("editor");
   await page.getByLabel("Workspace", { exact: true }).fill("story");
   await expectOpenToAll(page);
   await page.keyboard.press("Enter");
   const given = page.getByRole("row").filter({ hasText: "vic" }).filter({ hasText: "story" });
-  await given.getByRole("button", { name: "Take editor from vic" }).click();
-  await page.getByRole("button", { name: "Take it" }).click();
+  await given.getByRole("button", { name: "Remove editor from vic" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
   await given.waitFor({ state: "detached" });
 });
 
@@ -279,7 +279,7 @@ it("keeps a view with its columns, and finds it in another browser", async () =>
   await page.getByRole("menuitem", { name: "Save this view…" }).click();
   await page.getByLabel("Name").fill("kept ones");
   await page.keyboard.press("Enter");
-  await page.getByText("view kept ones is kept").waitFor();
+  await page.getByText("View kept ones saved").waitFor();
   const other = await (await context(browser)).newPage();
   await other.goto(`${URL}/experiments`);
   await signIn(other, "ann");
@@ -310,8 +310,8 @@ it("takes the code of an earlier experiment", async () => {
   await open(page, "/experiments/new");
   await page.getByText("code is missing", { exact: true }).waitFor({ timeout: 60_000 });
   await page.getByLabel("Code of experiment").fill(number);
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByText(`The code of experiment ${number}.`).waitFor();
+  await page.getByRole("button", { name: "Use code" }).click();
+  await page.getByText(`Code of experiment ${number}`).waitFor();
   await page.getByText("1 file,").waitFor();
   await page.getByText("valid", { exact: true }).waitFor({ timeout: 60_000 });
   await shot(page, "create-with-earlier-code");

@@ -6,9 +6,9 @@ import { admin, barriers, browser, context, expectOpenToAll, go, paint, page, PH
 const OF_AN_EXPERIMENT = ["", "/trials", "/analysis", "/search", "/timeline", "/logs", "/config", "/code"];
 const OF_A_TRIAL = ["", "/media", "/logs", "/checkpoints", "/runs", "/events"];
 const OF_THE_CLUSTER = ["/map", "/queue", "/machines", "/usage", "/cost"];
-const OF_THE_ADMINISTRATION = ["/people", "/groups", "/roles", "/tokens", "/limits", "/policies", "/webhooks", "/audit", "/tenants"];
-/** What only who may change something is shown. */
-const CHANGES = /^(New |Fork|Pause$|Resume|Cancel$|Kill|Archive|Labels|Register|Edit|Set |Bring |Agree|Turn down|Drain|Give |Make |Delete|Take (?!\d)|Add a m|More)/;
+const OF_THE_ADMINISTRATION = ["/users", "/groups", "/roles", "/tokens", "/limits", "/policies", "/webhooks", "/audit", "/tenants"];
+/** Names of buttons that only users with write permissions may see. */
+const CHANGES = /^(New |Fork|Pause$|Resume|Cancel$|Kill|Archive|Labels|Register|Edit|Set |Change |Approve|Reject|Drain|Undrain|Assign |Create |Delete|Remove (?!\d)|Revoke|Enable|Disable|Add (?!\d)|More)/;
 
 let places: string[];
 /** What stands on these pages and must stand on no other tenant's. */
@@ -53,7 +53,7 @@ describe("every page", () => {
   });
 
   it("opens again by its address what was looked at closely", async () => {
-    for (const [place, what] of [["/admin/people", /^vic/], ["/cluster", /^w-/]] as const) {
+    for (const [place, what] of [["/admin/users", /^vic/], ["/cluster", /^w-/]] as const) {
       await go(page, place);
       await page.getByRole("main").getByText(what).first().click();
       await page.getByRole("dialog").getByRole("heading").first().waitFor();
@@ -100,7 +100,7 @@ describe("every page", () => {
     const made = await admin<{ secret: string }>("POST", "/v1/tenants", { name });
     const { other, odd } = await visitor();
     await signInByToken(other, made.secret);
-    await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+    await other.getByRole("navigation", { name: "Main" }).waitFor();
     const seen: string[] = [];
     for (const place of places) {
       await go(other, place);

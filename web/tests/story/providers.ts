@@ -16,7 +16,7 @@ it("comes back from the provider to where one was going", async ({ skip }) => {
   await way.click();
   await other.locator("input[name=sub]").fill("cleo");
   await other.getByRole("button", { name: "Authorize" }).click();
-  await other.getByRole("navigation", { name: "Rooms" }).waitFor();
+  await other.getByRole("navigation", { name: "Main" }).waitFor();
   expect(new globalThis.URL(other.url()).pathname).toBe("/models");
   const readable = await other.evaluate(() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage));
   expect(readable).not.toContain("mss_");

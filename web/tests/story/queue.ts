@@ -6,15 +6,15 @@ it("says why a trial waits, who has what it waits for, and what would help", asy
   const first = await begin("sleep 600", await allSlots());
   const second = await begin("true", 1);
   await open(page, "/cluster/queue");
-  await page.getByRole("button", { name: new RegExp(`^Trial ${second}\\.1: why does it wait`) }).click();
-  const why = page.getByRole("complementary", { name: `Why trial ${second}.1 waits, or where it runs` });
+  await page.getByRole("button", { name: new RegExp(`^Trial ${second}\\.1: explain why it waits`) }).click();
+  const why = page.getByRole("complementary", { name: `Explanation of trial ${second}.1` });
   await why.getByRole("heading", { name: "Expected start" }).waitFor();
   await why.getByRole("link", { name: new RegExp(`^${first}\\.`) }).first().waitFor();
-  await why.getByRole("heading", { name: "What would let it start" }).waitFor();
+  await why.getByRole("heading", { name: "Changes that would start it" }).waitFor();
   await expectOpenToAll(page);
   await shot(page, "queue");
   await admin("POST", `/v1/experiments/${first}/kill`);
-  await page.getByText("Nothing of yours waits").waitFor({ timeout: 60_000 });
+  await page.getByText("None of your trials wait").waitFor({ timeout: 60_000 });
 });
 
 it("kills one trial that waits, once it is sure", async () => {
