@@ -118,7 +118,7 @@ it("plans a search while it is written, and says where it is wrong", async () =>
   await shot(page, "create-without-code");
   await page.getByLabel("Folder of the model code").setInputFiles(folderOf({ "fit.py": SCRIPT, ".env": "TOKEN=1" }));
   await page.getByText(/it holds 1 file: fit\.py/).waitFor({ timeout: 60_000 });
-  await page.getByText(/likely secrets: \.env/).waitFor();
+  await page.getByText(/likely secrets\): \.env/).waitFor();
   await shot(page, "create-without-script");
   await page.getByRole("button", { name: "Choose other code" }).click();
   await page.getByLabel("Files of the model code").setInputFiles(join(folderOf({ "train.py": SCRIPT }), "train.py"));
