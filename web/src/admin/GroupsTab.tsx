@@ -18,7 +18,7 @@ export function GroupsTab() {
   const groups = useQuery(groupsQuery);
   const [isNew, setNew] = useState(false);
   const [opened, setOpened] = useInAddress("opened");
-  const shown = groups.data?.items.find((one) => one.id === opened);
+  const selected = groups.data?.items.find((one) => one.id === opened);
   return (
     <>
       {mayManage && (
@@ -42,7 +42,7 @@ export function GroupsTab() {
         ]}
       />
       {isNew && <NewGroup onClose={() => setNew(false)} />}
-      {shown && <GroupDialog group={shown} onClose={() => setOpened(null)} />}
+      {selected && <GroupDialog group={selected} onClose={() => setOpened(null)} />}
     </>
   );
 }

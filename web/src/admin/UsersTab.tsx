@@ -21,7 +21,7 @@ export function UsersTab() {
   const [isNew, setNew] = useState(false);
   const [opened, setOpened] = useInAddress("opened");
   const mayOpen = may("access.manage") || may("token.manage");
-  const shown = mayOpen ? users.data?.items.find((one) => one.id === opened) : undefined;
+  const selected = mayOpen ? users.data?.items.find((one) => one.id === opened) : undefined;
   const rolesOf = (user: User) =>
     bindings.data?.items.filter((one) => one.user === user.name).map((one) => (one.workspace ? `${one.role} in ${one.workspace}` : one.role)).join(", ") || "no direct roles";
   return (
@@ -49,7 +49,7 @@ export function UsersTab() {
         ]}
       />
       {isNew && <NewUser onClose={() => setNew(false)} />}
-      {shown && <UserDialog user={shown} onClose={() => setOpened(null)} />}
+      {selected && <UserDialog user={selected} onClose={() => setOpened(null)} />}
     </>
   );
 }

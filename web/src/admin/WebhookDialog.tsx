@@ -22,9 +22,9 @@ export function WebhookDialog({ webhook, onClose }: { webhook: Webhook; onClose:
   const client = useQueryClient();
   const [act, setAct] = useState<Action | null>(null);
   const deliveries = useQuery(deliveriesQuery(webhook.id));
-  const asked = { params: { path: { webhook: webhook.id } } };
+  const request = { params: { path: { webhook: webhook.id } } };
   const again = { onSettled: () => client.invalidateQueries({ queryKey: ADMIN }), onError: toastProblem };
-  const test = useMutation({ mutationFn: () => ask(api.POST("/v1/webhooks/{webhook}/test", asked)), onSuccess: (sent) => toast(sent.error ?? "Test delivered", Boolean(sent.error)), ...again });
+  const test = useMutation({ mutationFn: () => ask(api.POST("/v1/webhooks/{webhook}/test", request)), onSuccess: (sent) => toast(sent.error ?? "Test delivered", Boolean(sent.error)), ...again });
   const replay = useMutation({
     mutationFn: (one: Delivery) => ask(api.POST("/v1/webhooks/{webhook}/deliveries/{delivery}/replay", { params: { path: { webhook: webhook.id, delivery: one.id } } })),
     ...again,

@@ -14,7 +14,7 @@ export function WebhooksTab() {
   const webhooks = useQuery(webhooksQuery);
   const [opened, setOpened] = useInAddress("opened");
   const [isNew, setNew] = useState(false);
-  const shown = webhooks.data?.items.find((one) => one.id === opened);
+  const selected = webhooks.data?.items.find((one) => one.id === opened);
   return (
     <>
       <Tools>
@@ -39,7 +39,7 @@ export function WebhooksTab() {
         ]}
       />
       {isNew && <NewWebhook onClose={() => setNew(false)} />}
-      {shown && <WebhookDialog webhook={shown} onClose={() => setOpened(null)} />}
+      {selected && <WebhookDialog webhook={selected} onClose={() => setOpened(null)} />}
     </>
   );
 }

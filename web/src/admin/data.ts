@@ -86,8 +86,8 @@ export const policiesQuery = queryOptions({
 });
 
 /** An object with its ETag, fetched again for each change. */
-function seenQuery<Thing>(part: string, name: string, asked: (signal: AbortSignal) => Parameters<typeof see<Thing>>[0]) {
-  return queryOptions({ queryKey: keys.admin(part, { name }), queryFn: ({ signal }) => see(asked(signal)), staleTime: 0, gcTime: 0 });
+function seenQuery<Thing>(part: string, name: string, fetchOne: (signal: AbortSignal) => Parameters<typeof see<Thing>>[0]) {
+  return queryOptions({ queryKey: keys.admin(part, { name }), queryFn: ({ signal }) => see(fetchOne(signal)), staleTime: 0, gcTime: 0 });
 }
 
 export const templateQuery = (template: string) => seenQuery<Template>("template", template, (signal) => api.GET("/v1/templates/{template}", { params: { path: { template } }, signal }));

@@ -36,10 +36,10 @@ export const api = createClient<paths>({ baseUrl: "/", fetch: send });
 api.use(session);
 
 /** Returns the response of `api.GET(…)` and other methods. Raises Problem for errors. */
-export async function ask<T>(asked: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+export async function ask<T>(request: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   let found;
   try {
-    found = await asked;
+    found = await request;
   } catch (thrown) {
     throw asProblem(thrown);
   }

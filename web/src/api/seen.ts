@@ -9,9 +9,9 @@ export interface Seen<Thing> {
 }
 
 /** Returns the response of `api.GET(…)` with its ETag. Raises Problem as `ask` does. */
-export async function see<Thing>(asked: Promise<{ data?: Thing; error?: unknown; response: Response }>): Promise<Seen<Thing>> {
-  const value = await ask(asked);
-  return { value, tag: (await asked).response.headers.get("ETag") ?? "" };
+export async function see<Thing>(request: Promise<{ data?: Thing; error?: unknown; response: Response }>): Promise<Seen<Thing>> {
+  const value = await ask(request);
+  return { value, tag: (await request).response.headers.get("ETag") ?? "" };
 }
 
 /** Returns the header that makes a change conditional on the ETag. */

@@ -88,6 +88,6 @@ function Option({ command, index, isAt, onPick, onOver }: OptionProps) {
 }
 
 function matching(commands: readonly Command[], text: string): Command[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return commands.filter((command) => words.every((word) => command.label.toLowerCase().includes(word)));
+  const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return commands.filter((command) => terms.every((term) => command.label.toLowerCase().includes(term)));
 }

@@ -37,7 +37,7 @@ function optionOf(days: readonly string[], series: readonly Series[], sums: read
     tooltip: { ...tip(), trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([bar]: { dataIndex: number }[]) => (bar ? partsOf(bar.dataIndex, days, series, sums, format) : "") },
     xAxis: { type: "category", data: days, axisTick: { show: false }, axisLine: { lineStyle: { color: rgbToken("--line-strong") } }, axisLabel: { ...quiet, formatter: shortDay } },
     yAxis: { type: "value", axisLabel: { ...quiet, formatter: format }, splitLine: { lineStyle: { color: rgbToken("--line") } } },
-    series: series.map(({ name, values }, place) => ({ type: "bar", stack: "all", name, data: values, itemStyle: { color: rgbToken(place < TONES ? `--series-${place + 1}` : "--idle") } })),
+    series: series.map(({ name, values }, index) => ({ type: "bar", stack: "all", name, data: values, itemStyle: { color: rgbToken(index < TONES ? `--series-${index + 1}` : "--idle") } })),
   };
 }
 

@@ -93,13 +93,13 @@ function grown(before: Range | undefined, low: number, high: number, isLog: bool
   return [from, isLonger ? ranged(from, to, ROOM_TO_GROW, isLog)[1] : to];
 }
 
-function ranged(low: number, high: number, room: number, isLog: boolean): Range {
+function ranged(low: number, high: number, space: number, isLog: boolean): Range {
   if (low > high) return isLog ? [0.1, 10] : [0, 1];
   // Averages of a constant differ in the last digit; that is not a range.
   const isOne = high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high));
-  if (isLog) return isOne ? [low / 2, high * 2] : [low / (high / low) ** room, high * (high / low) ** room];
+  if (isLog) return isOne ? [low / 2, high * 2] : [low / (high / low) ** space, high * (high / low) ** space];
   if (isOne) return [low - (Math.abs(low) * 0.1 || 0.5), high + (Math.abs(high) * 0.1 || 0.5)];
-  return [low - (high - low) * room, high + (high - low) * room];
+  return [low - (high - low) * space, high + (high - low) * space];
 }
 
 const LEADING = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1]];
@@ -138,22 +138,22 @@ export function valueAt(curve: Pick<Curve, "x" | "y">, x: number): number {
 }
 
 /** Returns the first index in a sorted list whose value is at least `wanted`. */
-export function firstFrom(row: Float64Array, wanted: number): number {
+export function firstFrom(row: Float64Array, target: number): number {
   let [low, high] = [0, row.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((row[middle] as number) < wanted) low = middle + 1;
+    if ((row[middle] as number) < target) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /** Returns the index in a sorted list whose value is nearest to `wanted`. */
-export function nearestTo(row: Float64Array, wanted: number): number {
-  const right = firstFrom(row, wanted);
+export function nearestTo(row: Float64Array, target: number): number {
+  const right = firstFrom(row, target);
   if (right === 0) return 0;
   if (right === row.length) return row.length - 1;
-  return (row[right] as number) - wanted < wanted - (row[right - 1] as number) ? right : right - 1;
+  return (row[right] as number) - target < target - (row[right - 1] as number) ? right : right - 1;
 }
 
 /** Returns the curve that is vertically nearest to a point, by `distance`; null if none is within `reach`. */

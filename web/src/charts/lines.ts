@@ -26,8 +26,8 @@ interface Pen {
 }
 
 /** Returns the colour index of a curve, from 0: its own, or by position. */
-export function toneAt(curve: Curve, place: number): number {
-  return ((curve.tone ?? place + 1) - 1) % TONES;
+export function toneAt(curve: Curve, position: number): number {
+  return ((curve.tone ?? position + 1) - 1) % TONES;
 }
 
 /** Draws all curves, the highlighted one last. */
@@ -38,9 +38,9 @@ export function drawCurves(plot: uPlot, curves: readonly Curve[], strong: string
   // Thinner lines are more opaque, so that curves look equally strong.
   const alpha = Math.min(1, (opacity(curves.length) * (strong === null ? 1 : 0.75) * wide) / width);
   within(plot, plot.ctx, () => {
-    curves.forEach((curve, place) => {
+    curves.forEach((curve, position) => {
       if (curve.id === strong) return;
-      drawCurve(plot, plot.ctx, curve, { colour: toneOf(curve, place, colours), alpha, width }, colours, curves.length <= MOST_MARKED_CURVES);
+      drawCurve(plot, plot.ctx, curve, { colour: toneOf(curve, position, colours), alpha, width }, colours, curves.length <= MOST_MARKED_CURVES);
     });
   });
   drawStrong(plot, plot.ctx, curves, strong, colours);
@@ -48,15 +48,15 @@ export function drawCurves(plot: uPlot, curves: readonly Curve[], strong: string
 
 /** Draws one highlighted curve on the chart's canvas or an overlay of the same size. */
 export function drawStrong(plot: uPlot, context: CanvasRenderingContext2D, curves: readonly Curve[], strong: string | null, colours: Colours): void {
-  const place = curves.findIndex(({ id }) => id === strong);
-  const curve = curves[place];
+  const position = curves.findIndex(({ id }) => id === strong);
+  const curve = curves[position];
   if (curve === undefined) return;
-  const pen = { colour: toneOf(curve, place, colours), alpha: 1, width: 2.4 * uPlot.pxRatio };
+  const pen = { colour: toneOf(curve, position, colours), alpha: 1, width: 2.4 * uPlot.pxRatio };
   within(plot, context, () => drawCurve(plot, context, curve, pen, colours, true));
 }
 
-function toneOf(curve: Curve, place: number, { tones }: Colours): string {
-  return tones[toneAt(curve, place)] as string;
+function toneOf(curve: Curve, position: number, { tones }: Colours): string {
+  return tones[toneAt(curve, position)] as string;
 }
 
 /** Returns the opacity of each of `count` curves. */
@@ -66,10 +66,10 @@ function opacity(count: number): number {
 
 /** Clips drawing to the plot area, with a margin for marks on its edge. */
 function within({ bbox }: uPlot, context: CanvasRenderingContext2D, draw: () => void): void {
-  const room = 4 * uPlot.pxRatio;
+  const padding = 4 * uPlot.pxRatio;
   context.save();
   context.beginPath();
-  context.rect(bbox.left - room, bbox.top - room, bbox.width + 2 * room, bbox.height + 2 * room);
+  context.rect(bbox.left - padding, bbox.top - padding, bbox.width + 2 * padding, bbox.height + 2 * padding);
   context.clip();
   context.lineJoin = "round";
   draw();
@@ -78,11 +78,11 @@ function within({ bbox }: uPlot, context: CanvasRenderingContext2D, draw: () => 
 
 function drawCurve(plot: uPlot, context: CanvasRenderingContext2D, curve: Curve, pen: Pen, colours: Colours, hasMarks: boolean): void {
   const [across, up] = [pixelsAlong(plot, "x"), pixelsAlong(plot, "y")];
-  const at = (place: number) => [across(curve.x[place] as number), up(curve.y[place] as number)] as const;
+  const at = (position: number) => [across(curve.x[position] as number), up(curve.y[position] as number)] as const;
   Object.assign(context, { globalAlpha: pen.alpha, strokeStyle: pen.colour, lineWidth: pen.width });
   line(context, curve, across, up);
   if (hasMarks) {
-    for (const place of curve.restarts ?? []) ring(context, at(place), pen.colour, colours.ground);
+    for (const position of curve.restarts ?? []) ring(context, at(position), pen.colour, colours.ground);
     if (curve.x.length === 1) dot(context, at(0), pen.colour);
     if (curve.isBroken && curve.x.length > 0) cross(context, at(curve.x.length - 1), colours.bad);
   }
@@ -106,9 +106,9 @@ function pixelsAlong(plot: uPlot, key: "x" | "y"): Along {
 function line(context: CanvasRenderingContext2D, { x, y }: Curve, across: Along, up: Along): void {
   context.beginPath();
   let isDown = false;
-  for (let place = 0; place < x.length; place++) {
-    const px = across(x[place] as number);
-    const py = up(y[place] as number);
+  for (let position = 0; position < x.length; position++) {
+    const px = across(x[position] as number);
+    const py = up(y[position] as number);
     const isShown = Number.isFinite(px) && Number.isFinite(py);
     if (isShown && isDown) context.lineTo(px, py);
     else if (isShown) context.moveTo(px, py);
@@ -120,9 +120,9 @@ function line(context: CanvasRenderingContext2D, { x, y }: Curve, across: Along,
 /** Returns the positions of values that are not finite, at least one mark's width apart. */
 function oddPlaces({ x, y }: Curve, across: Along): number[] {
   const found: number[] = [];
-  for (let place = 0; place < y.length; place++) {
-    if (Number.isFinite(y[place])) continue;
-    const px = across(x[place] as number);
+  for (let position = 0; position < y.length; position++) {
+    if (Number.isFinite(y[position])) continue;
+    const px = across(x[position] as number);
     if (px - (found.at(-1) ?? -Infinity) >= 6 * uPlot.pxRatio) found.push(px);
   }
   return found;

@@ -55,8 +55,8 @@ interface Scale {
 
 /** Scales an axis to 0…1, logarithmically if the plot's axis is logarithmic. */
 function scaleOf(values: readonly number[]): Scale | null {
-  const [turn, back] = isWide(values) ? [Math.log, Math.exp] : [Number, Number];
-  const [least, greatest] = [turn(Math.min(...values)), turn(Math.max(...values))];
+  const [scale, back] = isWide(values) ? [Math.log, Math.exp] : [Number, Number];
+  const [least, greatest] = [scale(Math.min(...values)), scale(Math.max(...values))];
   if (!(least < greatest)) return null;
-  return { to: (value) => (turn(value) - least) / (greatest - least), from: (part) => back(least + part * (greatest - least)) };
+  return { to: (value) => (scale(value) - least) / (greatest - least), from: (part) => back(least + part * (greatest - least)) };
 }

@@ -14,7 +14,7 @@ export default function CostTab() {
   const by: CostBy = COST_KEYS.find((key) => key.value === search.by)?.value ?? "pool";
   const days = SPANS.includes(search.days ?? 0) ? (search.days ?? 30) : 30;
   const [since, until] = lastDays(days, new Date());
-  const asked = useQuery(costsQuery(since, until));
+  const query = useQuery(costsQuery(since, until));
   return (
     <OverTime
       hours="Machine-hours"
@@ -22,9 +22,9 @@ export default function CostTab() {
       spans={SPANS}
       by={by}
       days={daysBetween(since, `${until}T23:59:59Z`)}
-      rows={asked.data?.items.map((row) => ({ day: row.day, name: costName(row, by), hours: row.hours, cost: row.cost })) ?? []}
-      asked={asked}
-      isKnown={asked.data !== undefined}
+      rows={query.data?.items.map((row) => ({ day: row.day, name: costName(row, by), hours: row.hours, cost: row.cost })) ?? []}
+      query={query}
+      isKnown={query.data !== undefined}
       empty="No machines were rented in this period"
       note={<Link to="/cluster/$tab" params={{ tab: "usage" }} search={{ measure: "cost" }} className={map.link}>See cost by user and experiment</Link>}
     />

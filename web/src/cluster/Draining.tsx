@@ -12,7 +12,7 @@ type Order = "drain" | "reclaim" | "undrain";
 /** Drains or undrains a worker; says first how many slots are in use. */
 export function Draining({ worker }: { worker: Worker }) {
   const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const order = useMutation({
     mutationFn: (what: Order) => {
       const path = { params: { path: { worker: worker.id } } };
@@ -20,7 +20,7 @@ export function Draining({ worker }: { worker: Worker }) {
       return ask(api.POST("/v1/workers/{worker}/drain", { ...path, body: { reclaim: what === "reclaim" } }));
     },
     onSuccess: (_, what) => {
-      setAsked(false);
+      setConfirming(false);
       toast(what === "undrain" ? `${worker.id} accepts work again` : `Draining ${worker.id}`);
       return client.invalidateQueries({ queryKey: ["cluster", "queue"] });
     },
@@ -35,9 +35,9 @@ export function Draining({ worker }: { worker: Worker }) {
       </>
     );
   }
-  if (!asked) {
+  if (!isConfirming) {
     return (
-      <Button kind="danger" icon="stop" onClick={() => setAsked(true)}>
+      <Button kind="danger" icon="stop" onClick={() => setConfirming(true)}>
         Drain
       </Button>
     );

@@ -71,7 +71,7 @@ export function InstanceDialog({ instance, onClose }: { instance: Instance; onCl
 /** Terminating a machine kills its runs, so it needs a confirmation. A machine that has joined can be drained instead. */
 function TerminateActions({ instance, worker, onDone }: { instance: Instance; worker: Worker | undefined; onDone: () => void }) {
   const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const end = useMutation({
     mutationFn: () => ask(api.POST("/v1/instances/{instance}/terminate", { params: { path: { instance: instance.id } } })),
     onSuccess: () => {
@@ -80,18 +80,18 @@ function TerminateActions({ instance, worker, onDone }: { instance: Instance; wo
       return client.invalidateQueries({ queryKey: ["cluster"] });
     },
   });
-  if (asked) {
+  if (isConfirming) {
     return (
       <>
         {end.error ? <Complaint error={end.error} /> : <span className="muted">{lossOf(worker)}</span>}
-        <Button kind="quiet" onClick={() => setAsked(false)}>Cancel</Button>
+        <Button kind="quiet" onClick={() => setConfirming(false)}>Cancel</Button>
         <Button kind="danger" busy={end.isPending} onClick={() => end.mutate()}>Terminate now</Button>
       </>
     );
   }
   return (
     <>
-      <Button kind="danger" icon="trash" onClick={() => setAsked(true)}>Terminate…</Button>
+      <Button kind="danger" icon="trash" onClick={() => setConfirming(true)}>Terminate…</Button>
       {worker && worker.state !== "lost" && <Draining worker={worker} />}
     </>
   );

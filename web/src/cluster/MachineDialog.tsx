@@ -14,13 +14,13 @@ import { cellsOf, type Cell } from "./slots";
 
 interface MachineDialogProps {
   worker: Worker;
-  held: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
+  slotUse: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
   colours: ReadonlyMap<number, number>;
   onClose: () => void;
 }
 
 /** One worker: its state, the trials on its slots, and actions to drain it or disable a slot. */
-export function MachineDialog({ worker, held, colours, onClose }: MachineDialogProps) {
+export function MachineDialog({ worker, slotUse, colours, onClose }: MachineDialogProps) {
   const mayManage = useMay()("cluster.manage");
   return (
     <Dialog title={worker.id} onClose={onClose} footer={mayManage && <Draining worker={worker} />}>
@@ -57,7 +57,7 @@ export function MachineDialog({ worker, held, colours, onClose }: MachineDialogP
         )}
       </dl>
       <ul className={css.slotRows} aria-label="Slots">
-        {cellsOf(worker, held).map((cell) => (
+        {cellsOf(worker, slotUse).map((cell) => (
           <li key={cell.slot}>
             <Slot cell={cell} colours={colours} />
             <span>{describe(cell)}</span>

@@ -6,19 +6,19 @@ import { cellsOf, type Cell } from "./slots";
 
 interface MachineTileProps {
   worker: Worker;
-  held: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
+  slotUse: ReadonlyMap<number, readonly QueueEntry[]> | undefined;
   colours: ReadonlyMap<number, number>;
   onOpen: () => void;
 }
 
 /** A machine with its slots. A slot links to the trial that uses it. */
-export function MachineTile({ worker, held, colours, onOpen }: MachineTileProps) {
-  const isOdd = worker.state !== "ready" || Boolean(worker.trouble);
+export function MachineTile({ worker, slotUse, colours, onOpen }: MachineTileProps) {
+  const hasProblem = worker.state !== "ready" || Boolean(worker.trouble);
   return (
     <li className={css.machine} data-state={worker.state} style={{ "--across": acrossOf(worker.slots) } as React.CSSProperties}>
       <button type="button" className={css.machineHead} onClick={onOpen} title={`${worker.id}: show details`}>
         <span className={css.machineName}>{worker.id}</span>
-        {isOdd ? (
+        {hasProblem ? (
           <span className={css.odd}>
             <Icon name="warning" size={12} />
             {worker.state === "ready" ? "problem" : worker.state}
@@ -30,7 +30,7 @@ export function MachineTile({ worker, held, colours, onOpen }: MachineTileProps)
         )}
       </button>
       <div className={css.slots}>
-        {cellsOf(worker, held).map((cell) => (
+        {cellsOf(worker, slotUse).map((cell) => (
           <Slot key={cell.slot} cell={cell} colours={colours} />
         ))}
         {worker.slots === 0 && <span className="muted">no slots</span>}

@@ -24,24 +24,24 @@ export function MapTab() {
   const [opened, setOpened] = useInAddress("opened");
   const before = useRef<Map<number, number>>(new Map());
   const entries = running.data?.items ?? NO_ENTRIES;
-  const held = useMemo(() => heldBy(entries), [entries]);
+  const slotUse = useMemo(() => heldBy(entries), [entries]);
   const colours = useMemo(() => (before.current = coloursOf(entries, before.current)), [entries]);
   const trouble = pools.error ?? workers.error ?? running.error;
   if (trouble) return <Trouble error={trouble} retry={() => void Promise.all([pools.refetch(), workers.refetch(), running.refetch()])} />;
   if (pools.data === undefined || workers.data === undefined) return <Loading rows={8} />;
   if (pools.data.items.length === 0) return <Empty icon="cluster" title="No pools yet">A pool groups machines with one scheduling policy. It is created when its first machine joins: run <code>muster worker join</code> on that machine.</Empty>;
-  const shown = workers.data.items.find((worker) => worker.id === opened);
+  const selected = workers.data.items.find((worker) => worker.id === opened);
   return (
     <>
       <Totals pools={pools.data.items} workers={workers.data.items} waiting={waiting.data?.items} />
       {colours.size > 0 && <Legend colours={colours} running={entries} hasOthers={hasOthers(workers.data.items, entries)} />}
       <div className={css.pools}>
         {pools.data.items.map((pool) => (
-          <PoolCard key={pool.name} pool={pool} workers={workers.data.items.filter((worker) => worker.pool === pool.name)} held={held} colours={colours} onOpen={setOpened} />
+          <PoolCard key={pool.name} pool={pool} workers={workers.data.items.filter((worker) => worker.pool === pool.name)} slotUse={slotUse} colours={colours} onOpen={setOpened} />
         ))}
       </div>
-      {workers.data.isCut && <p className="muted">Only the first {counted(workers.data.items.length, "machine")} are shown.</p>}
-      {shown && <MachineDialog worker={shown} held={held.get(shown.id)} colours={colours} onClose={() => setOpened(null)} />}
+      {workers.data.isCut && <p className="muted">Only the first {counted(workers.data.items.length, "machine")} are selected.</p>}
+      {selected && <MachineDialog worker={selected} slotUse={slotUse.get(selected.id)} colours={colours} onClose={() => setOpened(null)} />}
     </>
   );
 }
@@ -56,7 +56,7 @@ function Totals({ pools, workers, waiting }: { pools: readonly Pool[]; workers: 
   const used = pools.reduce((sum, pool) => sum + pool.used_slots, 0);
   const lost = workers.filter((worker) => worker.state === "lost").length;
   const draining = workers.filter((worker) => worker.state === "draining").length;
-  const odd = [lost > 0 && `${lost} lost`, draining > 0 && `${draining} draining`].filter(Boolean).join(", ");
+  const notReady = [lost > 0 && `${lost} lost`, draining > 0 && `${draining} draining`].filter(Boolean).join(", ");
   return (
     <dl className={css.totals}>
       <Figure label="Slots in use" note={slots ? `${Math.round((100 * used) / slots)} % of all slots` : "no slots yet"}>
@@ -70,7 +70,7 @@ function Totals({ pools, workers, waiting }: { pools: readonly Pool[]; workers: 
           {waiting.length}
         </Figure>
       )}
-      <Figure label="Machines" note={odd || "all ready"}>
+      <Figure label="Machines" note={notReady || "all ready"}>
         {workers.length}
       </Figure>
     </dl>

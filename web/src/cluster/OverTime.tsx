@@ -24,7 +24,7 @@ interface OverTimeProps {
   by: string;
   days: readonly string[];
   rows: readonly DayRow[];
-  asked: Pick<UseQueryResult, "error" | "refetch">;
+  query: Pick<UseQueryResult, "error" | "refetch">;
   isKnown: boolean;
   empty: string;
   note?: ReactNode;
@@ -33,7 +33,7 @@ interface OverTimeProps {
 const MOST_SERIES = 8;
 
 /** Hours and cost per day, grouped by one key: bars per day and a table of totals. The choices are kept in the URL. */
-export function OverTime({ hours, keys, spans, by, days, rows, asked, isKnown, empty, note }: OverTimeProps) {
+export function OverTime({ hours, keys, spans, by, days, rows, query, isKnown, empty, note }: OverTimeProps) {
   const navigate = useNavigate();
   const { measure = "hours" } = useSearch({ from: "/cluster/$tab" });
   const choose = (part: object) => void navigate({ to: ".", search: (before: object) => ({ ...before, ...part }), replace: true });
@@ -48,7 +48,7 @@ export function OverTime({ hours, keys, spans, by, days, rows, asked, isKnown, e
         <Segments label="Days" value={String(days.length)} options={spans.map((span) => ({ value: String(span), label: `${span} days` }))} onChange={(next) => choose({ days: Number(next) })} />
         <Segments label="Measure" value={measure} options={[{ value: "hours", label: hours }, { value: "cost", label: "Cost" }]} onChange={(next) => choose({ measure: next })} />
       </div>
-      {isKnown && !asked.error && rows.length > 0 && (
+      {isKnown && !query.error && rows.length > 0 && (
         <>
           <dl className={map.totals}>
             <Figure label={hours} note={`in ${days.length} days`}>{formatNumber(whole.hours, 3)}</Figure>
@@ -58,7 +58,7 @@ export function OverTime({ hours, keys, spans, by, days, rows, asked, isKnown, e
         </>
       )}
       <QueryTable
-        query={asked}
+        query={query}
         items={isKnown ? totals : undefined}
         idOf={(one) => one.name}
         icon="cluster"

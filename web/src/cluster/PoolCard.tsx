@@ -8,7 +8,7 @@ import type { Pool, QueueEntry, Worker } from "./data";
 interface PoolCardProps {
   pool: Pool;
   workers: readonly Worker[];
-  held: ReadonlyMap<string, ReadonlyMap<number, readonly QueueEntry[]>>;
+  slotUse: ReadonlyMap<string, ReadonlyMap<number, readonly QueueEntry[]>>;
   colours: ReadonlyMap<number, number>;
   onOpen: (worker: string) => void;
 }
@@ -16,7 +16,7 @@ interface PoolCardProps {
 const ORDERS: Record<string, string> = { fifo: "first come, first served", priority: "by priority", fair_share: "by fair share" };
 
 /** One pool: its scheduling policy, its usage and its machines. */
-export function PoolCard({ pool, workers, held, colours, onOpen }: PoolCardProps) {
+export function PoolCard({ pool, workers, slotUse, colours, onOpen }: PoolCardProps) {
   const rules = [
     ORDERS[pool.rules.order] ?? pool.rules.order,
     pool.rules.preemption && "preempts",
@@ -49,7 +49,7 @@ export function PoolCard({ pool, workers, held, colours, onOpen }: PoolCardProps
       ) : (
         <ul className={css.machines}>
           {workers.map((worker) => (
-            <MachineTile key={worker.id} worker={worker} held={held.get(worker.id)} colours={colours} onOpen={() => onOpen(worker.id)} />
+            <MachineTile key={worker.id} worker={worker} slotUse={slotUse.get(worker.id)} colours={colours} onOpen={() => onOpen(worker.id)} />
           ))}
         </ul>
       )}

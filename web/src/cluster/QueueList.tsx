@@ -25,7 +25,7 @@ export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps)
   const virtual = useVirtualizer({ count: entries.length, getScrollElement: () => scroller.current, estimateSize: () => row, overscan: 10 });
   const moving = useMoving({ entries, scroller, row, onMove });
   const planned = moving.state && planMove(entries, moving.state.at, moving.state.to);
-  const held = moving.state ? entries[moving.state.at] : undefined;
+  const moved = moving.state ? entries[moving.state.at] : undefined;
   return (
     <>
       <div className={css.head} aria-hidden="true">
@@ -50,8 +50,8 @@ export function QueueList({ entries, chosen, onChoose, onMove }: QueueListProps)
                 start={start}
                 height={row}
                 isChosen={entry.trial === chosen}
-                isMoved={entry.trial === held?.trial}
-                isSameExperiment={held !== undefined && entry.experiment === held.experiment}
+                isMoved={entry.trial === moved?.trial}
+                isSameExperiment={moved !== undefined && entry.experiment === moved.experiment}
                 onChoose={() => onChoose(entry)}
                 handle={onMove && moving.handleOf(index)}
               />

@@ -25,11 +25,11 @@ export function heldBy(running: readonly QueueEntry[]): Map<string, Map<number, 
 }
 
 /** Returns a worker's slots in order. The API reports only how many slots other tenants use, so they are drawn on the first that the caller does not use. */
-export function cellsOf(worker: Worker, held: ReadonlyMap<number, readonly QueueEntry[]> = new Map()): Cell[] {
+export function cellsOf(worker: Worker, slotUse: ReadonlyMap<number, readonly QueueEntry[]> = new Map()): Cell[] {
   const disabled = new Set(worker.disabled_slots);
-  let others = Math.max(0, worker.used_slots - held.size);
+  let others = Math.max(0, worker.used_slots - slotUse.size);
   return Array.from({ length: worker.slots }, (_, slot): Cell => {
-    const owners = held.get(slot) ?? [];
+    const owners = slotUse.get(slot) ?? [];
     const isDisabled = disabled.has(slot);
     if (owners.length > 0) return { kind: "own", slot, owners, isDisabled };
     if (others > 0) {

@@ -21,11 +21,11 @@ interface CodeBrowserProps {
   against?: string;
   /** The entrypoint of the config; the file that it names is opened first. */
   entrypoint: string;
-  place: CodePlace;
-  onPlace: (place: CodePlace) => void;
+  position: CodePlace;
+  onPosition: (position: CodePlace) => void;
 }
 
-export default function CodeBrowser({ experiment, against, entrypoint, place, onPlace }: CodeBrowserProps) {
+export default function CodeBrowser({ experiment, against, entrypoint, position, onPosition }: CodeBrowserProps) {
   const own = useQuery(codeQuery(experiment));
   const other = useQuery({ ...codeQuery(against ?? ""), enabled: against !== undefined });
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
@@ -34,9 +34,9 @@ export default function CodeBrowser({ experiment, against, entrypoint, place, on
   const failed = own.error ? own : other.error ? other : null;
   if (failed) return <NoCode error={failed.error} retry={() => void failed.refetch()} />;
   if (own.data === undefined || (against !== undefined && other.data === undefined)) return <Loading rows={10} />;
-  const path = place.file !== undefined ? place.file : firstOf(files, entrypoint);
+  const path = position.file !== undefined ? position.file : firstOf(files, entrypoint);
   const open = path === undefined ? undefined : files.get(path);
-  const turn = (folder: string) => setClosed(closed.has(folder) ? new Set([...closed].filter((one) => one !== folder)) : new Set([...closed, folder]));
+  const toggle = (folder: string) => setClosed(closed.has(folder) ? new Set([...closed].filter((one) => one !== folder)) : new Set([...closed, folder]));
   const changes = [...files.values()].filter(({ mark }) => mark !== null && mark !== "same").length;
   return (
     <div className={css.browser}>
@@ -46,12 +46,12 @@ export default function CodeBrowser({ experiment, against, entrypoint, place, on
         </p>
         <ul>
           {rows.map((row) => (
-            <Entry key={row.path} row={row} isOpen={row.path === path} isClosed={closed.has(row.path)} onOpen={() => (row.file ? onPlace({ file: row.path }) : turn(row.path))} />
+            <Entry key={row.path} row={row} isOpen={row.path === path} isClosed={closed.has(row.path)} onOpen={() => (row.file ? onPosition({ file: row.path }) : toggle(row.path))} />
           ))}
         </ul>
       </nav>
       {open ? (
-        <FileView key={path} experiment={experiment} against={against} file={open.file} mark={open.mark} line={place.line} onLine={(line) => onPlace({ file: path, line })} />
+        <FileView key={path} experiment={experiment} against={against} file={open.file} mark={open.mark} line={position.line} onLine={(line) => onPosition({ file: path, line })} />
       ) : (
         <Empty icon="file" title={path === undefined ? "The code contains no files" : `File ${path} does not exist in this code`} />
       )}

@@ -24,11 +24,11 @@ export function FileView({ experiment, against, file, mark, line, onLine }: File
   const hasOld = mark === "changed" || mark === "deleted";
   const now = useQuery({ ...fileQuery(experiment, file.path), enabled: mark !== "deleted" });
   const old = useQuery({ ...fileQuery(against ?? "", file.path), enabled: hasOld });
-  const asked = [...(mark === "deleted" ? [] : [now]), ...(hasOld ? [old] : [])];
-  const texts = asked.map(({ data }) => data?.text);
+  const query = [...(mark === "deleted" ? [] : [now]), ...(hasOld ? [old] : [])];
+  const texts = query.map(({ data }) => data?.text);
   const isTwo = hasOld || mark === "new";
   const [before, after] = [hasOld ? (old.data?.text ?? "") : "", mark === "deleted" ? "" : (now.data?.text ?? "")];
-  const isLong = asked.some(({ data }) => data?.is_cut);
+  const isLong = query.some(({ data }) => data?.is_cut);
   const rows = useMemo(() => (isTwo ? changedRows(before, after, isWhole || line !== undefined) : plainRows(after)), [before, after, isTwo, isWhole, line]);
   const head = (
     <header className={css.head}>
@@ -39,7 +39,7 @@ export function FileView({ experiment, against, file, mark, line, onLine }: File
       {mark !== "deleted" && now.data?.text != null && <Copy text={now.data.text} label="Copy this file" />}
     </header>
   );
-  const failed = asked.find(({ error }) => error);
+  const failed = query.find(({ error }) => error);
   const body = (): ReactNode => {
     if (failed) return <Trouble error={failed.error} retry={() => void failed.refetch()} />;
     if (texts.includes(undefined)) return <Loading rows={8} />;

@@ -24,16 +24,16 @@ interface LinesProps {
 export function Lines({ label, rows, isTwo, at, onLine, onWhole }: LinesProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => LINE_PX, overscan: 30 });
-  const place = at === undefined ? -1 : rows.findIndex(({ after }) => after === at);
+  const position = at === undefined ? -1 : rows.findIndex(({ after }) => after === at);
   useEffect(() => {
-    if (place >= 0) virtual.scrollToIndex(place, { align: "center" });
-  }, [place, virtual]);
+    if (position >= 0) virtual.scrollToIndex(position, { align: "center" });
+  }, [position, virtual]);
   return (
     <div ref={scroller} className={css.lines} role="region" aria-label={label} tabIndex={0}>
       <div style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
-          return row && <Line key={index} row={row} start={start} isTwo={isTwo} isAt={index === place} onLine={onLine} onWhole={onWhole} />;
+          return row && <Line key={index} row={row} start={start} isTwo={isTwo} isAt={index === position} onLine={onLine} onWhole={onWhole} />;
         })}
       </div>
     </div>

@@ -27,8 +27,8 @@ export function marked(files: readonly CodeFile[], others: readonly CodeFile[] |
     const hash = there.get(file.path);
     return { file, mark: hash === undefined ? ("new" as const) : hash === file.sha256 ? ("same" as const) : ("changed" as const) };
   });
-  const gone = others.filter(({ path }) => !here.has(path)).map((file) => ({ file, mark: "deleted" as const }));
-  return new Map([...own, ...gone].map((one) => [one.file.path, one]));
+  const deleted = others.filter(({ path }) => !here.has(path)).map((file) => ({ file, mark: "deleted" as const }));
+  return new Map([...own, ...deleted].map((one) => [one.file.path, one]));
 }
 
 /** Returns the rows of the tree: folders before files, each by name, without the contents of closed folders. */

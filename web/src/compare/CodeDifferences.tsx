@@ -32,7 +32,7 @@ export function CodeDifferences({ experiments }: { experiments: readonly Experim
     <Section title={`Code changes from experiment ${first.number} to ${other.number}`} actions={others.length > 1 ? pick : undefined}>
       <Card className={css.code}>
         <Suspense fallback={<Loading rows={8} />}>
-          <CodeBrowser key={other.number} experiment={String(other.number)} against={String(first.number)} entrypoint={String(other.config.entrypoint ?? "")} place={{ file: search.file, line: search.at }} onPlace={({ file, line }) => keep({ file, at: line })} />
+          <CodeBrowser key={other.number} experiment={String(other.number)} against={String(first.number)} entrypoint={String(other.config.entrypoint ?? "")} position={{ file: search.file, line: search.at }} onPosition={({ file, line }) => keep({ file, at: line })} />
         </Suspense>
       </Card>
     </Section>

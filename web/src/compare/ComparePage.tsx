@@ -53,14 +53,14 @@ export default function ComparePage() {
 
 /** Loads the trials of the URL (for experiments, their best trial) and the experiments of all of them. */
 function useCompared(search: CompareSearch) {
-  const asked = useQueries({ queries: split(search.experiments).map((reference) => experimentQuery(reference)) });
-  const best = asked.flatMap(({ data }) => (data?.best ? [`${data.number}.${data.best.trial_number}`] : []));
+  const query = useQueries({ queries: split(search.experiments).map((reference) => experimentQuery(reference)) });
+  const best = query.flatMap(({ data }) => (data?.best ? [`${data.number}.${data.best.trial_number}`] : []));
   const names = [...new Set([...split(search.trials), ...best])];
   const found = useQueries({ queries: names.map((name) => namedTrialQuery(name)) });
   const trials = found.flatMap(({ data }) => (data ? [data] : []));
   const numbers = [...new Set(trials.map((trial) => String(trial.experiment_number)))];
   const details = useQueries({ queries: numbers.map((reference) => experimentQuery(reference)) });
-  const all = [...found, ...asked, ...details];
+  const all = [...found, ...query, ...details];
   return {
     names,
     trials,

@@ -23,11 +23,11 @@ export function readCompareSearch(search: Record<string, unknown>): CompareSearc
   };
 }
 
-function listed(words: string | undefined, shape: RegExp): string | undefined {
-  return split(words).filter((word) => shape.test(word)).slice(0, MOST).join(",") || undefined;
+function listed(names: string | undefined, shape: RegExp): string | undefined {
+  return split(names).filter((name) => shape.test(name)).slice(0, MOST).join(",") || undefined;
 }
 
 /** Returns the names in a list in the URL, without duplicates. */
-export function split(words: string | undefined): string[] {
-  return [...new Set((words ?? "").split(",").map((word) => word.trim()).filter(Boolean))];
+export function split(names: string | undefined): string[] {
+  return [...new Set((names ?? "").split(",").map((name) => name.trim()).filter(Boolean))];
 }

@@ -37,7 +37,7 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
         .filter(({ result }) => Number.isFinite(result)),
     [rows, names],
   );
-  const odd = useMemo(() => rows.filter((row) => isOdd(row, own)).length, [rows, own]);
+  const notFinite = useMemo(() => rows.filter((row) => isOdd(row, own)).length, [rows, own]);
   const found = useMemo(() => importances(samples, names), [samples, names]);
   const a = names.find((name) => name === search.a) ?? found[0]?.name ?? "";
   const b = names.find((name) => name === search.b) ?? found.find(({ name }) => name !== a)?.name ?? "";
@@ -57,7 +57,7 @@ export function AnalysisTab({ experiment, search, onSearch }: TabProps) {
           <h2>All hyperparameters</h2>
           <span className="muted">
             stronger colour: better {metric}
-            {odd > 0 ? `; ${counted(odd, "trial")} reported NaN or infinity` : ""}
+            {notFinite > 0 ? `; ${counted(notFinite, "trial")} reported NaN or infinity` : ""}
             {total !== null && total > rows.length ? `; the best ${rows.length} of ${total}` : ""}
           </span>
         </div>

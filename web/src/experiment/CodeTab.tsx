@@ -17,8 +17,8 @@ export function CodeTab({ experiment, search, onSearch }: TabProps) {
         experiment={String(experiment.number)}
         against={search.against}
         entrypoint={String(experiment.config.entrypoint ?? "")}
-        place={{ file: search.file, line: search.at }}
-        onPlace={(place) => onSearch({ ...search, file: place.file, at: place.line })}
+        position={{ file: search.file, line: search.at }}
+        onPosition={(position) => onSearch({ ...search, file: position.file, at: position.line })}
       />
     </>
   );

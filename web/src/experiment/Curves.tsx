@@ -39,8 +39,8 @@ export function Curves({ experiment, rows, total, metrics, metric, best, search,
   const weight = search.smooth ?? 0;
   const curves = useMemo(() => (weight > 0 ? found.curves.map((one) => ({ ...one, y: smoothed(one.y, weight) })) : found.curves), [found.curves, weight]);
   const strong = metric.name === experiment.metric ? (best?.trial ?? null) : null;
-  const odd = rows.filter((row) => isOdd(row, metric)).length;
-  const broken = rows.filter((row) => row.state === "error").length;
+  const notFinite = rows.filter((row) => isOdd(row, metric)).length;
+  const failed = rows.filter((row) => row.state === "error").length;
   return (
     <>
       <div className={css.chartHead}>
@@ -75,12 +75,12 @@ export function Curves({ experiment, rows, total, metrics, metric, best, search,
       <p className={css.legend}>
         <span>{counted(curves.length, "curve")}{total !== null && total > rows.length ? ` of the best ${formatNumber(rows.length)} of ${formatNumber(total)} trials` : ""}</span>
         {strong && <span>best trial highlighted</span>}
-        {odd > 0 && (
+        {notFinite > 0 && (
           <span className={css.bad}>
-            ✕ {counted(odd, "trial")} reported NaN or infinity
+            ✕ {counted(notFinite, "trial")} reported NaN or infinity
           </span>
         )}
-        {broken > 0 && <span className={css.bad}>✕ {counted(broken, "trial")} ended in an error</span>}
+        {failed > 0 && <span className={css.bad}>✕ {counted(failed, "trial")} ended in an error</span>}
         <span className={css.hint}>Drag to zoom, double-click to reset</span>
       </p>
     </>

@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 import { Complaint } from "@/parts/Notes";
 import { Card, Section } from "@/parts/Page";
 import { columnsQuery } from "@/training/queries";
-import { metricColumn, metricsAmong, metricWord, readMetric, useRows, type Metric } from "@/training/rows";
+import { metricColumn, metricsAmong, metricKey, readMetric, useRows, type Metric } from "@/training/rows";
 import { bestOf } from "./best";
 import { BestCard } from "./BestCard";
 import { Curves } from "./Curves";
@@ -23,8 +23,8 @@ export function Overview({ experiment, search, onSearch }: TabProps) {
   const metrics = useMemo(() => metricsAmong(columns.data?.columns ?? []), [columns.data]);
   const own: Metric = { group: "validation", name: experiment.metric ?? "loss" };
   const metric = readMetric(search.metric) ?? own;
-  const asked = useMemo(() => columnsOf(experiment.config, metric, own), [experiment.config, metricWord(metric), own.name]);
-  const { rows, total, error, isPending } = useRows(reference, { columns: asked, sort: "best", most: MOST_CURVES });
+  const columnNames = useMemo(() => columnsOf(experiment.config, metric, own), [experiment.config, metricKey(metric), own.name]);
+  const { rows, total, error, isPending } = useRows(reference, { columns: columnNames, sort: "best", most: MOST_CURVES });
   const best = bestOf(experiment, rows);
   const [hovered, setHovered] = useState<string | null>(null);
   return (

@@ -30,8 +30,8 @@ export function TimelineTab({ experiment }: TabProps) {
   const trials = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data]);
   const lastUpload = useMemo(() => Math.max(0, ...trials.flatMap(({ phases }) => uploadsOf(phasesUntil(now, phases)).map((one) => one.to))), [trials, now]);
   const virtual = useVirtualizer({ count: trials.length, getScrollElement: () => scroller.current, estimateSize: () => ROW_PX, overscan: 4 });
-  const shown = virtual.getVirtualItems();
-  const isNearEnd = (shown.at(-1)?.index ?? 0) > trials.length - AHEAD;
+  const visible = virtual.getVirtualItems();
+  const isNearEnd = (visible.at(-1)?.index ?? 0) > trials.length - AHEAD;
   useEffect(() => {
     if (isNearEnd && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage]);
@@ -51,7 +51,7 @@ export function TimelineTab({ experiment }: TabProps) {
           <TimeAxis from={from} to={to} most={8} />
         </div>
         <ol style={{ height: virtual.getTotalSize() }}>
-          {shown.map(({ index, start }) => {
+          {visible.map(({ index, start }) => {
             const trial = trials[index];
             return trial && <Row key={trial.trial} experiment={experiment.number} trial={trial} from={from} to={to} now={now} start={start} />;
           })}

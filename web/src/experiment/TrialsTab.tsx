@@ -24,8 +24,8 @@ export function TrialsTab({ experiment, search, onSearch }: TabProps) {
   const own = useMemo<Metric>(() => ({ group: "validation", name: experiment.metric ?? "loss" }), [experiment.metric]);
   const names = useMemo(() => varying(experiment.config), [experiment.config]);
   const columns = useMemo(() => columnsOf(own, names), [own, names]);
-  const asked = ["best", "runs", "created", "ended", metricColumn(own, "last"), metricColumn(own, "last_step"), ...names.map((name) => `hparams.${name}`)];
-  const list = useRows(reference, { columns: asked, filter: search.filter, sort: search.sort });
+  const columnNames = ["best", "runs", "created", "ended", metricColumn(own, "last"), metricColumn(own, "last_step"), ...names.map((name) => `hparams.${name}`)];
+  const list = useRows(reference, { columns: columnNames, filter: search.filter, sort: search.sort });
   const { fetchNextPage, hasNextPage, isFetchingNextPage } = list;
   const more = useCallback(() => void (hasNextPage && !isFetchingNextPage && fetchNextPage()), [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const open = useCallback(

@@ -14,19 +14,19 @@ import type { ListSearch } from "./search";
 interface ColumnsDialogProps {
   search: ListSearch;
   items: readonly Experiment[];
-  shown: readonly string[];
-  onShown: (shown: string[]) => void;
+  columnIds: readonly string[];
+  onColumnIds: (columnIds: string[]) => void;
   onClose: () => void;
 }
 
 /** Chooses the columns of the list, including metrics, hyperparameters and labels. Changes apply at once. */
-export function ColumnsDialog({ search, items, shown, onShown, onClose }: ColumnsDialogProps) {
+export function ColumnsDialog({ search, items, columnIds, onColumnIds, onClose }: ColumnsDialogProps) {
   const [text, setText] = useState("");
   const sample = useQuery(namesQuery(search));
-  const columns = useMemo(() => columnsOf([...items, ...(sample.data?.items ?? [])], shown), [items, sample.data, shown]);
+  const columns = useMemo(() => columnsOf([...items, ...(sample.data?.items ?? [])], columnIds), [items, sample.data, columnIds]);
   const matching = columns.filter((column) => column.header.toLowerCase().includes(text.trim().toLowerCase()));
-  const toggle = (id: string) => onShown(shown.includes(id) ? shown.filter((one) => one !== id) : [...shown, id]);
-  const selected = new Set(shown);
+  const toggle = (id: string) => onColumnIds(columnIds.includes(id) ? columnIds.filter((one) => one !== id) : [...columnIds, id]);
+  const selected = new Set(columnIds);
   return (
     <Dialog
       title="Columns"
@@ -34,7 +34,7 @@ export function ColumnsDialog({ search, items, shown, onShown, onClose }: Column
       onClose={onClose}
       footer={
         <>
-          <Button kind="quiet" onClick={() => onShown([...DEFAULT_COLUMNS])}>
+          <Button kind="quiet" onClick={() => onColumnIds([...DEFAULT_COLUMNS])}>
             Reset
           </Button>
           <Button kind="primary" onClick={onClose}>

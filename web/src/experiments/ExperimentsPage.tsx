@@ -28,19 +28,19 @@ export default function ExperimentsPage() {
   const [ticked, setTicked] = useState<Set<string>>(new Set());
   const [isBulk, setBulk] = useState(false);
   const [isLabelling, setLabelling] = useState(false);
-  const [usual, setUsual] = useShownColumns();
-  const shown = search.columns ?? usual;
+  const [stored, setStored] = useShownColumns();
+  const columnIds = search.columns ?? stored;
   const onSearch = (next: ListSearch) => {
     // Opening or closing a group keeps the selection.
     if (filterOf(next) !== filterOf(search) || next.archived !== search.archived) setTicked(new Set());
     void navigate({ to: "/experiments", search: next });
   };
-  const list = useListed(search, showsHyperparameters(shown), onSearch);
+  const list = useListed(search, showsHyperparameters(columnIds), onSearch);
   const { rows } = list;
-  const visible = useMemo(() => columnsOf(rows, shown).filter((column) => shown.includes(column.id)), [rows, shown]);
+  const visible = useMemo(() => columnsOf(rows, columnIds).filter((column) => columnIds.includes(column.id)), [rows, columnIds]);
   const isFilterInvalid = list.error !== null && asProblem(list.error).status === 422;
-  const onShown = (next: string[]) => {
-    setUsual(next);
+  const onColumnIds = (next: string[]) => {
+    setStored(next);
     if (search.columns) void navigate({ to: "/experiments", search: { ...search, columns: next }, replace: true });
   };
   const open = useCallback(
@@ -54,7 +54,7 @@ export default function ExperimentsPage() {
   const known = useMemo(() => [...new Set(rows.flatMap((one) => one.labels))].sort(), [rows]);
   return (
     <Page title={search.archived ? "Archive" : "Experiments"} fills actions={may("experiment.write") && <Actions onBulk={() => setBulk(true)} />}>
-      <Toolbar search={search} onSearch={onSearch} items={rows} shown={shown} onShown={onShown} error={list.error} />
+      <Toolbar search={search} onSearch={onSearch} items={rows} columnIds={columnIds} onColumnIds={onColumnIds} error={list.error} />
       <div className={css.ground}>
         {list.isPending ? (
           <Loading rows={12} />

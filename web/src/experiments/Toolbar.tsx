@@ -18,14 +18,14 @@ interface ToolbarProps {
   onSearch: (next: ListSearch) => void;
   /** The experiments that are loaded. */
   items: readonly Experiment[];
-  shown: readonly string[];
-  onShown: (shown: string[]) => void;
+  columnIds: readonly string[];
+  onColumnIds: (columnIds: string[]) => void;
   /** Error of the list query; an invalid filter is reported below the field. */
   error: unknown;
 }
 
 /** Filters, grouping, views and columns of the list. */
-export function Toolbar({ search, onSearch, items, shown, onShown, error }: ToolbarProps) {
+export function Toolbar({ search, onSearch, items, columnIds, onColumnIds, error }: ToolbarProps) {
   const [isBuilding, setBuilding] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
   const isInvalid = error !== null && error !== undefined && ["bad_filter", "unknown_name"].includes(asProblem(error).code);
@@ -48,7 +48,7 @@ export function Toolbar({ search, onSearch, items, shown, onShown, error }: Tool
           Filter
         </Button>
         <GroupMenu search={search} onSearch={onSearch} />
-        <ViewsMenu search={search} shown={shown} onSearch={onSearch} />
+        <ViewsMenu search={search} columnIds={columnIds} onSearch={onSearch} />
         <IconButton icon="columns" label="Columns" onClick={() => setChoosing(true)} />
       </div>
       {isInvalid && (
@@ -56,7 +56,7 @@ export function Toolbar({ search, onSearch, items, shown, onShown, error }: Tool
           <Complaint error={error} />
         </div>
       )}
-      {isChoosing && <ColumnsDialog search={search} items={items} shown={shown} onShown={onShown} onClose={() => setChoosing(false)} />}
+      {isChoosing && <ColumnsDialog search={search} items={items} columnIds={columnIds} onColumnIds={onColumnIds} onClose={() => setChoosing(false)} />}
       {isBuilding && <FilterDialog before={search.filter ?? ""} onClose={() => setBuilding(false)} onFilter={(filter) => onSearch({ ...search, filter })} />}
     </>
   );

@@ -13,17 +13,17 @@ import { viewsQuery } from "./views";
 
 interface ViewsMenuProps {
   search: ListSearch;
-  shown: readonly string[];
+  columnIds: readonly string[];
   onSearch: (next: ListSearch) => void;
 }
 
 /** The caller's saved views: filter, order and columns under a name. */
-export function ViewsMenu({ search, shown, onSearch }: ViewsMenuProps) {
+export function ViewsMenu({ search, columnIds, onSearch }: ViewsMenuProps) {
   const router = useRouter();
   const client = useQueryClient();
   const { data: views = [] } = useQuery(viewsQuery);
   const [isNaming, setNaming] = useState(false);
-  const here = router.buildLocation({ to: "/experiments", search: { ...search, columns: [...shown] } }).href;
+  const here = router.buildLocation({ to: "/experiments", search: { ...search, columns: [...columnIds] } }).href;
   const remove = useMutation({
     mutationFn: (view: string) => ask(api.DELETE("/v1/views/{view}", { params: { path: { view } } })),
     onSettled: () => client.invalidateQueries({ queryKey: keys.views }),

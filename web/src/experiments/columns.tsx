@@ -46,13 +46,13 @@ const COLUMNS: readonly Column<Experiment>[] = [
 ];
 
 /** Returns all columns that these experiments have values for, and the visible ones. */
-export function columnsOf(items: readonly Experiment[], shown: readonly string[]): Column<Experiment>[] {
-  return [...COLUMNS, ...metricColumns(items), ...pointColumns(items, shown), ...labelColumns(items)];
+export function columnsOf(items: readonly Experiment[], columnIds: readonly string[]): Column<Experiment>[] {
+  return [...COLUMNS, ...metricColumns(items), ...pointColumns(items, columnIds), ...labelColumns(items)];
 }
 
 /** True if a hyperparameter column is visible; the list then has to include hyperparameters. */
-export function showsHyperparameters(shown: readonly string[]): boolean {
-  return shown.some((id) => id.startsWith(POINT));
+export function showsHyperparameters(columnIds: readonly string[]): boolean {
+  return columnIds.some((id) => id.startsWith(POINT));
 }
 
 /** Returns columns for the other metrics that the loaded experiments have at their best validation. */
@@ -68,9 +68,9 @@ function metricColumns(items: readonly Experiment[]): Column<Experiment>[] {
 }
 
 /** Returns columns for the hyperparameters of the loaded experiments, and for those that are visible before anything is loaded. */
-function pointColumns(items: readonly Experiment[], shown: readonly string[]): Column<Experiment>[] {
-  const wanted = shown.filter((id) => id.startsWith(POINT)).map((id) => id.slice(POINT.length));
-  const names = new Set([...wanted, ...items.flatMap((one) => [...flattened(one.hyperparameters).keys()])]);
+function pointColumns(items: readonly Experiment[], columnIds: readonly string[]): Column<Experiment>[] {
+  const chosen = columnIds.filter((id) => id.startsWith(POINT)).map((id) => id.slice(POINT.length));
+  const names = new Set([...chosen, ...items.flatMap((one) => [...flattened(one.hyperparameters).keys()])]);
   return [...names].sort().map((name) => ({
     id: `${POINT}${name}`,
     header: name,

@@ -23,12 +23,12 @@ export function filterOf(search: ListSearch): string {
 
 /** The list of a URL, in pages; with the hyperparameters of the best trials if a column shows one. */
 export function experimentsQuery(search: ListSearch, hasHyperparameters: boolean) {
-  const asked = askedFor(search, hasHyperparameters);
+  const query = queryOf(search, hasHyperparameters);
   return infiniteQueryOptions({
-    queryKey: keys.experiments(asked),
+    queryKey: keys.experiments(query),
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
-      ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
+      ask(api.GET("/v1/experiments", { params: { query: { ...query, limit: PAGE, cursor: pageParam || undefined } }, signal })),
     getNextPageParam: (page) => page.next_cursor || undefined,
     enabled: search.grouped === undefined,
   });
@@ -36,12 +36,12 @@ export function experimentsQuery(search: ListSearch, hasHyperparameters: boolean
 
 /** The groups of a URL with their counts, in pages. Counting reads all experiments, so it is refetched less often. */
 export function groupsQuery(search: ListSearch) {
-  const asked = { by: search.grouped ?? "owner", filter: filterOf(search), archived: search.archived ?? false };
+  const query = { by: search.grouped ?? "owner", filter: filterOf(search), archived: search.archived ?? false };
   return infiniteQueryOptions({
-    queryKey: keys.experimentGroups(asked),
+    queryKey: keys.experimentGroups(query),
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
-      ask(api.GET("/v1/experiment-groups", { params: { query: { ...asked, limit: PAGE, cursor: pageParam || undefined } }, signal })),
+      ask(api.GET("/v1/experiment-groups", { params: { query: { ...query, limit: PAGE, cursor: pageParam || undefined } }, signal })),
     getNextPageParam: (page) => page.next_cursor || undefined,
     enabled: search.grouped !== undefined,
     meta: { minIntervalMs: 3000 },
@@ -50,11 +50,11 @@ export function groupsQuery(search: ListSearch) {
 
 /** The first page of a group, cached under the key of the group's own list. */
 export function firstOfQuery(search: ListSearch, hasHyperparameters: boolean) {
-  const asked = askedFor(search, hasHyperparameters);
+  const query = queryOf(search, hasHyperparameters);
   return queryOptions({
-    queryKey: keys.experiments(asked),
+    queryKey: keys.experiments(query),
     queryFn: async ({ signal }) => {
-      const first = await ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE } }, signal }));
+      const first = await ask(api.GET("/v1/experiments", { params: { query: { ...query, limit: PAGE } }, signal }));
       return { pages: [first], pageParams: [""] };
     },
   });
@@ -62,17 +62,17 @@ export function firstOfQuery(search: ListSearch, hasHyperparameters: boolean) {
 
 /** A sample of the list with hyperparameters, for the choice of columns. */
 export function namesQuery(search: ListSearch) {
-  const asked = askedFor(search, true);
+  const query = queryOf(search, true);
   return queryOptions({
-    queryKey: keys.immutable("columns", asked),
-    queryFn: ({ signal }) => ask(api.GET("/v1/experiments", { params: { query: { ...asked, limit: PAGE } }, signal })),
+    queryKey: keys.immutable("columns", query),
+    queryFn: ({ signal }) => ask(api.GET("/v1/experiments", { params: { query: { ...query, limit: PAGE } }, signal })),
     staleTime: 60_000,
   });
 }
 
-function askedFor(search: ListSearch, hasHyperparameters: boolean) {
-  const asked = { filter: filterOf(search), sort: search.sort ?? "", archived: search.archived ?? false };
-  return hasHyperparameters ? { ...asked, hyperparameters: true } : asked;
+function queryOf(search: ListSearch, hasHyperparameters: boolean) {
+  const query = { filter: filterOf(search), sort: search.sort ?? "", archived: search.archived ?? false };
+  return hasHyperparameters ? { ...query, hyperparameters: true } : query;
 }
 
 /** Parses a `sort` of one field. */

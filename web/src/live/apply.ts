@@ -86,24 +86,24 @@ function patchPages(pages: InfiniteData<ExperimentPage>, changes: Changes): Infi
   return patched.some((page, at) => page !== pages.pages[at]) ? { ...pages, pages: patched } : pages;
 }
 
-interface Asked {
+interface ListQuery {
   filter?: string;
   sort?: string;
   hyperparameters?: boolean;
 }
 
 /** True if a change may have added, removed or moved an item of the list. Progress does so only if the list is sorted by it. */
-function mayHaveMoved(pages: InfiniteData<ExperimentPage>, { states, labels }: Changes, asked: Asked): boolean {
-  if (labels.size > 0 && asked.filter) return true;
+function mayHaveMoved(pages: InfiniteData<ExperimentPage>, { states, labels }: Changes, query: ListQuery): boolean {
+  if (labels.size > 0 && query.filter) return true;
   const known = new Map(pages.pages.flatMap((page) => page.items).map((item) => [item.id, item]));
   const highest = Math.max(0, ...[...known.values()].map((item) => item.number));
   return [...states.values()].some((next) => {
     const before = known.get(next.id);
-    if (before === undefined) return next.number > highest || Boolean(asked.filter);
+    if (before === undefined) return next.number > highest || Boolean(query.filter);
     // Events do not carry the hyperparameters of the best trial.
-    if (asked.hyperparameters && before.best?.trial_number !== next.best?.trial_number) return true;
+    if (query.hyperparameters && before.best?.trial_number !== next.best?.trial_number) return true;
     const isOther = before.state !== next.state || before.archived !== next.archived;
-    return isOther ? Boolean(asked.filter || asked.sort) || before.archived !== next.archived : Boolean(asked.sort);
+    return isOther ? Boolean(query.filter || query.sort) || before.archived !== next.archived : Boolean(query.sort);
   });
 }
 
@@ -122,7 +122,7 @@ function patchExperiments(client: QueryClient, changes: Changes, stale: Stale): 
   const isGrouped = cached.some((query) => query.queryKey[1] === "groups" && query.isActive());
   stale.groups = isGrouped && mayCountOtherwise(lists.map((list) => list.pages), changes);
   for (const { queryKey, pages } of lists) {
-    if (mayHaveMoved(pages, changes, queryKey[1] as Asked)) stale.lists = true;
+    if (mayHaveMoved(pages, changes, queryKey[1] as ListQuery)) stale.lists = true;
     const patched = patchPages(pages, changes);
     if (patched !== pages) client.setQueryData(queryKey, patched);
   }

@@ -22,8 +22,8 @@ export function useMe(): Me {
 
 /** Returns a test for permissions in any scope, such as `may("experiment.create")`. */
 export function useMay(): (permission: string) => boolean {
-  const held = useMe().permissions;
-  return useCallback((permission) => held.includes(permission), [held]);
+  const permissions = useMe().permissions;
+  return useCallback((permission) => permissions.includes(permission), [permissions]);
 }
 
 /** Returns a function that ends the session. */

@@ -2,7 +2,7 @@ import { Button } from "@/parts/Button";
 import { Select } from "@/parts/Field";
 import css from "./ChartTools.module.css";
 import type { ChartSearch } from "./chartSearch";
-import { metricWord, type Metric } from "./rows";
+import { metricKey, type Metric } from "./rows";
 
 interface ChartToolsProps {
   search: ChartSearch;
@@ -24,10 +24,10 @@ export function ChartTools({ search, onSearch, metrics = [], metric, hasEpochs }
   return (
     <div className={css.tools}>
       {metrics.length > 0 && (
-        <Select label="Metric" value={metric ? metricWord(metric) : ""} onChange={(event) => set({ metric: event.target.value, zoom: undefined })}>
+        <Select label="Metric" value={metric ? metricKey(metric) : ""} onChange={(event) => set({ metric: event.target.value, zoom: undefined })}>
           {metrics.map((one) => (
-            <option key={metricWord(one)} value={metricWord(one)}>
-              {metricWord(one)}
+            <option key={metricKey(one)} value={metricKey(one)}>
+              {metricKey(one)}
             </option>
           ))}
         </Select>

@@ -8,16 +8,16 @@ export function completeConfig(context: CompletionContext): CompletionResult | n
   const line = state.doc.lineAt(pos);
   const before = line.text.slice(0, pos - line.from);
   const above = Array.from({ length: line.number - 1 }, (_, at) => state.doc.line(at + 1).text);
-  const place = placeAt(above, before);
+  const path = placeAt(above, before);
   const value = /(?:^|[\s{,-])([\w.]+):\s*(\S*)$/.exec(before);
   if (value) {
-    const values = keysAt(place).find((key) => key.name === value[1])?.words ?? [];
+    const values = keysAt(path).find((key) => key.name === value[1])?.words ?? [];
     const options = values.map((label): Completion => ({ label, type: "constant" }));
     return options.length > 0 ? { from: pos - (value[2]?.length ?? 0), options } : null;
   }
   const typed = /[\w.]*$/.exec(before)?.[0] ?? "";
   if (typed === "" && !context.explicit) return null;
-  const options = keysAt(place).map(
+  const options = keysAt(path).map(
     (key): Completion => ({
       label: key.name,
       apply: `${key.name}: `,
@@ -53,9 +53,9 @@ function inFlow(text: string): string[] {
   return open;
 }
 
-function keysAt(place: readonly string[]) {
-  if (place[0] === "hyperparameters" && place.length > 1) return keys["hyperparameters.*"] ?? [];
-  return keys[place.join(".")] ?? [];
+function keysAt(path: readonly string[]) {
+  if (path[0] === "hyperparameters" && path.length > 1) return keys["hyperparameters.*"] ?? [];
+  return keys[path.join(".")] ?? [];
 }
 
 function indentOf(line: string): number {

@@ -39,11 +39,11 @@ export interface Part {
 }
 
 /** Splits trials into chunks of one request, keyed by the progress of their metric, or by the round of live reports. Pure. */
-export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked, live: Reported | null = null): Part[] {
-  const column = metricColumn(asked.metric, "last_step");
+export function partsOf(rows: readonly TrialRow[], query: CurvesAsked, live: Reported | null = null): Part[] {
+  const column = metricColumn(query.metric, "last_step");
   // By number: sorting by the best value would change the chunks all the time.
   const reported = rows.filter((row) => row.values[column] != null || live?.has(row.trial)).sort((one, other) => one.number - other.number);
-  const names = asked.x === "epoch" ? 2 : 1;
+  const names = query.x === "epoch" ? 2 : 1;
   const size = Math.min(TRIALS_AT_ONCE, Math.max(1, reported.length));
   const parts: Part[] = [];
   for (let at = 0; at < reported.length; at += size) {
@@ -59,14 +59,14 @@ export function partsOf(rows: readonly TrialRow[], asked: CurvesAsked, live: Rep
 }
 
 /** Returns the curves of trials, live if `isLive`; while a chunk is refetched, its previous data stays. */
-export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked, isLive: boolean): { curves: Curve[]; isPending: boolean; error: unknown } {
-  const { metric, x, epochs, zoom } = asked;
+export function useCurves(rows: readonly TrialRow[], query: CurvesAsked, isLive: boolean): { curves: Curve[]; isPending: boolean; error: unknown } {
+  const { metric, x, epochs, zoom } = query;
   // Live reports carry one metric only, without the epoch metric.
   const live = useReported(rows[0]?.experiment_number ?? 0, metric, isLive && rows.length > 0 && x !== "epoch");
-  const parts = useMemo(() => partsOf(rows, asked, live?.reported), [rows, metric.group, metric.name, x, zoom, live]);
+  const parts = useMemo(() => partsOf(rows, query, live?.reported), [rows, metric.group, metric.name, x, zoom, live]);
   const found = useQueries({ queries: parts.map((part) => partQuery(part, { metric, x, epochs, zoom })), combine });
   const byId = useMemo(() => new Map(rows.map((row) => [row.trial, row])), [rows]);
-  const made = useMemo(() => new Made(asked), [metric.group, metric.name, x, epochs]);
+  const made = useMemo(() => new Made(query), [metric.group, metric.name, x, epochs]);
   const curves = useMemo(
     () =>
       found.answers.flatMap((answer) =>
@@ -84,13 +84,13 @@ export function useCurves(rows: readonly TrialRow[], asked: CurvesAsked, isLive:
 class Made {
   private readonly known = new Map<string, { from: readonly unknown[]; curves: Curve[] }>();
 
-  constructor(private readonly asked: CurvesAsked) {}
+  constructor(private readonly query: CurvesAsked) {}
 
   of(row: TrialRow, series: readonly Series[], since: readonly Point[]): Curve[] {
     const from = [series, since, row.state];
     const before = this.known.get(row.trial);
     if (before && from.every((one, at) => one === before.from[at])) return before.curves;
-    const curves = curveOf(row, series.map((one) => ({ ...one, points: extended(one.points, since) })), this.asked);
+    const curves = curveOf(row, series.map((one) => ({ ...one, points: extended(one.points, since) })), this.query);
     this.known.set(row.trial, { from, curves });
     return curves;
   }
@@ -119,12 +119,12 @@ function combine(results: UseQueryResult<Answer>[]): { answers: Answer[]; isPend
 }
 
 /** Returns a trial's curve of a metric with the starts of its runs. Pure. */
-export function curveOf(row: Pick<TrialRow, "trial" | "experiment_number" | "number" | "state">, series: readonly Series[], asked: CurvesAsked): Curve[] {
-  const own = series.find(({ group, name }) => group === asked.metric.group && name === asked.metric.name);
+export function curveOf(row: Pick<TrialRow, "trial" | "experiment_number" | "number" | "state">, series: readonly Series[], query: CurvesAsked): Curve[] {
+  const own = series.find(({ group, name }) => group === query.metric.group && name === query.metric.name);
   if (own === undefined || own.points.length === 0) return [];
   const { points } = own;
   const y = Float64Array.from(points, measured);
-  const x = xOf(own, series, asked);
+  const x = xOf(own, series, query);
   if (x === null) return [];
   const restarts = points.flatMap(({ run }, at) => (at > 0 && run !== points[at - 1]?.run ? [at] : []));
   return [

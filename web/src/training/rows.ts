@@ -36,7 +36,7 @@ export interface Metric {
 }
 
 /** Returns the name of a metric in URLs and menus, such as `validation/accuracy`. */
-export function metricWord({ group, name }: Metric): string {
+export function metricKey({ group, name }: Metric): string {
   return `${group}/${name}`;
 }
 
@@ -52,7 +52,7 @@ export function metricsAmong(columns: readonly string[]): Metric[] {
     return first === "metrics" && group && name.length > 0 ? [{ group, name: name.join(".") }] : [];
   });
   const rank = ({ group }: Metric) => (group === "validation" ? 0 : group === "training" ? 1 : 2);
-  return found.sort((one, other) => rank(one) - rank(other) || metricWord(one).localeCompare(metricWord(other)));
+  return found.sort((one, other) => rank(one) - rank(other) || metricKey(one).localeCompare(metricKey(other)));
 }
 
 /** True if a metric was reported and its last value is not finite. */

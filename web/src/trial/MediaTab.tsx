@@ -58,7 +58,7 @@ export default function MediaTab({ trial, search, onSearch }: TrialTabProps) {
           {counted(files.length, "event file")} for TensorBoard, {formatBytes(files.reduce((sum, { size_bytes }) => sum + size_bytes, 0))}: <code>muster trial media download {trial.experiment_number}.{trial.number} FOLDER --kind events</code>
         </p>
       )}
-      {data.isCut && <p className={css.note}>Only the first {data.items.length} names are shown. Run <code>muster trial media list</code> for all.</p>}
+      {data.isCut && <p className={css.note}>Only the first {data.items.length} names are visible. Run <code>muster trial media list</code> for all.</p>}
     </>
   );
 }
@@ -66,8 +66,8 @@ export default function MediaTab({ trial, search, onSearch }: TrialTabProps) {
 /** Items of one name at a step: the latest up to that step. */
 function Named({ trial, name, at }: { trial: string; name: Name; at: number | null }) {
   const { data, error } = useQuery(itemsQuery(trial, name));
-  const shown = useMemo(() => piecesAt(data?.items ?? [], at), [data, at]);
-  const [piece] = shown;
+  const visible = useMemo(() => piecesAt(data?.items ?? [], at), [data, at]);
+  const [piece] = visible;
   return (
     <Card className={css.named}>
       <header>
@@ -81,11 +81,11 @@ function Named({ trial, name, at }: { trial: string; name: Name; at: number | nu
       {!data && !error && <Loading rows={4} label={`loading ${name.name}`} />}
       {data && !piece && <p className="muted">No items up to this step.</p>}
       <div className={css.pieces}>
-        {shown.slice(0, MOST_OF_STEP).map((one) => (
+        {visible.slice(0, MOST_OF_STEP).map((one) => (
           <Piece key={one.id} trial={trial} item={one} />
         ))}
       </div>
-      {shown.length > MOST_OF_STEP && <p className="muted">{MOST_OF_STEP} of {shown.length} items of this step are shown.</p>}
+      {visible.length > MOST_OF_STEP && <p className="muted">{MOST_OF_STEP} of {visible.length} items of this step are visible.</p>}
       {data?.isCut && <p className="muted">Of the first {data.items.length} pieces.</p>}
     </Card>
   );
@@ -107,11 +107,11 @@ function namesQuery(trial: string) {
 
 /** Refetched when the name has more items. */
 function itemsQuery(trial: string, { kind, group, name, count, last_step }: Name) {
-  const asked = { kind: [kind], group, name: [name] };
+  const query = { kind: [kind], group, name: [name] };
   return {
-    queryKey: keys.immutable("media", { trial, ...asked, count, last_step }),
+    queryKey: keys.immutable("media", { trial, ...query, count, last_step }),
     queryFn: ({ signal }: { signal: AbortSignal }) =>
-      every((cursor) => ask(api.GET("/v1/trials/{trial}/media", { params: { path: { trial }, query: { ...asked, limit: 200, cursor } }, signal })), MOST_PIECES),
+      every((cursor) => ask(api.GET("/v1/trials/{trial}/media", { params: { path: { trial }, query: { ...query, limit: 200, cursor } }, signal })), MOST_PIECES),
     placeholderData: <Found,>(before: Found) => before,
   };
 }
