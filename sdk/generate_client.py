@@ -21,9 +21,9 @@ HANDWRITTEN = CLIENT / "handwritten"
 
 def generate() -> dict[Path, str]:
     """Return the text of every module."""
-    if gone := unknown_operations(OPERATIONS):
+    if unknown := unknown_operations(OPERATIONS):
         raise ValueError(
-            f"there are no operations {sorted(gone)}: take them out of `client_generator/names.py`"
+            f"unknown operations {sorted(unknown)}: remove them from `client_generator/names.py`"
         )
     rows: dict[str, list[Operation[Any, Any]]] = defaultdict(list)
     for row in OPERATIONS:

@@ -1,7 +1,7 @@
 """Write `muster/client/models.py` from the gateway's API types: `python sdk/generate_client_models.py [--check]`.
 
-The resources' sources are copied by name, so both sides are the same text; requests stay behind,
-because the client builds them itself and the gateway checks them. Run by `make gen`.
+Resources are copied by name, so that both sides have the same text. Requests are omitted, because the client builds them
+itself and the gateway validates them. Run by `make gen`.
 """
 
 import ast
@@ -15,7 +15,7 @@ SOURCE = ROOT / "services/gateway"
 PACKAGE = "services.gateway."
 TARGET = ROOT / "sdk/muster/client/models.py"
 
-HEADER = '''"""What the platform answers. Generated from the gateway's API types by `make gen`: change those."""
+HEADER = '''"""Resources of the platform's API. Generated from the gateway's API types by `make gen`; do not edit."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -25,11 +25,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 JsonObject = dict[str, JsonValue]
-"""What users own: configs, hyperparameters, metadata."""
+"""User-owned content: configs, hyperparameters, metadata."""
 
 
 class Resource(BaseModel):
-    """What a caller is shown; fields of a newer platform are ignored."""
+    """Base class of API resources; fields of a newer platform are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 '''
@@ -37,7 +37,7 @@ BASES = {"Resource", "StrEnum"}
 
 
 def generate() -> str:
-    """Return the module's text: every enum and resource of the API, in the order of the files."""
+    """Return the text of the module: every enum and resource of the API, in file order."""
     kept: dict[str, str] = {}
     for path in sorted(SOURCE.glob("**/schema.py")):
         tree = ast.parse(path.read_text())
@@ -49,7 +49,7 @@ def generate() -> str:
 
 
 def _elsewhere(schema: ast.Module) -> Iterator[tuple[str, set[str]]]:
-    """Yield the gateway's modules, other than schemas, that a schema takes names from: enums that its core decides by."""
+    """Yield the gateway modules other than schemas from which a schema imports names: enums of its core."""
     for node in schema.body:
         module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
         if isinstance(node, ast.ImportFrom) and module.startswith(PACKAGE) and not module.endswith(".schema"):
@@ -57,18 +57,18 @@ def _elsewhere(schema: ast.Module) -> Iterator[tuple[str, set[str]]]:
 
 
 def _keep(path: Path, kept: dict[str, str], names: set[str] | None = None) -> None:
-    """Add the enums and resources of a file to `kept`, or those of them that are in `names`."""
+    """Add the enums and resources of a file to `kept`, or only those in `names`."""
     text = path.read_text()
     for node in ast.parse(text).body:
         if not isinstance(node, ast.ClassDef) or node.name == "Resource" or node.name in kept:
             continue
         if (names is None or node.name in names) and _is_resource(node, kept):
-            # Who reads an answer leaves nothing out of it.
+            # Omission of None is the gateway's matter when it writes; a reader accepts all fields.
             kept[node.name] = _fields(text, node).replace(" exclude_if=is_none,", "")
 
 
 def _fields(text: str, node: ast.ClassDef) -> str:
-    """Return a class without its methods: they are the gateway's."""
+    """Return a class without its methods, which belong to the gateway."""
     lines = text.splitlines()
     for method in node.body:
         if isinstance(method, ast.FunctionDef):
@@ -83,7 +83,7 @@ def _is_resource(node: ast.ClassDef, kept: dict[str, str]) -> bool:
 
 
 def _ordered(kept: dict[str, str]) -> list[str]:
-    """Return the names so that each class follows those that it mentions."""
+    """Return the names sorted so that each class follows the classes that it mentions."""
     done: list[str] = []
 
     def add(name: str) -> None:

@@ -105,7 +105,7 @@ MEANINGS = {
 
 
 def generate() -> str:
-    """Return the page's text."""
+    """Return the text of the page."""
     parts = [HEADER]
     for title, section in SECTIONS:
         parts.append(_section(f"## {title}", section, with_purpose=section is not ExperimentConfig))
@@ -142,7 +142,7 @@ def _row(section: type[Section], name: str, field: FieldInfo) -> str:
 
 def _type(field: FieldInfo) -> str:
     text = _type_name(field.annotation)
-    return ", ".join((text, *_limits(field.metadata)))
+    return ", ".join((text, *_limits(field.metadata, text)))
 
 
 def _type_name(kind: Any) -> str:
@@ -164,18 +164,19 @@ def _type_name(kind: Any) -> str:
         return "mapping"
     if issubclass(kind, Section):
         return "section"
-    return {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}.get(
-        kind, "any value"
-    )
+    return {str: "string", int: "integer", float: "number", bool: "`true` or `false`"}.get(kind, "any value")
 
 
 def _branch(kind: Any) -> str:
     """Return one alternative of a union, with its own limits."""
     fields = [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, FieldInfo)]
-    return ", ".join((_type_name(kind), *(limit for field in fields for limit in _limits(field.metadata))))
+    text = _type_name(kind)
+    return ", ".join((text, *(limit for field in fields for limit in _limits(field.metadata, text))))
 
 
-def _limits(limits: Iterable[object]) -> Iterator[str]:
+def _limits(limits: Iterable[object], kind: str) -> Iterator[str]:
+    """Yield the limits as text; `kind` is the text of the type, which decides the unit of a length."""
+    unit = {"string": "characters", "mapping": "keys"}.get(kind, "items")
     for limit in limits:
         match limit:
             case Ge():
@@ -185,9 +186,9 @@ def _limits(limits: Iterable[object]) -> Iterator[str]:
             case Le():
                 yield f"≤ {limit.le}"
             case MinLen() if limit.min_length > 1:
-                yield f"at least {limit.min_length}"
+                yield f"at least {limit.min_length} {unit}"
             case MaxLen():
-                yield f"at most {limit.max_length} long"
+                yield f"at most {limit.max_length} {unit}"
 
 
 def _default(field: FieldInfo) -> str:

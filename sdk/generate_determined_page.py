@@ -58,13 +58,13 @@ Save the answers of Determined's REST API as JSON files, one answer per file: `G
 
 Trials, metrics and logs are not imported.
 
-### Versions that can be loaded
+### Making versions loadable
 
 To copy checkpoints into Muster, run a small experiment with one trial per checkpoint: `examples/determined/bring.py` downloads the address in its hyperparameters and saves it with
 `trial.checkpoint()`. Copy the versions from the import's report into `examples/determined/bring.yaml`, then run
 
     muster experiment create examples/determined/bring.yaml examples/determined --wait
-    muster checkpoint list N                                     # a checkpoint for each version, with its metrics
+    muster checkpoint list N                                     # one checkpoint per version, with its metrics
     muster model register mnist-prod CHECKPOINT --name v1
 
 `muster.load("mnist-prod@1")` then returns the files as Determined stored them. Everyone who can see the experiment can read its `environment_variables`: use a key that
@@ -93,15 +93,15 @@ A config is merged over a template with Determined's rules (`muster.config.merge
 ## Every key
 """
 _FATES = {
-    Fate.SAME: "same",
-    Fate.TRANSLATED: "translated",
-    Fate.WITHOUT_EFFECT: "ignored, with a warning",
-    Fate.REFUSED: "refused",
+    Translation.SAME: "same",
+    Translation.TRANSLATED: "translated",
+    Translation.WITHOUT_EFFECT: "ignored, with a warning",
+    Translation.REFUSED: "refused",
 }
 
 
 def generate() -> str:
-    """Return the page's text."""
+    """Return the text of the page."""
     return HEADER + "".join(_section(name) for name in dict.fromkeys(map(_section_of, KEYS)))
 
 
@@ -125,7 +125,7 @@ def _sentence(text: str) -> str:
 
 
 def _below(key: Key) -> str:
-    return f"holds {', '.join(map(_code, key.holds))}" if key.holds else ""
+    return f"with {', '.join(map(_code, key.holds))}" if key.holds else ""
 
 
 def _code(name: str) -> str:

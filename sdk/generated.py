@@ -1,4 +1,4 @@
-"""What a generator wrote: put in its place, or held against what is there."""
+"""Write generated files, or check that they are up to date."""
 
 import subprocess
 import sys
@@ -9,17 +9,17 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main_of(target: Path, text: str) -> int:
-    """Write `text`, or with `--check` among the arguments only say whether it is what `target` holds. Returns the exit status."""
+    """Write `text` to `target`, or with `--check` only compare them. Return the exit status."""
     return _main({target: text}, frozenset())
 
 
 def main_of_folder(folder: Path, files: Mapping[Path, str]) -> int:
-    """As `main_of` for all modules of a folder: those that are not among the files go."""
+    """Write all modules of a folder, and delete others; see `main_of`."""
     return _main(files, frozenset(folder.glob("*.py")) - files.keys())
 
 
 def formatted(target: Path, text: str) -> str:
-    """Return the text of a module without unused imports and in the repository's format."""
+    """Return the text of a module without unused imports, formatted."""
     for command in (["check", "--select", "F401,I001", "--fix", "--quiet"], ["format", "--quiet"]):
         arguments = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(target), "-"]
         text = subprocess.run(arguments, input=text, text=True, capture_output=True, check=True).stdout

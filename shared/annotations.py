@@ -1,11 +1,11 @@
-"""What the annotations of public models say."""
+"""Helpers for type annotations of public models."""
 
 import types
 from typing import Annotated, Any, Union, get_args, get_origin
 
 
 def without_none(annotation: Any) -> tuple[Any, bool]:
-    """Return an annotation without `Annotated` and `| None`, and whether None was among it."""
+    """Return an annotation without `Annotated` and `| None`, and whether it allowed None."""
     if get_origin(annotation) is Annotated:
         return without_none(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):

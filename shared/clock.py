@@ -1,4 +1,4 @@
-"""The one place that reads the machine's clock."""
+"""The only module that reads the machine's clock."""
 
 import time
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for records, monotonic seconds for timeouts and leases; never mix them."""
+    """Wall time for records; monotonic seconds for timeouts and leases. Never mix them."""
 
     def now(self) -> datetime: ...
 

@@ -1,6 +1,6 @@
-"""The error tree on the platform's side: one table says what each error means to the bus, to HTTP and to gRPC.
+"""Error tree of the platform, and what each error means on the bus, in HTTP and in gRPC.
 
-The tree itself is the SDK's (`muster.errors`), so that both ends speak of the same failures.
+The tree is the SDK's (`muster.errors`), so that clients and services raise the same errors.
 """
 
 from dataclasses import dataclass
@@ -37,10 +37,10 @@ Settlement = Literal["nak", "dead_letter"]
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What an error means on each edge.
+    """What an error means at each interface.
 
     Attributes:
-        settlement: What becomes of a message whose handler failed so; `nak` is tried again later.
+        settlement: What happens to a message whose handler raised the error: `nak` redelivers it later.
         http: Status of a REST response.
         grpc: Name of the gRPC status code.
     """
@@ -75,7 +75,7 @@ BY_CODE = {
     "rate_limited": Meaning("nak", 429, "RESOURCE_EXHAUSTED"),
     "timeout": Meaning("nak", 504, "DEADLINE_EXCEEDED"),
 }
-"""Codes that mean something narrower than their branch."""
+"""Codes with a more specific meaning than their branch."""
 
 BY_KIND = {
     Rejected.kind: Meaning("dead_letter", 422, "INVALID_ARGUMENT"),
@@ -85,11 +85,11 @@ BY_KIND = {
 }
 
 UNFORESEEN = Meaning("nak", 500, "INTERNAL")
-"""What is outside the tree: perhaps better next time, and a dead letter after the last delivery."""
+"""Errors outside the tree: retried, and a dead letter after the last delivery."""
 
 
 def meaning_of(error: BaseException) -> Meaning:
-    """Return what `error` means on each edge: by its code, else by its branch."""
+    """Return the meaning of `error`: by its code, else by its branch."""
     if not isinstance(error, MusterError):
         return UNFORESEEN
     return BY_CODE.get(error.code) or BY_KIND.get(error.kind, UNFORESEEN)

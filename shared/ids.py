@@ -1,7 +1,7 @@
-"""Identities: what names what. UUIDv7 for what begins here, uuid5 for what a message causes, so that a repeated handler repeats its ids.
+"""Ids: UUIDv7 for new entities, uuid5 for messages caused by another, so that a repeated handler produces the same ids.
 
-They are made as the database's driver makes them: its UUID equals the standard library's and stands for it, but is written in C. A plan
-looks ids up two hundred times for each placement, which took a tenth of its time.
+The UUID class is that of asyncpg. It equals the standard library's and replaces it, but is written in C: a plan looks up ids two hundred times for
+each placement, which took a tenth of its time.
 """
 
 import os
@@ -32,38 +32,40 @@ _MILLISECOND = timedelta(milliseconds=1)
 _NAMESPACE = UUID("6d757374-6572-5000-8000-000000000000")
 DEFAULT_TENANT = TenantId(uuid.uuid5(_NAMESPACE, "tenant:default"))
 SITE = TenantId(uuid.uuid5(_NAMESPACE, "tenant:site"))
-"""The tenant of what belongs to none: workers, pools, instances. Its messages are handled under the system role."""
+"""Tenant of entities that belong to no tenant: workers, pools, instances. Their messages are handled under the system role."""
 
 
 def id_of(value: int) -> UUID:
-    """The id that these 128 bits are."""
+    """Return the id with these 128 bits."""
     made: UUID = pgproto.UUID(value.to_bytes(16, "big"))
     return made
 
 
 def new_id(clock: Clock) -> UUID:
-    """A UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits; ids made later sort later."""
+    """Return a UUIDv7 (RFC 9562): 48 bits of Unix milliseconds, then 74 random bits. Newer ids sort later."""
     milliseconds = (
         clock.now() - _EPOCH
-    ) // _MILLISECOND  # exact: of a float's product two of them may be one
-    random = int.from_bytes(os.urandom(10), "big")  # six bits of it give way to version and variant
+    ) // _MILLISECOND  # exact, while float arithmetic may map two milliseconds to one
+    random = int.from_bytes(os.urandom(10), "big")  # version and variant replace six of these bits
     return _versioned((milliseconds & (1 << 48) - 1) << 80 | random, 7)
 
 
 def derived_id(parent: UUID, *parts: str | int) -> UUID:
-    """The uuid5 of the parent's id and the given words: the same cause always names the same effect."""
+    """Return the uuid5 of the parent's id and the given parts: the same cause always gives the same id."""
     name = ":".join([str(part) for part in parts])
     digest = sha1(parent.bytes + name.encode(), usedforsecurity=False).digest()
     return _versioned(int.from_bytes(digest[:16], "big"), 5)
 
 
 def _versioned(value: int, version: int) -> UUID:
-    """The id of these bits, but for those that tell version and variant (RFC 9562)."""
+    """Return the id of these bits with version and variant set (RFC 9562)."""
     return id_of(value & ~(0xF << 76 | 0x3 << 62) | version << 76 | 0b10 << 62)
 
 
 def subject_token(worker: WorkerId) -> str:
-    """The worker's id as one token of a NATS subject; refuses what would split or widen a subject."""
+    """Return the worker's id as one token of a NATS subject. Raises ValueError for an id that would split or widen a subject."""
     if not worker or any(sign in worker for sign in ".*> \t\r\n"):
-        raise ValueError(f"worker id {worker!r} cannot stand in a subject")
+        raise ValueError(
+            f"worker id {worker!r} cannot be part of a NATS subject: it must not be empty or contain '.', '*', '>' or white space"
+        )
     return worker

@@ -1,6 +1,6 @@
-"""What every service with a schema of its own is built on: Postgres, NATS, the relay, units of work, consumers, answers and a leader's lease.
+"""Common infrastructure of services with a schema: Postgres, NATS, relay, units of work, consumers, responders and leader lease.
 
-A service's `service.py` calls `connect` first and composes its own parts on what it returns. `shared.runtime.process` starts and ends all of it.
+A service's `service.py` calls `connect` first and builds its components on the result. `shared.runtime.process` starts and stops them.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from shared.settings import NatsSettings, PostgresSettings
 
 @dataclass(frozen=True, slots=True)
 class Infrastructure:
-    """The connections of one service, named after its process; schema, durable consumers and answers carry the same name."""
+    """Connections of one service. Its schema, durable consumers and responders have the same name as its process."""
 
     process: ServiceProcess
     clock: Clock
@@ -38,7 +38,7 @@ class Infrastructure:
 
     @classmethod
     async def connect(cls, process: ServiceProcess, postgres: PostgresSettings, nats: NatsSettings) -> Self:
-        """Wait for both servers, and bring the schema up to date."""
+        """Wait for both servers and migrate the schema."""
         name, clock = process.name, SystemClock()
         await process.reach("postgres", lambda: migrate(postgres, name))
         database = await process.enter(Database(postgres, name))
@@ -49,29 +49,29 @@ class Infrastructure:
         return cls(process, clock, database, bus, relay, Units(database, relay, name, clock))
 
     def publish(self) -> None:
-        """Publish what is committed from now on, and let `/ready` depend on bus, database and outbox. Call it before what emits is started."""
+        """Start the relay, and make `/ready` depend on bus, database and outbox. Call it before starting anything that emits messages."""
         self.process.start("relay", self.relay.run, self.relay.flush)
         add_delivery_checks(self.process, self.bus, self.database, self.relay)
 
     def consumer(self, handlers: Handlers, units: Units | None = None) -> Consumer:
-        """Return the service's durable consumer of the stream that these handlers' messages are on."""
+        """Return the service's durable consumer of the stream with these handlers' messages."""
         return Consumer(self.bus, units or self.units, self.process.name, handlers)
 
     def consume(self, task: str, handlers: Handlers, units: Units | None = None) -> None:
-        """Feed the handlers until the process ends; the batch in hand is finished first."""
+        """Feed the handlers until the process ends; the current batch is finished first."""
         self.process.start_until_stopped(task, self.consumer(handlers, units).run)
 
     async def respond(self, answers: Mapping[Question, Answer]) -> None:
-        """Answer these questions, and the one about the health of this process, until every task has ended."""
+        """Answer these questions, and health queries, until all tasks have ended."""
         every = {**answers, **health_answers(self.process)}
         await self.process.enter(Responder(self.bus, self.process.name, every))
 
     def lease(self, name: str) -> Lease:
-        """Return a lease of the service, held by this process."""
+        """Return a lease of the service with this process as holder."""
         holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(self.clock)}"
         return Lease(self.database, self.process.name, name, holder, self.clock)
 
     def lead(self, lease: Lease, term: Callable[[int, asyncio.Event], Awaitable[None]]) -> None:
-        """Run `term(epoch, ended)` whenever this process holds the lease; `/ready` depends on a live leader, whichever it is."""
+        """Run `term(epoch, ended)` while this process holds the lease. `/ready` requires a live leader, in any process."""
         self.process.start_until_stopped("leader", lambda stopping: lease.lead(term, stopping))
         check_leader(self.process, lease)

@@ -1,4 +1,4 @@
-"""Settings from the environment: `MUSTER_<SECTION>__<KEY>`, frozen, unknown keys refused by name, secrets masked.
+"""Settings from environment variables `MUSTER_<SECTION>__<KEY>`: frozen, unknown keys rejected, secrets masked.
 
 A service's own class adds the sections it needs (`postgres: PostgresSettings`) and one under its own name.
 """
@@ -22,7 +22,7 @@ SECTIONS = frozenset(
     {"nats", "postgres", "redis", "s3", "telemetry", "side", "log", "worker"}
     | {"gateway", "searcher", "scheduler", "provisioner", "registry", "simulator"}
 )
-"""Every section of the platform: one environment may serve all processes, so another's sections are no error."""
+"""All sections of the platform. One environment may configure all processes, so sections of other processes are allowed."""
 
 
 class Section(BaseModel):
@@ -32,14 +32,17 @@ class Section(BaseModel):
 
 
 class NatsSettings(Section):
-    """The bus. `credentials` is the path of a `.creds` file."""
+    """Connection to NATS. `credentials`: path of a `.creds` file."""
 
     url: str = "nats://127.0.0.1:4222"
     credentials: Path | None = None
 
 
 class PostgresSettings(Section):
-    """The service's three logins: DDL, one tenant under row-level security, all tenants. `pool_size`: most connections of the tenant role, and of the system role."""
+    """The service's three Postgres logins: owner (DDL), tenant (row-level security) and system (all tenants).
+
+    `pool_size`: maximum number of connections, for the tenant role and the system role each.
+    """
 
     owner_url: SecretStr
     tenant_url: SecretStr
@@ -48,7 +51,7 @@ class PostgresSettings(Section):
 
 
 class RedisSettings(Section):
-    """Rate buckets and caches: without it the platform goes on, more cautiously."""
+    """Rate limits and caches. Without Redis the platform continues with stricter limits."""
 
     url: SecretStr
 
@@ -64,7 +67,7 @@ class S3Settings(Section):
 
 
 class TelemetrySettings(Section):
-    """Where traces go: to an OTLP endpoint, else into rotating files of `directory`, else nowhere."""
+    """Destination of traces: an OTLP endpoint, else rotating files in `directory`, else none."""
 
     otlp_endpoint: str | None = None
     directory: Path | None = None
@@ -72,7 +75,7 @@ class TelemetrySettings(Section):
 
 
 class SideSettings(Section):
-    """The side port with `/live`, `/ready` and `/metrics`. Port 0 takes a free one."""
+    """The side port with `/live`, `/ready` and `/metrics`. Port 0 chooses a free port."""
 
     host: str = "127.0.0.1"
     port: int = Field(0, ge=0, le=65535)
@@ -81,18 +84,20 @@ class SideSettings(Section):
     @model_validator(mode="after")
     def _guarded(self) -> Self:
         if self.host not in LOOPBACK and self.token is None:
-            raise ValueError(f"{self.host} can be reached from elsewhere: set MUSTER_SIDE__TOKEN")
+            raise ValueError(
+                f"host {self.host} is not a loopback address: set MUSTER_SIDE__TOKEN to protect the side port"
+            )
         return self
 
 
 class LogSettings(Section):
-    """Structured logs go to standard error, one JSON object a line."""
+    """Structured logs on standard error, one JSON object per line."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class ServiceSettings(BaseSettings):
-    """What every process of the platform has."""
+    """Settings that every process has."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter=DELIMITER, frozen=True, extra="forbid", env_ignore_empty=True
@@ -104,7 +109,7 @@ class ServiceSettings(BaseSettings):
     log: LogSettings = LogSettings()
 
     def masked(self) -> str:
-        """The settings as JSON, with every secret hidden."""
+        """Return the settings as JSON with secrets masked."""
         return self.model_dump_json(indent=2)
 
 
@@ -112,10 +117,10 @@ Settings = TypeVar("Settings", bound=ServiceSettings)
 
 
 def load(kind: type[Settings]) -> Settings:
-    """Return the settings that the environment holds.
+    """Return the settings from the environment.
 
     Raises:
-        Rejected: A key is unknown, missing or unreadable (`bad_settings`); the message names each of them.
+        Rejected: A key is unknown, missing or invalid (`bad_settings`); the message names each of them.
     """
     _refuse_unknown_sections(os.environ, frozenset(kind.model_fields) | SECTIONS)
     try:
@@ -126,14 +131,14 @@ def load(kind: type[Settings]) -> Settings:
 
 
 def _refuse_unknown_sections(environment: Mapping[str, str], known: frozenset[str]) -> None:
-    """Refuse `MUSTER_NATZ__URL`; names without `__` belong to the SDK and are left alone."""
+    """Reject unknown sections such as `MUSTER_NATZ__URL`. Names without `__` belong to the SDK and are ignored."""
     for name in sorted(environment):
         section, delimiter, _ = name.removeprefix(PREFIX).lower().partition(DELIMITER)
         if not name.startswith(PREFIX) or not delimiter or section in known:
             continue
         near = difflib.get_close_matches(section, known, n=1)
         hint = f"did you mean {name.replace(section.upper(), near[0].upper(), 1)}?" if near else None
-        raise Rejected("bad_settings", f"{name} is no setting of Muster", hint=hint)
+        raise Rejected("bad_settings", f"{name} is not a setting of Muster", hint=hint)
 
 
 def _sentence(fault: ErrorDetails) -> str:
@@ -142,6 +147,6 @@ def _sentence(fault: ErrorDetails) -> str:
         case "missing":
             return f"{name} is missing"
         case "extra_forbidden":
-            return f"{name} is no setting of Muster"
+            return f"{name} is not a setting of Muster"
         case _:
             return f"{name}: {fault['msg']}"

@@ -1,4 +1,4 @@
-"""State machines as literal tables: one per entity, in a file of its own. Nothing else assigns a state."""
+"""State machines as tables: one per entity, in its own file. Nothing else assigns a state."""
 
 from collections.abc import Collection, Mapping
 from typing import Generic, TypeVar
@@ -10,14 +10,14 @@ T = TypeVar("T", bound=str)
 
 
 class StateMachine(Generic[S, T]):
-    """The life of one kind of entity.
+    """State machine of one kind of entity.
 
     Attributes:
-        name: The entity's word, for errors.
-        initial: Where a new entity begins.
-        table: Every edge that changes something (or is worth acting on, when it leads back to its own state).
+        name: Name of the entity, for errors.
+        initial: State of a new entity.
+        table: All transitions that change something, or that lead back to the same state but require action.
         ignored: Late or repeated triggers that are expected in a state and change nothing.
-        final: States without a way out; every trigger there is expected and changes nothing.
+        final: States without transitions; every trigger there is expected and changes nothing.
     """
 
     def __init__(
@@ -36,24 +36,24 @@ class StateMachine(Generic[S, T]):
         self._refuse_contradictions()
 
     def next(self, state: S, trigger: T) -> S:
-        """Return the state after `trigger`; the same one where the trigger is ignored.
+        """Return the state after `trigger`; the same state if the trigger is ignored.
 
         Raises:
-            Broken: Nobody foresaw this trigger in this state.
+            Broken: The table has no entry for this trigger in this state.
         """
         after = self.table.get((state, trigger))
         if after is not None:
             return after
         if state in self.final or (state, trigger) in self.ignored:
             return state
-        raise Broken(f"{self.name} in state '{state}' has no edge for '{trigger}'", code="missing_edge")
+        raise Broken(f"{self.name} in state '{state}' has no transition for '{trigger}'", code="missing_edge")
 
     def moves(self, state: S, trigger: T) -> bool:
-        """Whether `trigger` has an edge here: False where it is ignored or unknown."""
+        """Return whether `trigger` has a transition here: False if it is ignored or unknown."""
         return (state, trigger) in self.table
 
     def reachable(self) -> frozenset[S]:
-        """Every state that an entity can come to."""
+        """Return every state that an entity can reach."""
         seen = {self.initial}
         while fresh := {after for (before, _), after in self.table.items() if before in seen} - seen:
             seen |= fresh
@@ -61,6 +61,6 @@ class StateMachine(Generic[S, T]):
 
     def _refuse_contradictions(self) -> None:
         if both := self.ignored & self.table.keys():
-            raise Broken(f"{self.name}: {sorted(both)} are ignored and have an edge", code="bad_table")
+            raise Broken(f"{self.name}: {sorted(both)} are both ignored and transitions", code="bad_table")
         if left := {before for before, _ in self.table} & self.final:
-            raise Broken(f"{self.name}: {sorted(left)} are final and have an edge", code="bad_table")
+            raise Broken(f"{self.name}: {sorted(left)} are final but have transitions", code="bad_table")

@@ -1,6 +1,6 @@
-"""`changed`: `_replace` for named tuples of many fields, in a third of its time.
+"""`changed`: a faster `_replace` for named tuples with many fields.
 
-Cores change records of thirty fields several times for each event, and `_replace` asks for every field by name whether it is to be another.
+Cores change records of thirty fields several times per event. `_replace` looks up every field; this needs a third of its time.
 """
 
 from functools import cache
@@ -10,13 +10,13 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 def changed(record: T, /, **changes: Any) -> T:
-    """Return the named tuple with some fields changed. An unknown one raises KeyError."""
-    values, places = list(record), _places(type(record))
+    """Return the named tuple with some fields changed. Raises KeyError for an unknown field."""
+    values, indices = list(record), _indices(type(record))
     for name, value in changes.items():
-        values[places[name]] = value
+        values[indices[name]] = value
     return tuple.__new__(type(record), values)
 
 
 @cache
-def _places(kind: type[NamedTuple]) -> dict[str, int]:
-    return {name: place for place, name in enumerate(kind._fields)}
+def _indices(kind: type[NamedTuple]) -> dict[str, int]:
+    return {name: index for index, name in enumerate(kind._fields)}

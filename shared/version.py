@@ -1,4 +1,4 @@
-"""Which version of the platform this is, and which others it works with."""
+"""Version of the platform, and which worker versions are compatible."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -8,7 +8,7 @@ DISTRIBUTION = "muster-platform"
 
 
 def platform_version() -> str:
-    """As it was installed; `0` where it runs from files that nobody installed."""
+    """Return the installed version; `0` if the platform runs from files that were not installed."""
     try:
         return version(DISTRIBUTION)
     except PackageNotFoundError:
@@ -16,12 +16,16 @@ def platform_version() -> str:
 
 
 def check_fits(worker: str, platform: str) -> None:
-    """Raises Rejected where a worker of one version cannot serve a platform of another: the first two numbers are the same, or it cannot."""
+    """Check that a worker is compatible with the platform: major and minor version must be equal.
+
+    Raises:
+        Rejected: The versions differ (`version_mismatch`).
+    """
     if worker.split(".")[:2] != platform.split(".")[:2]:
         wanted = ".".join(platform.split(".")[:2])
         raise Rejected(
             "version_mismatch",
-            f"this worker is {DISTRIBUTION} {worker}, the platform is {platform}",
+            f"the worker runs {DISTRIBUTION} {worker}, but the platform runs {platform}",
             "version",
             f"install {DISTRIBUTION} {wanted}.* on the machine",
         )

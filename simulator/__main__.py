@@ -1,4 +1,4 @@
-"""Starts the simulator as a service: `python -m simulator`."""
+"""Entry point of the simulator service: `python -m simulator`."""
 
 from shared.runtime.process import run
 from simulator.service import compose

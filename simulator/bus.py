@@ -1,5 +1,5 @@
-"""The bus, with the manners of the real one: core messages may be late, doubled, overtaken or lost; what a stream holds arrives
-at least once. Neighbours: every process of the simulation speaks through it; `faults` cuts it."""
+"""A simulated bus: core messages may be late, duplicated, reordered or lost; streams deliver at least once. All
+simulated processes communicate through it; `faults` cuts it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from simulator.event_queue import Act, EventQueue
 
 M = TypeVar("M")
 ACK_WAIT_MS = 30_000
-"""After so long a message that was taken and not acknowledged is given again."""
+"""An unacknowledged message is redelivered after this time."""
 RETRY_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class BusFaults:
-    """How messages fare: shares of all messages, and delays in milliseconds."""
+    """Fault rates (fractions of all messages) and delays in milliseconds."""
 
     latency_ms: int = 1
     jitter_ms: int = 0
@@ -31,7 +31,8 @@ ROUGH = BusFaults(latency_ms=1, jitter_ms=20, late=0.02, late_ms=900, doubled=0.
 
 
 class SimulatedBus:
-    """Carries acts from one named place to another. Nothing passes while it is down, or to and from a place that is cut off."""
+    """Delivers callbacks from one named endpoint to another. Nothing passes while the bus is down, or to and
+    from an endpoint that is cut off."""
 
     def __init__(self, agenda: EventQueue, weather: BusFaults, chance: Random) -> None:
         self.agenda = agenda
@@ -46,7 +47,7 @@ class SimulatedBus:
         return not (self.is_down or source in self.mute or target in self.deaf)
 
     def send(self, source: str, target: str, act: Act) -> None:
-        """A core message: at most once, but for doubling."""
+        """Send a core message: at most once, unless it is duplicated."""
         if not self.passes(source, target):
             return
         weather, chance = self.weather, self._chance
@@ -66,19 +67,19 @@ class SimulatedBus:
         return delay
 
     def doubles(self) -> bool:
-        """Whether this publication happens twice."""
+        """Whether this publication is duplicated."""
         return bool(self.weather.doubled) and self._chance.random() < self.weather.doubled
 
 
 Take = Callable[[M, Act], None]
-"""A consumer: takes a message, and calls the act when it has committed what followed from it."""
+"""A consumer: receives a message and a callback to acknowledge it once its effects are committed."""
 
 
 class SimulatedStream(Generic[M]):
-    """Messages that wait for one consumer until it has acknowledged them.
+    """Messages that are kept until their one consumer has acknowledged them.
 
     Args:
-        source: Who publishes; `target`: where the consumer stands, once there is one.
+        source: The publisher's endpoint.
     """
 
     def __init__(self, wire: SimulatedBus, source: str) -> None:
@@ -92,36 +93,37 @@ class SimulatedStream(Generic[M]):
         return len(self._pending)
 
     def publish(self, message: M) -> None:
-        """Keep a message until it is acknowledged; now and then twice, as a publisher does that was not answered."""
+        """Store a message until it is acknowledged; sometimes twice, like a publisher that retries after a lost
+        acknowledgement."""
         for _ in range(2 if self._wire.doubles() else 1):
             self._next += 1
             self._pending[self._next] = message
-            self._give_soon(self._next, self._wire.delay_ms())
+            self._deliver_soon(self._next, self._wire.delay_ms())
 
     def consume(self, place: str, take: Take[M]) -> None:
-        """The consumer is at `place` from now on; what is pending is given to it."""
+        """Attach the consumer at `place`, and deliver pending messages to it."""
         self._taker = (place, take)
         for number in self._pending:
-            self._give_soon(number, self._wire.delay_ms())
+            self._deliver_soon(number, self._wire.delay_ms())
 
     def leave(self, place: str) -> None:
-        """The consumer at `place` has gone, unless another has taken over."""
+        """Detach the consumer at `place`, unless another has taken over."""
         if self._taker and self._taker[0] == place:
             self._taker = None
 
-    def _give_soon(self, number: int, delay_ms: int) -> None:
-        self._wire.agenda.after(delay_ms, lambda: self._give(number))
+    def _deliver_soon(self, number: int, delay_ms: int) -> None:
+        self._wire.agenda.after(delay_ms, lambda: self._deliver(number))
 
-    def _give(self, number: int) -> None:
+    def _deliver(self, number: int) -> None:
         if number not in self._pending or self._taker is None:
             return
         place, take = self._taker
         if not self._wire.passes(self._source, place):
-            self._give_soon(number, RETRY_MS)
+            self._deliver_soon(number, RETRY_MS)
             return
         take(self._pending[number], lambda: self._acknowledge(number))
         if number in self._pending:
-            self._give_soon(number, ACK_WAIT_MS)
+            self._deliver_soon(number, ACK_WAIT_MS)
 
     def _acknowledge(self, number: int) -> None:
         self._pending.pop(number, None)

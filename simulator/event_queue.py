@@ -1,17 +1,18 @@
-"""Virtual time: what is to happen next, in order of time, then of being put down. Nothing else moves the clock."""
+"""Virtual time: an event queue ordered by time, then by insertion. Only this queue advances the clock."""
 
 import heapq
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
-"""What the clock on the wall shows at 0 ms."""
+"""The wall-clock time at 0 ms."""
 
 Act = Callable[[], None]
 
 
 class EventQueue:
-    """A heap of acts. Equal times keep the order in which they were put down, so a run repeats exactly."""
+    """A heap of callbacks. Callbacks at equal times run in the order of insertion, so a simulation is
+    reproducible."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -23,7 +24,7 @@ class EventQueue:
 
     @property
     def now(self) -> datetime:
-        """The clock on the wall."""
+        """The wall-clock time."""
         return BEGINNING + timedelta(milliseconds=self.now_ms)
 
     @property
@@ -31,7 +32,7 @@ class EventQueue:
         return self.now_ms / 1000
 
     def at(self, due_ms: int, act: Act) -> None:
-        """Have `act` happen at `due_ms`, or now where that has passed."""
+        """Schedule `act` at `due_ms`, or now if that has passed."""
         self._sequence += 1
         heapq.heappush(self._heap, (max(due_ms, self.now_ms), self._sequence, act))
 
@@ -39,11 +40,11 @@ class EventQueue:
         self.at(self.now_ms + delay_ms, act)
 
     def next_ms(self) -> int | None:
-        """When something happens next; None: never."""
+        """Return when the next callback is due; None: there is none."""
         return self._heap[0][0] if self._heap else None
 
     def step(self) -> bool:
-        """Let the next thing happen; False: there is none."""
+        """Run the next callback; False: there is none."""
         if not self._heap:
             return False
         self.now_ms, _, act = heapq.heappop(self._heap)

@@ -1,7 +1,9 @@
-"""What goes wrong, and when: drawn from the seed before the simulation begins, so that a schedule can be read, cut down and kept.
+"""Fault injection: faults are drawn from the seed before the simulation begins, so that a schedule can be read,
+reduced and stored.
 
-The catalogue follows `reference/reliability.md`: machines and daemons die, machines are taken back, links and bus are cut, the
-database is away, scheduler processes die between two steps or freeze, and owners change their mind.
+The faults: machines and daemons die, machines are reclaimed, links and
+bus are cut, the database is down, scheduler processes die between two steps or freeze, and owners change the
+desired state of trials.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +42,7 @@ REQUESTS = (
 
 @dataclass(frozen=True, slots=True)
 class InjectedFault:
-    """One fault: what, when, for how long, and numbers that choose whom and how."""
+    """One fault: kind, time, duration, and numbers that choose the target and the variant."""
 
     at_ms: int
     fault: Fault
@@ -56,7 +58,7 @@ def draw(
     faults: Iterable[Fault],
     longest_ms: int,
 ) -> list[InjectedFault]:
-    """`count` faults at random times before `until_ms`; each lasts from 0.1 s to `longest_ms`, evenly in its logarithm."""
+    """Draw `count` faults at random times before `until_ms`. Durations are log-uniform from 0.1 s to `longest_ms`."""
     kinds = tuple(faults)
     return sorted(
         (
@@ -74,7 +76,7 @@ def draw(
 
 
 class Faults:
-    """Does troubles to a simulation, and undoes them when their time is over."""
+    """Injects faults into a simulation, and reverts them after their duration."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -82,7 +84,7 @@ class Faults:
         self._down: dict[str, int] = {}
         self._joined = 0
         self.troubled: set[WorkerId] = set()
-        """Workers that fail now."""
+        """Workers that are failing now."""
 
     def plan(self, troubles: Iterable[InjectedFault]) -> None:
         for trouble in troubles:
@@ -132,7 +134,7 @@ class Faults:
         self._cut(str(machine.kind.name), trouble, lambda: self._heal(machine.kind.name))
 
     def _take_spot(self, trouble: InjectedFault) -> None:
-        """Notice, two minutes, gone; a new machine like it joins after a while."""
+        """Give notice, remove the machine two minutes later, and let a replacement join after a while."""
         machine = self._machine(trouble)
         if machine is None:
             return
@@ -172,7 +174,7 @@ class Faults:
         self._agenda.after(trouble.lasts_ms, mend)
 
     def _kill_scheduler(self, trouble: InjectedFault) -> None:
-        """The leader dies at once, or at its next passing of a point; it is started again."""
+        """Kill the leader immediately or at its next fault point; it restarts."""
         nodes = self._simulation.nodes
         node = next((node for node in nodes if node.leader), nodes[trouble.whom % len(nodes)])
         if not node.is_up:
@@ -200,7 +202,7 @@ class Faults:
             self._simulation.owner.steer(orders[trouble.whom % len(orders)], wanted)
 
     def _kill_searcher(self, trouble: InjectedFault) -> None:
-        """At once, or at its next passing of a point; it is started again."""
+        """Kill it immediately or at its next fault point; it restarts."""
         searcher = self._simulation.searcher
         at_once, point = trouble.how % 2, SEARCHER_POINTS[trouble.how // 2 % len(SEARCHER_POINTS)]
         if not searcher.is_up:
@@ -211,7 +213,7 @@ class Faults:
             searcher.dies_at = point, trouble.lasts_ms
 
     def _kill_provisioner(self, trouble: InjectedFault) -> None:
-        """At once, or at its next passing of a point; it is started again."""
+        """Kill it immediately or at its next fault point; it restarts."""
         provisioner = self._simulation.provisioner
         if provisioner is None or not provisioner.is_up:
             return
@@ -222,7 +224,7 @@ class Faults:
             provisioner.dies_at = point, trouble.lasts_ms
 
     def _steer_search(self, trouble: InjectedFault) -> None:
-        """A person pauses an experiment and resumes it later, ends it, or has its search go further."""
+        """Pause an experiment and resume it later, end it, or extend its search."""
         searcher = self._simulation.searcher
         experiments = list(searcher.rows.experiments)
         if not experiments:
@@ -246,14 +248,14 @@ class Faults:
                 self._agenda.after(trouble.lasts_ms, lambda: self._resume(experiment))
 
     def _resume(self, experiment: ExperimentId) -> None:
-        """Again each minute: a command may be overtaken by one that was given before."""
+        """Resume, and repeat every minute, because an earlier command may overtake it."""
         searcher = self._simulation.searcher
         if not searcher.rows.experiments[experiment].experiment.is_final:
             searcher.command(experiment, resume)
             self._agenda.after(60_000, lambda: self._resume(experiment))
 
     def _cut(self, place: str, trouble: InjectedFault, then: Callable[[], None]) -> None:
-        """Both ways, or one of them."""
+        """Cut both directions or one of them."""
         wire = self._simulation.wire
         sets = [(wire.deaf, wire.mute), (wire.deaf,), (wire.mute,)][trouble.how % 3]
         for cut in sets:
@@ -269,7 +271,7 @@ class Faults:
         self._agenda.after(trouble.lasts_ms, mend)
 
     def _machine(self, trouble: InjectedFault) -> Machine | None:
-        """One that runs, and has no other trouble."""
+        """Return a machine that runs and has no other fault."""
         healthy = [
             m for name, m in self._simulation.machines.items() if m.is_on and name not in self.troubled
         ]

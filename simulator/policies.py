@@ -1,4 +1,4 @@
-"""A user's policy, quotas and provider as the cores of scheduler and provisioner take them."""
+"""Converts policy, quotas and provider from files to the types of the scheduler's and the provisioner's core."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from simulator.provisioning.links import Rented
 
 
 def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:
-    """The pool's policy; machines and tenants of the cluster are as its file says."""
+    """Return the pool's policy."""
     return PoolPolicy(
         name=pool,
         preemption=policy.preemption,
@@ -33,7 +33,7 @@ def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:
 
 
 def quotas_of(cluster: Cluster) -> dict[tuple[str, ...], Quota]:
-    """By (tenant,) or (tenant, workspace)."""
+    """Return quotas by (tenant,) or (tenant, workspace)."""
     return {
         tuple(name.split("/")): Quota(limits.guaranteed, limits.maximum, limits.weight)
         for name, limits in cluster.quotas.items()
@@ -41,7 +41,7 @@ def quotas_of(cluster: Cluster) -> dict[tuple[str, ...], Quota]:
 
 
 def rented_of(cluster: Cluster, pool: PoolName) -> Rented | None:
-    """What the provider brings; None: there is none."""
+    """Return the provider's pool and behavior; None: no provider."""
     provider = cluster.provider
     if provider is None:
         return None
@@ -64,7 +64,7 @@ def rented_of(cluster: Cluster, pool: PoolName) -> Rented | None:
 
 
 def bookings_of(cluster: Cluster) -> list[ReservationItem]:
-    """Whose they are, how many slots, from when until when."""
+    """Return the reservations."""
     return [
         ReservationItem(
             tuple(one.holder.split("/")),

@@ -1,4 +1,4 @@
-"""The simulator as a process: it answers what an experiment would cost, and keeps nothing."""
+"""The simulator service: answers what an experiment would cost. Stateless."""
 
 from shared.bus import Bus, Responder
 from shared.clock import SystemClock
@@ -12,16 +12,16 @@ QUESTIONS_AT_ONCE = 32
 
 
 async def compose(settings: Settings, process: ServiceProcess) -> None:
-    """Open the bus and answer."""
+    """Connect to the bus and answer queries."""
     own = settings.simulator
     bus = await process.enter(
         await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
     )
-    players = SimulationWorkers(SystemClock(), own.plans_at_once, own.plan_s, own.plan_memory_mib)
+    workers = SimulationWorkers(SystemClock(), own.plans_at_once, own.plan_s, own.plan_memory_mib)
 
     async def connected() -> str | None:
         return None if bus.connected else "not connected to NATS"
 
     process.check("bus", connected)
-    await process.enter(Responder(bus, NAME, Answers(bus, players).answers(), QUESTIONS_AT_ONCE))
+    await process.enter(Responder(bus, NAME, Answers(bus, workers).answers(), QUESTIONS_AT_ONCE))
     process.mark_ready()

@@ -1,4 +1,4 @@
-"""The planner's settings: `MUSTER_SIMULATOR__…`."""
+"""The simulator's settings: `MUSTER_SIMULATOR__…`."""
 
 from pydantic import Field
 
@@ -6,10 +6,10 @@ from shared.settings import Section, ServiceSettings
 
 
 class SimulatorSection(Section):
-    """How much one plan may take.
+    """Limits of a plan.
 
-    `plans_at_once`: more wait for their turn. `plan_s`: after so long a plan is made of the futures that were played. `plan_memory_mib`:
-    address space of the process that plays.
+    `plans_at_once`: concurrent plans; more of them wait. `plan_s`: time limit, after which a plan is based on
+    the futures simulated so far. `plan_memory_mib`: address space of the simulation process.
     """
 
     plans_at_once: int = Field(2, ge=1, le=64)
@@ -18,6 +18,6 @@ class SimulatorSection(Section):
 
 
 class Settings(ServiceSettings):
-    """All that the simulator reads from its environment."""
+    """The process's settings from its environment."""
 
     simulator: SimulatorSection = SimulatorSection()

@@ -1,4 +1,4 @@
-"""One question, one answer: what would this workload experience on this cluster under this policy?"""
+"""Simulates a workload on a cluster under a policy and returns the figures."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ from simulator.trials import WorkloadTrial
 
 POOL = PoolName("default")
 NOTICED_MS = 4000
-"""From a machine's failure until the scheduler gives it up: a worker's lease."""
+"""From a machine's failure until the scheduler declares it lost: a worker's lease."""
 TEMPO = Tempo(tick_ms=10_000)
 PROGRESS_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True)
 class RentedResult:
-    """What the provider's machines came to. `taken`: how many were taken back; `most`: at a time."""
+    """Figures of the provider's machines. `taken`: reclaimed machines; `most`: peak number."""
 
     machines: int
     most: int
@@ -39,11 +39,12 @@ class RentedResult:
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """What happened. `is_complete` False: the time given was over first, and what had not ended is left out.
+    """The figures of a simulation. `is_complete` False: the time limit was reached first, and trials that had
+    not ended are left out.
 
     Attributes:
-        utilisation: Slot time held by runs, of all slot time from the first arrival to the last end; a rented machine's is there
-            from its order to its end.
+        utilisation: Slot time held by runs, divided by all slot time from the first arrival to the last end. A
+            rented machine counts from its order to its end.
         fairness: Jain's index over the tenants' speeds.
         digest: Equal for equal input.
     """
@@ -70,7 +71,7 @@ class SimulationResult:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The figures, and each trial's way."""
+    """The figures, and those of each trial."""
 
     result: SimulationResult
     served: Sequence[TrialFigures]
@@ -86,16 +87,16 @@ def simulate(
     tell: Callable[[int, int], None] = lambda done, total: None,
     submissions: Sequence[Submission] = (),
 ) -> Answer:
-    """Runs a workload to its end, or for `until_s`.
+    """Simulate a workload to its end, or for `until_s`.
 
     Args:
-        items: Trials that nobody searches for.
+        items: Trials without a search.
         is_checked: Check every invariant after every event; slower.
-        tell: Learns now and then how many trials and experiments have ended, of how many.
-        submissions: Experiments whose trials the searcher's core makes and stops.
+        tell: Called at times with the number of trials and experiments that have ended, and the total.
+        submissions: Experiments whose trials the searcher's core creates and stops.
 
     Raises:
-        Breach: An invariant does not hold: a fault of ours.
+        Breach: An invariant does not hold; this is a bug.
     """
     measures, experiments, trace = Measures(), Experiments(), Trace()
     pool = policy_of(policy, cluster, POOL)
@@ -114,12 +115,12 @@ def simulate(
     served = measures.served()
     result = _result(policy, simulation, measures, served)
     found = tuple(experiments.results(measures.slot_ms_of))
-    told = replace(result, experiments=found, rented=_rented(simulation), is_complete=is_complete)
-    return Answer(replace(told, digest=trace.digest), served)
+    complete = replace(result, experiments=found, rented=_rented(simulation), is_complete=is_complete)
+    return Answer(replace(complete, digest=trace.digest), served)
 
 
 def machines_of(cluster: Cluster) -> list[Kind]:
-    """The machines that a file tells of."""
+    """Return the machines of a cluster file."""
     return [
         Kind(group.worker(number), POOL, group.slots, group.kind, group.labels_of(number))
         for group in cluster.machines
@@ -127,20 +128,21 @@ def machines_of(cluster: Cluster) -> list[Kind]:
     ]
 
 
-def _run(simulation: Simulation, until_s: float | None, tell: Callable[[int, int], None]) -> bool:
+def _run(simulation: Simulation, until_s: float | None, on_progress: Callable[[int, int], None]) -> bool:
     until_ms = None if until_s is None else round(until_s * 1000)
     total = simulation.left
     while simulation.left:
         goal = max(0, simulation.left - PROGRESS_EVERY)
         is_reached = simulation.run(until_ms, goal)
-        tell(total - simulation.left, total)
+        on_progress(total - simulation.left, total)
         if not is_reached:
             return False
     return True
 
 
 def _plan_failures(simulation: Simulation, failures: Failures, chance: Random) -> None:
-    """Each machine fails after an exponential time, is noticed by its silence, comes back, and fails again."""
+    """Schedule failures: each machine fails after an exponential time, is declared lost, comes back, and fails
+    again."""
     mean_ms = failures.every_h * 3_600_000
 
     def fail_later(machine: Machine) -> None:
@@ -162,9 +164,9 @@ def _plan_failures(simulation: Simulation, failures: Failures, chance: Random) -
 def _result(
     policy: Policy, simulation: Simulation, measures: Measures, served: Sequence[TrialFigures]
 ) -> SimulationResult:
-    ends = [way.closed_ms for way in measures.ways.values() if way.closed_ms is not None]
+    closed = [way.closed_ms for way in measures.ways.values() if way.closed_ms is not None]
     first_ms = min((way.item.arrives_ms for way in measures.ways.values()), default=0)
-    span_ms = max(ends, default=first_ms) - first_ms
+    span_ms = max(closed, default=first_ms) - first_ms
     offered_ms = span_ms * sum(kind.slots for kind in simulation.setup.machines)
     if simulation.provisioner is not None:
         offered_ms += round(

@@ -1,4 +1,4 @@
-"""What `muster simulate` does: read, play, print."""
+"""Implements `muster simulate`: read the files, simulate, print."""
 
 import csv
 import json
@@ -23,7 +23,7 @@ _WIDE = 160
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was typed."""
+    """The arguments of the command."""
 
     cluster: Path
     workload: Path
@@ -35,7 +35,7 @@ class Question:
 
 
 def answer(question: Question, *, as_json: bool) -> None:
-    """Plays the workload once for each policy and prints what it experienced. Raises Rejected."""
+    """Simulate the workload once for each policy and print the results. Raises Rejected."""
     cluster, workload = read_cluster(question.cluster), read_workload(question.workload)
     items, submissions = items_of(workload), submissions_of(workload, question.workload)
     policies = [(name, read_policy(name)) for name in question.policies]
@@ -43,9 +43,9 @@ def answer(question: Question, *, as_json: bool) -> None:
     answers: dict[str, Answer] = {}
     for name, policy in policies:
         label = Path(name).stem
-        with _bar(label, len(items) + len(submissions), is_shown=not as_json) as tell:
+        with _bar(label, len(items) + len(submissions), is_visible=not as_json) as on_progress:
             answers[label] = simulate(
-                policy, cluster, items, question.seed, until_s, question.is_checked, tell, submissions
+                policy, cluster, items, question.seed, until_s, question.is_checked, on_progress, submissions
             )
     if question.trials is not None:
         _write_trials(question.trials, answers)
@@ -57,11 +57,11 @@ def answer(question: Question, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _bar(label: str, total: int, is_shown: bool) -> Iterator[Callable[[int, int], None]]:
+def _bar(label: str, total: int, is_visible: bool) -> Iterator[Callable[[int, int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    is_shown = is_shown and console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=not is_shown) as progress:
+    is_visible = is_visible and console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not is_visible) as progress:
         task = progress.add_task(label, total=total)
         yield lambda done, _: progress.update(task, completed=done)
 
@@ -79,7 +79,9 @@ def _show(results: dict[str, SimulationResult]) -> None:
             console.print()
             console.print(_by_experiment(label, result))
         if not result.is_complete:
-            console.print(f"{label}: not everything has ended: the figures are of the trials that have")
+            console.print(
+                f"{label}: the time limit was reached; the figures cover only the trials that have ended"
+            )
 
 
 def _comparison(results: dict[str, SimulationResult]) -> Table:
@@ -100,15 +102,15 @@ def _comparison(results: dict[str, SimulationResult]) -> Table:
     if any(result.rented for result in results.values()):
         rows += [
             (
-                "machines rented, at most",
+                "machines rented, peak",
                 lambda r: f"{r.rented.machines:,}, {r.rented.most:,}" if r.rented else "",
             ),
             ("machine-hours", lambda r: f"{r.rented.machine_hours:,.1f}" if r.rented else ""),
             ("cost", lambda r: f"{r.rented.cost:,.2f}" if r.rented else ""),
-            ("machines taken back", lambda r: f"{r.rented.taken:,}" if r.rented else ""),
+            ("machines reclaimed", lambda r: f"{r.rented.taken:,}" if r.rented else ""),
         ]
-    for name, shown in rows:
-        table.add_row(name, *(shown(result) for result in results.values()))
+    for name, text in rows:
+        table.add_row(name, *(text(result) for result in results.values()))
     return table
 
 
@@ -185,7 +187,7 @@ def _write_trials(path: Path, answers: dict[str, Answer]) -> None:
 
 
 def _time(seconds: float) -> str:
-    """Two units at most: `3 h 05 min`, `12 min 30 s`, `4.2 s`."""
+    """At most two units: `3 h 05 min`, `12 min 30 s`, `4.2 s`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     if seconds < 3600:

@@ -1,4 +1,4 @@
-"""A world put together: machines, scheduler processes, bus, registry and owner on one clock, from one seed."""
+"""Assembles a simulation: machines, scheduler processes, bus, registry and owner on one clock, from one seed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,19 +44,19 @@ from simulator.trials import WorkloadTrial
 
 REGISTRY, OWNER = "registry", "owner"
 RELIABLE = Tempo()
-"""Nothing fails and nothing takes time but work itself."""
+"""Nothing fails, and only work takes time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a simulation begins with.
+    """The parameters of a simulation.
 
     Attributes:
-        failing: Share of the moments at which a trial saves or changes its pace at which its code fails instead.
+        failing: Fraction of the times at which a trial saves or changes its pace at which its code fails instead.
         nodes: Scheduler processes; one leads.
         quotas: By (tenant,) or (tenant, workspace).
-        submissions: Experiments whose trials are made by the searcher's core.
-        rented: Machines that the provisioner's core brings and ends, beside `machines`.
+        submissions: Experiments whose trials the searcher's core creates.
+        rented: Machines that the provisioner's core adds and ends, in addition to `machines`.
     """
 
     policy: PoolPolicy
@@ -74,7 +74,7 @@ class Setup:
 
 
 class Simulation:
-    """Everything by name, so that faults can be done to it; `run` lets it go on."""
+    """The parts are public, so that faults can be injected; `run` advances the simulation."""
 
     def __init__(self, setup: Setup, watches: Sequence[Observer] = ()) -> None:
         self.setup = setup
@@ -100,7 +100,7 @@ class Simulation:
         self.searcher = Searcher(
             ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms, price or 0.0
         )
-        self.registry = Registry(self.watch, self._is_stale, self._tell_stored, agenda, self._is_off)
+        self.registry = Registry(self.watch, self._is_stale, self._publish_stored, agenda, self._is_off)
         failing = self.chance("code")
         self.training = Training(
             agenda,
@@ -116,7 +116,7 @@ class Simulation:
         if setup.submissions:
             outbound.append((to_searcher, (Granted, Ended, Closed)))
         if setup.tempo.beat_ms is not None:
-            # Where nothing fails no token is ever stale; the registry asks the tables about a run that it does not know.
+            # Without failures no token is ever stale, and the registry asks the tables about unknown runs.
             outbound.append((to_registry, (Granted, Ended)))
         self.provisioner: Provisioner | None = None
         demands: SimulatedStream[tuple[int, Demand]] | None = None
@@ -143,11 +143,11 @@ class Simulation:
         )
 
     def chance(self, name: str) -> Random:
-        """A stream of random numbers of its own: what one part draws does not shift another's."""
+        """Return a separate random stream, so that draws of one component do not shift another's."""
         return Random(f"{self.setup.seed}/{name}")
 
     def begin(self) -> None:
-        """Schedulers stand by, machines boot, the workload begins to arrive."""
+        """Start the schedulers, boot the machines, and schedule the workload."""
         for node in self.nodes:
             node.start()
         for kind in self.setup.machines:
@@ -159,11 +159,11 @@ class Simulation:
 
     @property
     def left(self) -> int:
-        """How many trials of the owner's and how many experiments have not ended."""
+        """How many of the owner's trials and how many experiments have not ended."""
         return self.owner.left + self.searcher.left
 
     def requests(self) -> Iterator[tuple[TrialId, int]]:
-        """The newest request of each trial that there has been."""
+        """Yield the newest request of each trial."""
         for trial, order in self.owner.orders.items():
             yield trial, order.wish.request
         for row in self.searcher.rows.experiments.values():
@@ -171,13 +171,13 @@ class Simulation:
                 yield one.id, one.request
 
     def stands(self, worker: WorkerId) -> bool:
-        """Whether there is still such a machine."""
+        """Whether the machine still exists."""
         if self.provisioner is None or worker in {kind.name for kind in self.setup.machines}:
             return True
         return worker in self.provisioner.cloud.observe()
 
     def join(self, kind: Kind) -> Machine:
-        """A machine gets its credentials and boots."""
+        """Register a machine and boot it."""
         machine = self.machines[kind.name] = Machine(kind, self._ties, self.setup.tempo.beat_ms)
         self.records.workers.setdefault(kind.name, Worker(kind.name, kind.pool))
         for node in self.nodes:
@@ -190,7 +190,7 @@ class Simulation:
         self.on_boot(self.join(kind))
 
     def run(self, until_ms: int | None = None, left: int = 0) -> bool:
-        """Go on until the workload is done but for `left` trials and experiments; False: it was not by `until_ms`."""
+        """Advance until only `left` trials and experiments are left; False: not reached by `until_ms`."""
         agenda = self.agenda
         while self.left > left:
             next_ms = agenda.next_ms()
@@ -200,7 +200,7 @@ class Simulation:
         return True
 
     def notice(self, worker: WorkerId) -> None:
-        """Whoever leads gives a silent worker up: where nobody beats, silence must be told."""
+        """Have the leader declare a worker lost, because without heartbeats it cannot detect it."""
         for node in self.nodes:
             if node.leader:
                 node.leader.give_up(worker)
@@ -223,7 +223,7 @@ class Simulation:
         self.machines[worker].switch_off()
 
     def _warn(self, worker: WorkerId) -> None:
-        """A spot machine will be taken back: its runs save and go elsewhere."""
+        """Announce that a spot machine will be reclaimed: its runs save and resume elsewhere."""
         self.watch.on_trouble(worker)
         self.inbound.publish(Drained(worker, reclaim=True))
 
@@ -235,13 +235,14 @@ class Simulation:
         return None
 
     def _deliver(self, orders: DesiredSet) -> None:
-        """A desired set has come to its machine; the answer goes back to whoever asked."""
+        """Deliver a desired set to its machine; the reply returns to the sender."""
         machine = self.machines.get(orders.worker)
         if machine is not None:
             machine.obey(orders, lambda sighting: self._sight(orders.worker, sighting))
 
     def _sight(self, worker: WorkerId, sighting: ObservedSet) -> None:
-        """An observed set goes to all who lead, or believe they do: a frozen one must not swallow what is meant for its successor."""
+        """Deliver an observed set to all processes that lead or believe they do, because a frozen leader must
+        not take messages from its successor."""
         for node in self.nodes:
             if node.leader:
                 self.wire.send(worker, node.name, partial(self._come, node, sighting))
@@ -263,12 +264,12 @@ class Simulation:
         trial = self.records.trials.get(run.trial)
         return known is None or known.is_stale or (trial is not None and trial.runs > run.number)
 
-    def _tell_stored(self, told: Saved | Stored) -> None:
-        if isinstance(told, Saved):
-            self.watch.on_settled(told.run, told.number)
-            self.inbound.publish(Settled(f"{told.run.id}:{told.number}", told.run.id))
+    def _publish_stored(self, report: Saved | Stored) -> None:
+        if isinstance(report, Saved):
+            self.watch.on_settled(report.run, report.number)
+            self.inbound.publish(Settled(f"{report.run.id}:{report.number}", report.run.id))
         if self.setup.submissions:
-            self._reports.publish(told)
+            self._reports.publish(report)
 
     def _judge(self, worker: WorkerId, verdict: Verdict) -> None:
         self.wire.send(SEARCHER, worker, lambda: self.machines[worker].hear_verdict(verdict))
@@ -282,7 +283,7 @@ def _load(carried: WorkerOccupancy) -> WorkerLoad:
 
 
 def _reaching(setup: Setup) -> PoolPolicy:
-    """The pool's policy with how far its provider can take it."""
+    """Return the pool's policy with the provider's limits."""
     if setup.rented is None:
         return setup.policy
     provided = setup.rented.spec

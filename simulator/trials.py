@@ -1,5 +1,5 @@
-"""What a workload is made of: trials that arrive, ask for slots, and have work to do. Neighbours: `training` lets them run,
-`workloads/` brings published ones, `files` reads a user's own."""
+"""The trials of a workload: they arrive, request slots, and have work to do. `training` runs them, `workloads/`
+has published ones, `files` reads those of a user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ Spread = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class TrainingPace:
-    """Progress per millisecond; it holds until the work's progress is `until`."""
+    """Progress per millisecond, valid until the progress reaches `until`."""
 
     per_ms: float
     until: float
 
 
 class Work(Protocol):
-    """How a trial gets on, as plain arithmetic: the same question has the same answer.
+    """How a trial progresses. Deterministic.
 
-    Progress is in units of the work's own, from 0 to `total`.
+    Progress is in arbitrary units from 0 to `total`.
     """
 
     @property
     def total(self) -> float: ...
 
     def pace(self, spread: Spread, progress: float) -> TrainingPace:
-        """How fast it goes from `progress` on with these slots; `until` is above `progress`."""
+        """Return the pace from `progress` on with these slots; `until` is greater than `progress`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PlainWork:
-    """Work of a known length: `length_ms` with `slots` slots; more or fewer slots change the pace in proportion."""
+    """Work of a known length: `length_ms` with `slots` slots. The pace is proportional to the slots."""
 
     length_ms: int
     slots: int
@@ -51,7 +51,7 @@ class PlainWork:
 
 @dataclass(frozen=True, slots=True)
 class SteppedWork:
-    """Work of so many steps, each of `step_ms` with `slots` slots; progress is counted in steps."""
+    """Work of `steps` steps, each taking `step_ms` with `slots` slots. Progress is counted in steps."""
 
     steps: int
     step_ms: float
@@ -66,13 +66,13 @@ class SteppedWork:
 
 
 class Reports(Protocol):
-    """What a trial of a search validates: every so many steps, and at its last."""
+    """The validations of a trial of a search: every `every` steps, and at the last one."""
 
     @property
     def every(self) -> int: ...
 
     def time(self, step: int) -> float:
-        """What the search counts as time, to be held against `decide_at`."""
+        """Return the search's time, to compare with `decide_at`."""
         ...
 
     def values(self, step: int) -> Mapping[str, float]: ...
@@ -83,18 +83,18 @@ class WorkloadTrial:
     """One trial of a workload.
 
     Attributes:
-        user: Whose it is, below tenant and workspace; an experiment belongs to one user.
+        user: The owner within tenant and workspace; an experiment belongs to one user.
         experiment: Trials of the same experiment share priority, weight and limits.
-        min_slots: Below `max_slots` for an elastic run.
-        part: It takes so much of one slot, in thousandths; 0: whole slots.
-        checkpoint_ms: Training time between two checkpoints; None: it saves only when it is told to stop.
-        launch_ms: From the desired set to the first step, with fetching and restoring.
-        stop_ms: From the signal to the end of the last rank, with saving.
-        resize_ms: How long it stands still when it goes on with other slots; None: it saves, ends and is launched again.
+        min_slots: Less than `max_slots` for an elastic run.
+        part: A fraction of one slot, in thousandths; 0: whole slots.
+        checkpoint_ms: Training time between two checkpoints; None: only when told to stop.
+        launch_ms: From the desired set to the first step, including fetching and restoring.
+        stop_ms: From the signal to the end of the last rank, including saving.
+        resize_ms: Pause of a live resize; None: it saves, ends and is launched again.
         upload_ms: From the end of saving until the checkpoint is committed.
-        steps: The trial's own steps from beginning to end.
+        steps: The trial's own number of steps.
         begins_at: The progress of the checkpoint that it starts from.
-        reports: What it validates, where a search judges it.
+        reports: Its validations, if a search judges it.
     """
 
     name: str

@@ -7,35 +7,35 @@ from typing import Any
 from services.gateway.platform.operation import Operation
 
 PLATFORM = "platform"
-"""The resource of the methods that the client itself has."""
+"""The resource of methods on the client itself."""
 
 RESOURCES = {
-    PLATFORM: "The platform itself: who calls, whether it works, and the logs of many trials.",
-    "experiments": "Experiments: create, follow, steer and list them. A reference is a number or an id.",
-    "bulk": "Experiments by the dozen: named, or chosen by a filter after a look at what it meets.",
-    "trials": "Trials with their runs, metrics and logs. A reference is an id, or `31.4`: trial 4 of experiment 31.",
-    "exports": "Metrics in bulk, as Arrow and Parquet.",
-    "media": "Images, tables, texts and histograms of trials, and the event files that their scripts wrote for TensorBoard.",
-    "checkpoints": "Saved states of trials.",
-    "models": "Registered models and their versions. A reference is a name, `workspace/name` or an id, a version's a number, an alias, or `latest`.",
-    "cluster": "Workers, pools, instances and the queue: the machines and who waits for them.",
-    "machines": "Rented machines: pools of them, what can be rented, and what it has cost.",
-    "templates": "Parts of configs under a name, over which a config is laid.",
-    "policies": "What experiments' configs are held to.",
-    "operations": "One's own operations of the last day that took longer than their request waited.",
-    "quotas": "How many experiments may be open at once, how many requests a second may be sent, and what a workspace may store.",
-    "budgets": "What is spent in a month, and may be.",
-    "users": "People and service accounts of one's tenant, and their tokens.",
-    "groups": "Users who are given roles together.",
-    "roles": "Sets of permissions, and who was given them where.",
-    "tenants": "The tenants of a site, for who keeps it.",
-    "workspaces": "Workspaces: names that experiments, models, roles and rules stand under.",
-    "audit": "Who did what in one's tenant, or, with `site`, to the site; and the proof that nothing of it was changed.",
-    "views": "One's own named places of the dashboard.",
-    "webhooks": "Addresses that are sent what happens in a tenant, a workspace or a project, and what became of each event.",
-    "sessions": "Sign-ins of people: how they begin, which there are, and how they end.",
+    PLATFORM: "The platform itself: the caller, the platform's health, and search in logs.",
+    "experiments": "Experiments: create, list, follow and control them. A reference is a number or an id.",
+    "bulk": "Bulk actions on experiments, selected by reference or by a previewed filter.",
+    "trials": "Trials with their runs, metrics and logs. A reference is an id, or `31.4` for trial 4 of experiment 31.",
+    "exports": "Bulk exports of metrics and trial tables, as Arrow or Parquet.",
+    "media": "Images, tables, texts and histograms of trials, and TensorBoard event files written by scripts.",
+    "checkpoints": "Checkpoints of trials.",
+    "models": "Registered models and their versions. A model reference is a name, `workspace/name` or an id; a version reference is a number, an alias or `latest`.",
+    "cluster": "The cluster: workers, pools, instances, limits, reservations, usage and the queue.",
+    "machines": "Rented machines: pools, available machine types, and costs.",
+    "templates": "Templates: named partial configs that configs are merged into.",
+    "policies": "Policies that limit or override experiment configs.",
+    "operations": "Your long-running operations of the last day.",
+    "quotas": "Quotas on open experiments, requests per second, and stored bytes of workspaces.",
+    "budgets": "Monthly budgets and spending.",
+    "users": "Users and service accounts of your tenant, and their tokens.",
+    "groups": "Groups of users that share roles.",
+    "roles": "Roles (sets of permissions) and role bindings.",
+    "tenants": "Tenants of a site; needs site administrator rights.",
+    "workspaces": "Workspaces, which contain experiments, models, roles and rules.",
+    "audit": "The audit log of your tenant, or of the site with `site`, and its verification.",
+    "views": "Your saved views of the dashboard.",
+    "webhooks": "Webhooks, which send events of a tenant, workspace or project to other systems, and their deliveries.",
+    "sessions": "Sign-in sessions of users: create, list and revoke them.",
 }
-"""Descriptions of the resources, in the order of the documentation. A new resource does not need an entry: its default description is made of its name."""
+"""Descriptions of the resources, in the order of the documentation. Resources without an entry get a default description from their name."""
 
 SEGMENTS = {
     "cluster": "workers pools limits limit reservations instances queue usage join-tokens retention",
@@ -96,14 +96,14 @@ METHODS = {
 """Methods whose name does not follow the rule."""
 
 WITHOUT_METHOD = {
-    "CreateToken": "its token is no user's, so that only who set a site up makes one",
-    "JoinWorker": "a machine calls it, which has no client",
-    "PutCode": "`experiments.put_code` sends an archive after a look whether it is there",
+    "CreateToken": "its token belongs to no user; only the installation of a site creates one",
+    "JoinWorker": "machines call it without a client",
+    "PutCode": "`experiments.put_code` uploads an archive unless it exists",
     "GetCode": "the same",
     "GetTrialMediaContent": "`media.read` fetches spans from the object store",
     "ExportMetrics": "`exports.metrics` waits for the files and fetches them",
     "ExportTable": "`exports.table` waits for the files and fetches them",
-    "GetSearch": "`client.drive` has the whole exchange",
+    "GetSearch": "`client.drive` implements the whole protocol",
     "ListSearchEvents": "the same",
     "TellSearch": "the same",
     "SetTenantQuota": "`quotas.set` chooses between the two by its workspace",
@@ -117,9 +117,9 @@ WITHOUT_METHOD = {
     "VerifySiteAudit": "the same",
     "GetSiteAuditHead": "the same",
 }
-"""Operations without a generated method, and the reason. Hand-written methods call most of them."""
+"""Operations without a generated method, with reasons. Hand-written methods call most of them."""
 
-_WORDS = re.compile(r"[A-Z][a-z0-9]*")
+_NAME_PARTS = re.compile(r"[A-Z][a-z0-9]*")
 _READING = frozenset({"List", "Get", "Watch"})
 
 
@@ -129,7 +129,7 @@ def unknown_operations(rows: Sequence[Operation[Any, Any]]) -> set[str]:
 
 
 def resource_of(row: Operation[Any, Any]) -> str:
-    """Return the resource that the last matching path segment names, or else the first segment."""
+    """Return the resource of the last matching path segment, or else of the first segment."""
     if row.name in RESOURCE_OF:
         return RESOURCE_OF[row.name]
     parts = row.path.split("/")[2:]
@@ -143,9 +143,9 @@ def method_of(row: Operation[Any, Any]) -> str:
     """Return the operation's name without the resource, in snake case. Reading verbs are omitted: `pause`, `set_alias`, `journal`."""
     if row.name in METHODS:
         return METHODS[row.name]
-    verb, *rest = _WORDS.findall(row.name)
+    verb, *rest = _NAME_PARTS.findall(row.name)
     known = {resource_of(row), *_names_of(resource_of(row)), *_path_parents(row)}
-    rest = [word.lower() for word in rest if word.lower() not in known]
+    rest = [part_name.lower() for part_name in rest if part_name.lower() not in known]
     if rest and verb in _READING:
         return "_".join(rest)
     return "_".join([verb.lower(), *rest])
@@ -176,7 +176,7 @@ def _resource_named(part: str) -> str | None:
 
 
 def _path_parents(row: Operation[Any, Any]) -> set[str]:
-    """The path parameters before the resource, such as `trial` in the path of a trial's media."""
+    """Path parameters before the resource, such as `trial` in the path of a trial's media."""
     before, found, _ = row.path.partition(f"/{resource_of(row)}")
     return set(re.findall(r"\{(\w+)\}", before)) if found else set()
 

@@ -57,7 +57,7 @@ DEFAULTS = {("GetModelVersion", "version"): '"latest"', ("RevokeSession", "sessi
 """Defaults of path parameters."""
 
 REFERENCE_CHARS = 200
-"""The maximum length of a field that references an entity by number, name or id."""
+"""Maximum length of fields that reference an entity by number, name or id."""
 NAMED = frozenset(field for row in OPERATIONS for field in row.path_fields)
 ALSO_REFERENCES = frozenset({"base", "other", "id", "pool"})
 
@@ -65,15 +65,15 @@ DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 PAGING = frozenset({"limit", "cursor"})
 LAST_PARAMETERS = ("filter", "sort")
 LEFT_OUT = frozenset({("FollowExperimentMetrics", "without_cursors")})
-"""Fields that the client does not offer: without cursors it could not resume a stream."""
+"""Fields that the client omits: it needs cursors to resume a stream."""
 _PLAIN = {bool: "bool", int: "int", float: "float", str: "str", datetime: "datetime", UUID: "Reference"}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a method: `field` is what the request calls it, `default` the text of its default, None where it must be given.
+    """One parameter of a method: `field` is its name in the request, `default` the source text of its default, None if required.
 
-    `is_change`: what is left out of the request stays as it is.
+    `is_change`: omitted values stay unchanged.
     """
 
     field: str
@@ -91,7 +91,7 @@ class Parameter:
 
     @property
     def argument(self) -> str:
-        """The expression that is passed to the call. References become strings; defaults of a change become None, which is not sent."""
+        """The expression passed to the call. References become strings; defaults of changes become None, which is not sent."""
         sent = self.name
         if "Reference" in self.annotation:
             sent = f"{'texts' if 'Sequence' in self.annotation else 'text'}({self.name})"
@@ -133,12 +133,14 @@ def _parameter(row: Operation[Any, Any], field: str, info: FieldInfo) -> Paramet
 
 
 def _stripped(annotation: Any) -> tuple[Any, list[Any]]:
-    """An annotation without `| None` and `Annotated`, and the metadata of the latter."""
+    """Return an annotation without `| None` and `Annotated`, and the latter's metadata."""
     if get_origin(annotation) is Annotated:
-        inner, *said = get_args(annotation)
+        inner, *annotations = get_args(annotation)
         kind, more = _stripped(inner)
         description = [
-            one for field in said for one in (field.metadata if isinstance(field, FieldInfo) else [field])
+            one
+            for field in annotations
+            for one in (field.metadata if isinstance(field, FieldInfo) else [field])
         ]
         return kind, [*description, *more]
     if get_origin(annotation) in (Union, types.UnionType):
@@ -198,14 +200,14 @@ def _description(row: Operation[Any, Any], field: str, info: FieldInfo, kind: An
     if listing is not None and field == "filter":
         return f"An expression over {', '.join(f'`{name}`' for name in listing.names)}."
     if listing is not None and field == "sort":
-        return "Up to four of these fields separated by commas, the greatest first behind `-`."
+        return "Up to four of these fields, separated by commas, with `-` for descending."
     description = info.description or ""
     each = get_args(kind)[0] if get_origin(kind) is list else kind
     if isinstance(each, type) and issubclass(each, Enum):
-        description = f"{description} {'Any' if each is not kind else 'One'} of {_words(each)}".strip()
+        description = f"{description} {'Any' if each is not kind else 'One'} of {_value_names(each)}".strip()
     return re.sub(r"\s+", " ", description)
 
 
-def _words(kind: type[Enum]) -> str:
+def _value_names(kind: type[Enum]) -> str:
     *some, last = [str(member.value) for member in kind]
     return f"{', '.join(some)} or {last}." if some else f"{last}."

@@ -12,7 +12,7 @@ from services.gateway.platform.operation import Operation
 from services.gateway.platform.schema import Done
 
 WHOLE = frozenset({"GetRetention", "ActOnExperiments"})
-"""Operations that return the response itself, although it contains only `items`."""
+"""Operations that return the whole response, although it contains only `items`."""
 
 WIDTH = 118
 IMPORTS = """
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.http.fields import json_body, query_params, text, texts
 from muster.client.http.paging import Items, follow, pages
 from muster.client.http.transport import Reference, segment
@@ -37,7 +37,7 @@ def resource_module(resource: str, rows: Sequence[Operation[Any, Any]], handwrit
     methods = {method_of(row): row for row in left}
     if len(methods) < len(left):
         raise ValueError(
-            f"two operations of {resource} have one method: give one another name in `names.METHODS`"
+            f"two operations of {resource} have the same method name: rename one in `names.METHODS`"
         )
     base = f"Handwritten{name}" if own else "APIResource"
     about = f"{description}\n\nGenerated from the gateway's table of operations by `make gen`; do not edit."
@@ -57,18 +57,18 @@ def resource_module(resource: str, rows: Sequence[Operation[Any, Any]], handwrit
 
 def resources_module(resources: Iterable[str]) -> str:
     """Return the module that lists all resources."""
-    shown = [resource for resource in resources if resource != PLATFORM]
+    listed = [resource for resource in resources if resource != PLATFORM]
     imports = "".join(
         f"from muster.client.resources.{resource} import Async{class_of(resource)}, {class_of(resource)}\n"
-        for resource in shown
+        for resource in listed
     )
     description = "\n".join(
-        _wrapped(f"{resource}: {description_of(resource)}", "        ") for resource in shown
+        _wrapped(f"{resource}: {description_of(resource)}", "        ") for resource in listed
     )
-    made = "".join(f"        self.{resource} = {class_of(resource)}(transport)\n" for resource in shown)
+    made = "".join(f"        self.{resource} = {class_of(resource)}(transport)\n" for resource in listed)
     derived = "".join(
         f"        self.{resource} = Async{class_of(resource)}(resources.{resource}, pool)\n"
-        for resource in shown
+        for resource in listed
     )
     return (
         '"""The resources of the client. Generated from the gateway\'s table of operations by `make gen`."""\n\n'

@@ -1,4 +1,7 @@
-"""Muster's SDK. Inside a trial: `muster.trial()`; anywhere: `muster.load("digits@champion")`. Everything is imported when it is first used: a rank pays for nothing else."""
+"""Muster SDK. Use `muster.trial()` inside a trial, and `muster.load("digits@champion")` anywhere.
+
+Attributes are imported on first use, so that a rank pays only for what it uses.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""Standard output and error that a full disk does not fail: what it has no room for is held, and written when it has.
+"""Standard output and error that survive a full disk: output is buffered and written when there is space again.
 
-Both are files of the worker's, and a rank that is healthy must not die of a `print`. Neighbours: `runtime` for what is
-forked, `_trial` for ranks that were started cold.
+Both streams are files of the worker, and a healthy rank must not fail in `print`. `runtime` uses this for forked ranks,
+`_trial` for ranks that were started cold.
 """
 
 import atexit
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 HELD_BYTES = 1024 * 1024
-"""So much of each is held; beyond it the oldest lines go, and their number is told."""
+"""Buffered bytes per stream; beyond it, the oldest lines are dropped and counted."""
 SETTLE_S = 3.0
 SETTLE_EVERY_S = 0.1
 
@@ -25,7 +25,7 @@ _streams: list["_BufferedStream"] = []
 
 
 def tolerate_full_disk() -> None:
-    """Make `sys.stdout` and `sys.stderr` hold what descriptors 1 and 2 have no room for; forks keep that. Streams of others are left alone."""
+    """Make `sys.stdout` and `sys.stderr` buffer output while the disk is full. Forks inherit this; replaced streams are not changed."""
     if _streams:
         return
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
@@ -42,14 +42,14 @@ def tolerate_full_disk() -> None:
 
 
 def settle() -> None:
-    """Before the end: wait shortly for room for what is held."""
+    """Wait briefly at exit for space to write the buffered output."""
     deadline = time.monotonic() + SETTLE_S
     while [stream for stream in _streams if not stream.write_held()] and time.monotonic() < deadline:
         time.sleep(SETTLE_EVERY_S)
 
 
 class _BufferedStream(io.FileIO):
-    """A descriptor to write to. A fork holds nothing of what its parent has still to write."""
+    """A descriptor with a buffer; a fork starts with an empty buffer."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "wb", closefd=False)
@@ -66,11 +66,11 @@ class _BufferedStream(io.FileIO):
         return len(content)
 
     def write_held(self) -> bool:
-        """Whether nothing is left to be written."""
+        """Write the buffered output; return whether nothing is left."""
         self._own()
         try:
             if self._dropped_lines:
-                note = f"muster: {self._dropped_lines} lines went missing here while the disk was full\n"
+                note = f"muster: {self._dropped_lines} lines were dropped here while the disk was full\n"
                 note = "\n" + note if self._is_midline else note
                 self._held[:0] = note.encode()[super().write(note.encode()) :]
                 self._dropped_lines = 0

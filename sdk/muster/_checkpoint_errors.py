@@ -1,4 +1,4 @@
-"""What is said where a checkpoint does not fit, alike for every framework."""
+"""Error messages for checkpoints that do not match, shared by all frameworks."""
 
 from pathlib import Path
 
@@ -6,24 +6,24 @@ from muster.errors import Rejected
 
 
 def abbreviate(path: Path) -> str:
-    """A checkpoint's folder, or a file in one, without where the worker keeps it: a reason's words are few."""
+    """Shorten the path of a checkpoint's folder or file: drop the worker's directories."""
     return "/".join(path.parts[-2:]) if path.suffix else path.name
 
 
 def of_another_model(what: str, error: BaseException | str, place: str | None = None) -> Rejected:
-    """The error to raise for `what` did not fit, with the framework's own words."""
+    """Return the error for a checkpoint that does not match, with the framework's message."""
     return Rejected(
         "checkpoint_mismatch",
         f"{what}: {' '.join(str(error).split())}",
-        hint="it is a checkpoint of another model: start without it, or build the model that it is of",
+        hint="the checkpoint belongs to another model: start without it, or build the matching model",
         place=place,
     )
 
 
 def not_written_by(author: str, file: Path) -> Rejected:
-    """The error to raise where a checkpoint's folder does not hold the author's file."""
+    """Return the error for a checkpoint folder without the file of this writer."""
     return Rejected(
         "checkpoint_unreadable",
-        f"there is no {abbreviate(file)}, so {author} did not write this checkpoint",
-        hint="resume from another checkpoint of the trial, or from none",
+        f"{abbreviate(file)} is missing: this checkpoint was not written by {author}",
+        hint="resume from another checkpoint of the trial, or start without one",
     )

@@ -1,8 +1,8 @@
-"""The one place of the SDK that reads the wall clock."""
+"""The only reader of the wall clock in the SDK."""
 
 import time
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970, UTC."""
+    """Return milliseconds since 1970, UTC."""
     return time.time_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""`muster.load`: a model or checkpoint as a directory on this machine, fetched once and checked."""
+"""`muster.load`: download a model or checkpoint into a local cache and verify it."""
 
 import fcntl
 import json
@@ -18,21 +18,22 @@ FILES = "files"
 
 
 def load(reference: str, *, cache: Path | None = None, client: "Client | None" = None) -> Path:
-    """Return a directory with the files that `reference` names, as they were checked by size and SHA-256 when they came.
+    """Download a model or checkpoint and return the local directory of its files.
 
-    What is named is asked of the platform each time, so that an alias that has moved names the other version; files that are here are
-    not fetched again. The directory is shared: read it, and copy what you want to change. Several processes may load the same at once.
+    Files are verified by size and SHA-256 when they are downloaded, and cached. The reference is resolved by the platform on
+    each call, so a moved alias returns the new version. The directory is shared: copy files before you change them. Several
+    processes may load the same reference concurrently.
 
     Args:
-        reference: `digits@champion` (an alias), `digits@3` (a version), `digits` (the latest), each also as `workspace/digits…`;
-            `experiment:31` (its best checkpoint); `checkpoint:ID`.
-        cache: Where files are kept; default `MUSTER_CACHE`, else `~/.cache/muster`.
-        client: Who asks; by default a client of the platform that `muster.client.connect` finds.
+        reference: `digits@champion` (an alias), `digits@3` (a version) or `digits` (the latest version), each optionally with a
+            workspace: `workspace/digits…`; `experiment:31` (its best checkpoint); `checkpoint:ID`.
+        cache: Cache directory; by default `MUSTER_CACHE`, else `~/.cache/muster`.
+        client: Client to use; by default a client of the platform that `muster.client.connect` finds.
 
     Raises:
-        NotFound: There is no such thing.
+        NotFound: The reference does not exist.
         Rejected: The reference is malformed, or the cache cannot be written.
-        Broken: A file is not what the platform says it stored.
+        Broken: A downloaded file does not match its size or hash.
     """
     from muster.client import connect
     from muster.client.settings import cache_folder
@@ -63,14 +64,14 @@ def _checkpoint_of(client: "Client", reference: str) -> str:
         return str(client.checkpoints.get(named).id)
     raise Rejected(
         "bad_reference",
-        f"{reference!r} names nothing that can be loaded",
-        hint="write a model as digits@champion, or experiment:31, or checkpoint:ID",
+        f"{reference!r} is not a valid reference",
+        hint="use a model such as digits@champion, experiment:31 or checkpoint:ID",
     )
 
 
 @contextmanager
 def _alone(place: Path) -> Iterator[None]:
-    """Holds the place against other processes of this machine."""
+    """Lock the directory against other processes of this machine."""
     try:
         place.mkdir(parents=True, exist_ok=True)
         with (place / "lock").open("w") as lock:
@@ -81,12 +82,12 @@ def _alone(place: Path) -> Iterator[None]:
             "cannot_write",
             f"the cache cannot be written: {error.strerror or error}",
             place=str(place),
-            hint="set MUSTER_CACHE to a folder that can",
+            hint="set MUSTER_CACHE to a writable folder",
         ) from error
 
 
 def _is_whole(place: Path) -> bool:
-    """Whether every file is as it was when it was checked."""
+    """Whether no file has changed since it was verified."""
     try:
         stamps: dict[str, list[int]] = json.loads((place / CHECKED).read_text())
         return all(_stamp(place / FILES / path) == stamp for path, stamp in stamps.items())

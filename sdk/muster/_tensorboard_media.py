@@ -1,4 +1,4 @@
-"""Media as TensorBoard's summaries: images, histograms, texts and tables under the names that its dashboards read. Neighbour: `tensorboard`."""
+"""Media as TensorBoard summaries: images, histograms, texts and tables, under the tags that TensorBoard expects."""
 
 import json
 from typing import Any
@@ -12,13 +12,13 @@ from tensorboard.plugins.text import metadata as text_metadata
 from muster.client import models
 
 MAX_ROWS = 100
-"""Of a table; TensorBoard shows it as a text."""
+"""Maximum rows of a table, which TensorBoard shows as text."""
 _STRING = 7
 """DT_STRING."""
 
 
 def event_of(item: models.MediaItem, content: bytes) -> Event:
-    """Return an image, table, text or histogram as an event of its step."""
+    """Return an image, table, text or histogram as a TensorBoard event."""
     return Event(
         wall_time=item.time.timestamp(), step=item.step, summary=Summary(value=[_value(item, content)])
     )
@@ -43,7 +43,7 @@ def _histogram(counted: dict[str, Any]) -> HistogramProto:
     least, greatest = counted["least"], counted["greatest"]
     width = (greatest - least) / len(counts)
     edges = counted.get("edges") or [least + width * place for place in range(len(counts))] + [greatest]
-    # Its buckets are told by their right edges; the first begins where an empty one before it ends.
+    # TensorBoard identifies buckets by their right edges; an empty first bucket sets the left edge.
     return HistogramProto(
         min=least,
         max=greatest,
@@ -59,4 +59,4 @@ def _markdown(table: dict[str, Any]) -> str:
     rows = [table["columns"], ["---"] * len(table["columns"]), *table["rows"][:MAX_ROWS]]
     lines = ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
     left = len(table["rows"]) - MAX_ROWS
-    return "\n".join([*lines, *([f"\n… and {left} rows more"] if left > 0 else [])])
+    return "\n".join([*lines, *([f"\n… and {left} more rows"] if left > 0 else [])])

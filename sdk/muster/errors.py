@@ -1,29 +1,29 @@
-"""The one tree of errors, shared by the SDK and the platform.
+"""The error hierarchy shared by the SDK and the platform.
 
-`Rejected`: the caller is wrong; `Transient`: try again later; `Conflict`: somebody was faster;
-`Broken`: a fault of ours. Each carries a stable `code` and travels as an RFC 9457 problem without
-the HTTP status: one table of the platform maps the tree to status, ack and gRPC code.
+`Rejected`: the request is invalid. `Transient`: retry later. `Conflict`: the state has changed or does not
+allow the request. `Broken`: an internal error. Each error has a stable `code` and travels as an RFC 9457 problem
+without the HTTP status; the platform maps the classes to HTTP status, message acknowledgement and gRPC code.
 """
 
 from collections.abc import Mapping
 from typing import ClassVar
 
 Problem = dict[str, str | float]
-"""RFC 9457 members (`type`, `title`, `detail`) and ours (`code`, `place`, `hint`, `retry_after`)."""
+"""RFC 9457 members (`type`, `title`, `detail`) and Muster's own (`code`, `place`, `hint`, `retry_after`)."""
 
 PROBLEM_TYPE_PREFIX = "urn:muster:error:"
 
 
 class MusterError(Exception):
-    """Root of the tree: a message for people, a stable code for programs.
+    """Base class of all Muster errors: a message for users and a stable code for programs.
 
     Attributes:
-        kind: Name of the branch, stable on the wire.
-        title: Short text of the branch, equal for all its occurrences.
-        code: Stable word of this failure (`unknown_key`, `not_found`, …).
+        kind: Name of the class on the wire; stable.
+        title: Short text of the class, the same for all its errors.
+        code: Stable identifier of this failure (`unknown_key`, `not_found`, …).
         message: What happened, where, and what to do.
-        place: Where in the caller's input, e.g. `hyperparameters.lr.minval` or `line 3, column 7`.
-        hint: What would help, e.g. `did you mean 'searcher'?`.
+        place: Location in the caller's input, e.g. `hyperparameters.lr.minval` or `line 3, column 7`.
+        hint: Suggested fix, e.g. `did you mean 'searcher'?`.
     """
 
     kind: ClassVar[str] = "error"
@@ -52,30 +52,31 @@ class MusterError(Exception):
 
 
 class Rejected(MusterError):
-    """The request cannot be done as asked; repeating it unchanged gives the same answer."""
+    """The request is invalid; repeating it unchanged gives the same answer."""
 
     kind = "rejected"
     title = "The request was refused"
 
 
 class NotFound(Rejected):
-    """The thing does not exist, or the caller may not see it (both look the same)."""
+    """The resource does not exist, or the caller may not see it (both give the same answer)."""
 
     def __init__(self, what: str, hint: str | None = None) -> None:
         super().__init__("not_found", f"{what} was not found", hint=hint)
 
 
 class Conflict(MusterError):
-    """The thing has changed meanwhile, or is in a state that does not allow the request."""
+    """The resource has changed, or its state does not allow the request."""
 
     kind = "conflict"
     title = "The request conflicts with the present state"
 
 
 class Transient(MusterError):
-    """Something is away for now; the same request may succeed after `retry_after_s`.
+    """A service is unavailable; the same request may succeed after `retry_after_s`.
 
     Attributes:
+        retry_after_s: Seconds to wait before the next attempt.
         may_take_effect: The request was stored, or may have been, and may still change something.
     """
 
@@ -96,17 +97,17 @@ class Transient(MusterError):
 
 
 class Broken(MusterError):
-    """An invariant of ours does not hold; not the caller's fault and no use to repeat."""
+    """An internal error: an invariant does not hold. The caller cannot fix it, and a retry does not help."""
 
     kind = "broken"
-    title = "A fault of Muster itself"
+    title = "Internal error"
 
     def __init__(self, message: str, code: str = "broken") -> None:
         super().__init__(code, message)
 
 
 def to_problem(error: MusterError) -> Problem:
-    """Return `error` as the members of an RFC 9457 problem; absent members are left out."""
+    """Return `error` as the members of an RFC 9457 problem; absent members are omitted."""
     problem: Problem = {
         "type": f"{PROBLEM_TYPE_PREFIX}{error.kind}",
         "title": error.title,
@@ -125,9 +126,9 @@ def to_problem(error: MusterError) -> Problem:
 
 
 def from_problem(problem: Mapping[str, object]) -> MusterError:
-    """Return the error that `problem` describes; members unknown or of another type are ignored.
+    """Return the error that `problem` describes; unknown members and members of the wrong type are ignored.
 
-    A problem of an unknown branch becomes `Broken`, so that a newer peer's errors stay errors.
+    A problem of an unknown class becomes `Broken`, so that errors of newer peers stay errors.
     """
     kind = str(problem.get("type", "")).removeprefix(PROBLEM_TYPE_PREFIX)
     code = str(problem.get("code", "broken"))
@@ -144,15 +145,15 @@ def from_problem(problem: Mapping[str, object]) -> MusterError:
 
 
 def uncertain(error: Transient, path: str) -> Transient:
-    """Return `error` with what the sender of a change must know: the change may still take effect, and where to look.
+    """Return `error` extended for a request that changes state: it may still take effect, and which command shows the result.
 
     Args:
-        path: Of the request, such as `/v1/experiments/12/pause`.
+        path: Path of the request, such as `/v1/experiments/12/pause`.
     """
     if error.may_take_effect:
         return error
     look = _where_to_look(path)
-    check = f"check with `{look}` before you repeat it" if look else "check before you repeat it"
+    check = f"check with `{look}` before you retry" if look else "check its effect before you retry"
     return Transient(
         f"{error.message}; the request may have been stored and may still take effect: {check}",
         error.retry_after_s,
@@ -162,11 +163,12 @@ def uncertain(error: Transient, path: str) -> Transient:
 
 
 def describe_fault(kind: str, message: str, context: Mapping[str, object]) -> str:
-    """Return what a fault of a pydantic model means to who wrote the value.
+    """Return a validation error of a pydantic model in plain words.
 
     Args:
-        kind: the fault's type; one without a sentence here keeps `message`, pydantic's own.
-        context: the limits that were passed.
+        kind: The pydantic error type; types without a sentence here return `message`.
+        message: Pydantic's own message.
+        context: The limits that the value violates.
     """
     if kind == "string_too_short" and context.get("min_length") == 1:
         return "this must not be empty"
@@ -179,7 +181,7 @@ def describe_fault(kind: str, message: str, context: Mapping[str, object]) -> st
 _FAULTS = {
     "missing": "this is missing",
     "value_error": "{error}",
-    "extra_forbidden": "there is no such field",
+    "extra_forbidden": "unknown field",
     "int_type": "this must be a whole number",
     "int_parsing": "this must be a whole number",
     "int_from_float": "this must be a whole number",
@@ -228,19 +230,21 @@ _COMMANDS = {
     "tenants": "tenant",
     "webhooks": "webhook",
 }
-"""By the collection of a path: the noun of the command that lists it."""
+"""Command noun by the first segment of a request path."""
 _DESCRIBED = ("experiments", "trials", "models", "pools", "checkpoints")
-"""Those of which one is shown by `describe`."""
+"""Collections whose items have a `describe` command."""
 
 
 def _where_to_look(path: str) -> str | None:
-    """The command that shows what a request of this path may have changed."""
+    """The command that shows the effect of a request to this path."""
     collection, _, rest = path.removeprefix("/v1/").partition("/")
     noun, one = _COMMANDS.get(collection), rest.partition("/")[0]
     if noun is None:
         return None
-    is_shown = one and collection in _DESCRIBED and not rest.endswith("/fork")  # A fork is another one.
-    return f"muster {noun} describe {one}" if is_shown else f"muster {noun} list"
+    has_describe = (
+        one and collection in _DESCRIBED and not rest.endswith("/fork")
+    )  # A fork creates a new experiment, not shown under this number.
+    return f"muster {noun} describe {one}" if has_describe else f"muster {noun} list"
 
 
 def _rejected(code: str, detail: str, place: str | None, hint: str | None) -> Rejected:

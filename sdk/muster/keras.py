@@ -1,4 +1,4 @@
-"""Keras 3 inside a trial, on PyTorch or TensorFlow: `model.fit(…, callbacks=[muster.keras.MusterCallback(trial)])`."""
+"""Keras 3 support, on PyTorch or TensorFlow: `model.fit(…, callbacks=[muster.keras.MusterCallback(trial)])`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,12 +25,12 @@ Optimizer = TypeVar("Optimizer", bound="keras.optimizers.Optimizer")
 
 
 def distribute(trial: "Trial", optimizer: Optimizer) -> Optimizer:
-    """Have the optimizer apply the average of all ranks' gradients; return it, changed.
+    """Make the optimizer apply the mean of all ranks' gradients; return the modified optimizer.
 
-    Each rank gives `fit` its own part of the data, of equal length on all: `x[trial.rank::trial.size]`.
+    Each rank passes its own shard of the data to `fit`, of equal length on all ranks: `x[trial.rank::trial.size]`.
 
     Raises:
-        Rejected: Keras runs on another backend than PyTorch or TensorFlow.
+        Rejected: The Keras backend is neither PyTorch nor TensorFlow.
     """
     if trial.size == 1:
         return optimizer
@@ -44,12 +44,13 @@ def distribute(trial: "Trial", optimizer: Optimizer) -> Optimizer:
 
 
 class MusterCallback(keras.callbacks.Callback):
-    """Resumes the model, reports, validates at each epoch's end, saves when a checkpoint is due and at the end, and ends `fit` when the trial should stop.
+    """Resume the model, report, validate after each epoch, save when a checkpoint is due and at the end, and stop `fit` when asked.
 
-    Metrics of the validation data (`val_…`) are the validation; without such data all of an epoch's metrics are. A
-    training that is stopped within an epoch keeps what it learnt and begins that epoch again, as with `keras.callbacks.BackupAndRestore`.
+    Metrics of the validation data (`val_…`) are reported as the validation; without validation data, all metrics of the epoch.
+    A training stopped within an epoch keeps its weights and repeats that epoch, as with `keras.callbacks.BackupAndRestore`.
 
     Args:
+        trial: The trial.
         report_every: Batches between reports.
     """
 
@@ -61,16 +62,16 @@ class MusterCallback(keras.callbacks.Callback):
         self._is_cut_short = False
 
     def set_model(self, model: Any) -> None:
-        """Called before Keras decides how to compile a step: an exchange between ranks cannot be a part of compiled code."""
+        """Disable JIT compilation before Keras compiles a step, because exchange between ranks cannot be compiled."""
         super().set_model(model)
         if self._trial.size > 1:
             model.jit_compile = False
 
     def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
-        """Take the model, its optimizer and the epoch from the latest checkpoint; all ranks begin with rank 0's weights.
+        """Load model, optimizer and epoch from the latest checkpoint; all ranks start with rank 0's weights.
 
         Raises:
-            Rejected: The checkpoint is of another model, or not of this callback.
+            Rejected: The checkpoint belongs to another model, or was not written by this callback.
         """
         model, latest = self.model, self._trial.latest_checkpoint
         if model.optimizer and not model.optimizer.built:
@@ -84,11 +85,11 @@ class MusterCallback(keras.callbacks.Callback):
             exchange().share(self._trial, [one.value for one in model.weights])
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
-        """Until it is whole, this is the epoch to begin with."""
+        """Remember the epoch to resume from until it is complete."""
         self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, float] | None = None) -> None:
-        """Report now and then, and ask whether to stop."""
+        """Report every `report_every` batches, and check whether to stop."""
         self._step += 1
         if logs and self._step % self._report_every == 0:
             self._trial.report(self._step, **logs)
@@ -110,7 +111,7 @@ class MusterCallback(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def on_train_end(self, logs: Mapping[str, float] | None = None) -> None:
-        """Save what is not saved yet."""
+        """Save unless this step is already saved."""
         self._save()
 
     def _save(self) -> None:
@@ -130,14 +131,14 @@ def _load(model: Any, folder: Path) -> dict[str, int]:
         model.load_weights(folder / WEIGHTS)
     except (ValueError, KeyError, TypeError) as error:
         raise of_another_model(
-            f"the weights in {abbreviate(folder)} do not fit the script's model", error
+            f"the weights in {abbreviate(folder)} do not match the script's model", error
         ) from error
     place: dict[str, int] = json.loads((folder / PLACE).read_text())
     return place
 
 
 class KerasCollectives(Protocol):
-    """`muster.torch.exchange` or `muster.tensorflow`: how tensors of Keras's backend go between ranks."""
+    """Exchange of backend tensors between ranks: `muster.torch.exchange` or `muster.tensorflow`."""
 
     def average(self, trial: "Trial", gradients: list[Any]) -> list[Any]: ...
 
@@ -145,16 +146,16 @@ class KerasCollectives(Protocol):
 
 
 def exchange() -> KerasCollectives:
-    """Return what fits the backend.
+    """Return the exchange of the Keras backend.
 
     Raises:
-        Rejected: There is nothing for it.
+        Rejected: The backend has none.
     """
     backend = keras.backend.backend()
     if backend not in EXCHANGES:
         raise Rejected(
             "backend_alone",
-            f"Keras on {backend} trains on one rank",
-            hint="set KERAS_BACKEND to torch or tensorflow, or slots_per_trial to 1",
+            f"Keras with the {backend} backend supports only one rank",
+            hint="set KERAS_BACKEND to torch or tensorflow, or set slots_per_trial to 1",
         )
     return cast(KerasCollectives, import_module(EXCHANGES[backend]))

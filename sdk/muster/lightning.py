@@ -1,4 +1,4 @@
-"""PyTorch Lightning inside a trial: `Trainer(max_epochs=10, **muster.lightning.arguments(trial))`, nothing else changes."""
+"""PyTorch Lightning support: `Trainer(max_epochs=10, **muster.lightning.arguments(trial))`; no other changes are needed."""
 
 import re
 from collections.abc import Mapping
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 FILE = "lightning.ckpt"
 STATE_DICT_ERROR = re.compile(r"state.dict", re.IGNORECASE)
-"""How torch speaks of a state that a model or an optimizer does not take."""
+"""Matches torch's errors for a state that a model or optimizer cannot load."""
 
 
 def arguments(trial: "Trial") -> dict[str, Any]:
-    """Return arguments for Lightning's `Trainer`: the callback, and the trial's ranks if it has several.
+    """Return arguments for Lightning's `Trainer`: the callback, and the trial's ranks if there are several.
 
-    Several ranks train by Lightning's own DistributedDataParallel; it makes its samplers distributed by itself.
+    Several ranks train with Lightning's DistributedDataParallel, which also shards the samplers.
 
     Raises:
-        Rejected: Several ranks that did not meet by `distributed: torch`.
+        Rejected: There are several ranks, and `distributed` is not `torch`.
     """
     given: dict[str, Any] = {
         "callbacks": [MusterCallback(trial)],
@@ -46,20 +46,20 @@ def arguments(trial: "Trial") -> dict[str, Any]:
     if not torch.distributed.is_initialized():
         raise Rejected(
             "ranks_not_torch",
-            f"Lightning trains on {trial.size} ranks by torch.distributed, which does not join them here",
-            hint="write `distributed: torch` into the config",
+            f"Lightning needs torch.distributed to train on {trial.size} ranks, and this trial does not use it",
+            hint="set `distributed: torch` in the config",
         )
-    # A node of one device for each rank: machines may then have different numbers of slots.
+    # One node with one device per rank, because machines may have different numbers of slots.
     devices = [trial.local_rank] if torch.cuda.is_available() else 1
     strategy = DDPStrategy(cluster_environment=_Ranks(trial))
     return given | {"strategy": strategy, "devices": devices, "num_nodes": trial.size}
 
 
 class MusterCallback(Callback):
-    """Reports what the module logs, and what each of Lightning's validations finds; saves when a checkpoint is due and at the end.
+    """Report logged metrics and validations, save when a checkpoint is due and at the end, and stop when asked, also within an epoch.
 
-    It ends when the trial should stop, within an epoch too. Resume by `trainer.fit(model, data, ckpt_path=latest(trial))`. A step of the
-    trial is one of the optimizer's. Lightning goes on in the middle of one where the data loader has a state.
+    Resume with `trainer.fit(model, data, ckpt_path=latest(trial))`. A step of the trial is an optimizer step. Lightning resumes in
+    the middle of an epoch if the data loader has a state.
     """
 
     def __init__(self, trial: "Trial") -> None:
@@ -68,32 +68,32 @@ class MusterCallback(Callback):
         self._is_resuming = False
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Listen to `self.log`."""
+        """Attach to `self.log`."""
         if stage == "fit":
             self._is_resuming = self._trial.latest_checkpoint is not None
             trainer.loggers = [*trainer.loggers, _Reports(self._trial, trainer)]
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """What was resumed from is saved already."""
+        """Mark the step that training resumed from as saved."""
         self._saved_at = trainer.global_step
         self._is_resuming = False
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        """Say of a checkpoint that does not fit what it is.
+        """Replace the error for a checkpoint that does not match the model.
 
         Raises:
-            Rejected: Instead of what torch said of it.
+            Rejected: Instead of torch's error.
         """
         if self._is_resuming and STATE_DICT_ERROR.search(str(exception)):
-            what = f"the checkpoint does not fit the script's {type(pl_module).__name__}"
+            what = f"the checkpoint does not match the script's {type(pl_module).__name__}"
             raise of_another_model(what, exception) from exception
 
     def on_train_batch_end(self, trainer: Trainer, *given: Any) -> None:
-        """Ask whether to stop."""
+        """Check whether to stop."""
         self._ask(trainer)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Hand over the validation's metrics, and save if a checkpoint is due."""
+        """Report the validation metrics, and save if a checkpoint is due."""
         if trainer.sanity_checking or trainer.state.fn != "fit":
             return
         found = next(one for one in trainer.loggers if isinstance(one, _Reports)).take()
@@ -104,7 +104,7 @@ class MusterCallback(Callback):
         self._ask(trainer)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Save what is not saved yet."""
+        """Save unless this step is already saved."""
         self._save(trainer)
 
     def _ask(self, trainer: Trainer) -> None:
@@ -120,7 +120,7 @@ class MusterCallback(Callback):
 
 
 def latest(trial: "Trial") -> Path | None:
-    """Lightning's file in the checkpoint to resume from: the `ckpt_path` for `Trainer.fit`.
+    """Return Lightning's file in the checkpoint to resume from, for `ckpt_path` of `Trainer.fit`.
 
     Raises:
         Rejected: Lightning did not write that checkpoint.
@@ -134,7 +134,7 @@ def latest(trial: "Trial") -> Path | None:
 
 
 class _Reports(Logger):
-    """Where Lightning's logged metrics go: a training's to the trial at once, a validation's to whoever takes them."""
+    """Receives Lightning's logged metrics: training metrics are reported immediately, validation metrics are collected."""
 
     def __init__(self, trial: "Trial", trainer: Trainer) -> None:
         super().__init__()
@@ -150,14 +150,14 @@ class _Reports(Logger):
         return 0
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Lightning calls it on rank 0 and others; the trial counts rank 0's."""
+        """Receive metrics; Lightning calls it on all ranks, and the trial records rank 0's."""
         if self._trainer.training:
             self._trial.report(self._trainer.global_step, **metrics)
         elif not self._trainer.sanity_checking:
             self._validation.update(metrics)
 
     def log_hyperparams(self, *given: Any, **named: Any) -> None:
-        """They are the trial's, and known."""
+        """Ignore hyperparameters, which the trial knows."""
 
     def take(self) -> dict[str, float]:
         found, self._validation = self._validation, {}
@@ -165,7 +165,7 @@ class _Reports(Logger):
 
 
 class _Ranks(ClusterEnvironment):
-    """The trial's ranks as Lightning sees them. They have met already, so no address is asked for."""
+    """The trial's ranks for Lightning. They are already connected, so no address is needed."""
 
     def __init__(self, trial: "Trial") -> None:
         self._trial = trial

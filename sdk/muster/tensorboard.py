@@ -1,7 +1,7 @@
-"""Experiments as a folder that TensorBoard reads: a subfolder for each trial, scalars and media by group and name, hyperparameters beside
-them; the event files that a trial's script wrote itself stand below it as they are.
+"""Experiments as a TensorBoard log folder: a subfolder per trial, with scalars and media by group and name, and hyperparameters.
 
-Needs `tensorboard` (the extra `muster[tensorboard]`); neither TensorFlow nor torch.
+Event files that a script wrote are copied below it. Needs `tensorboard` (the extra `muster[tensorboard]`), but neither TensorFlow
+nor torch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ from muster.client.http.transport import Reference
 from muster.client.metric_values import value_of
 
 POINTS = 5_000
-"""Of one metric in one answer; a longer one is thinned so that it keeps its shape."""
+"""Maximum points of a metric per response; longer series are thinned and keep their shape."""
 
 OWN_KINDS = ("image", "table", "text", "histogram")
-"""What is written as events of ours; `events` are files of the script's own."""
+"""Media kinds written as events; `events` are files written by the script."""
 
 try:
     from tensorboard.compat.proto.event_pb2 import Event
@@ -34,7 +34,7 @@ except ImportError as error:
 
 
 class Logdir:
-    """Writes what is new of some experiments below a folder, each time it is asked."""
+    """Writes new points and media of experiments below a folder on each update."""
 
     def __init__(self, client: Client, experiments: Sequence[Reference], folder: Path) -> None:
         self._client = client
@@ -46,10 +46,10 @@ class Logdir:
         self._done: set[str] = set()
 
     def update(self) -> int:
-        """Write every point and piece of media behind those that are written, and return how many there were.
+        """Write all new points and media, and return their number.
 
         Raises:
-            NotFound: There is no such experiment.
+            NotFound: An experiment does not exist.
         """
         written = 0
         for reference in self._experiments:
@@ -80,13 +80,13 @@ class Logdir:
                 self._written[place] = point.step
                 written += 1
         written += self._write_media(trial, name)
-        # Its last points may come behind its end; a further look that finds none says that they are there.
+        # The last points may arrive after the end of the trial; an update without new points confirms that all were written.
         if trial.final and not written and (name in self._writers or name in self._stored):
             self._done.add(name)
         return written
 
     def _write_media(self, trial: models.Trial, name: str) -> int:
-        """What was stored behind the last piece that is written."""
+        """Write media stored after the last written item."""
         written = 0
         for item, content in self._client.media.read(
             self._client.media.list(name, after=self._stored.get(name))
@@ -112,7 +112,7 @@ def _scalar(series: models.MetricSeries, point: models.MetricPoint) -> Event:
 
 
 def _session(trial: models.Trial, name: str) -> Event:
-    """The trial's hyperparameters, as TensorBoard's table of them reads them."""
+    """Return the trial's hyperparameters for TensorBoard's HParams plugin."""
     info = plugin_data_pb2.SessionStartInfo(group_name=name, start_time_secs=trial.created_at.timestamp())
     for path, value in _leaves(trial.hyperparameters, ""):
         if isinstance(value, bool):

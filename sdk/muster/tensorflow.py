@@ -1,6 +1,6 @@
-"""TensorFlow inside a trial of several ranks: its gradients go through the gang's own exchange, from eager code and from graphs.
+"""TensorFlow support for several ranks: gradients are exchanged by the gang, in eager code and in graphs.
 
-A Horovod built for TensorFlow is not used: docs/decisions/0075.
+Horovod's TensorFlow support is not used: docs/decisions/0075.
 """
 
 from collections.abc import Sequence
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 
 def average(trial: "Trial", gradients: Sequence[Any]) -> list[Any]:
-    """Return the ranks' means of gradients, as `tape.gradient` gives them: the means of each type go as one tensor.
+    """Return the ranks' means of gradients from `tape.gradient`; gradients of one type are exchanged as one tensor.
 
-    Which of them are None is alike on all ranks. Slices of an embedding's gradient become whole tensors.
+    The same gradients must be None on all ranks. Sparse embedding gradients become dense.
     """
     gang, timings = trial._gang, trial._heart.timings
     found: list[Any] = [None if one is None else tf.convert_to_tensor(one) for one in gradients]
     if gang is None:
         return found
     for dtype in sorted({one.dtype for one in found if one is not None}, key=lambda dtype: str(dtype.name)):
-        places = [place for place, one in enumerate(found) if one is not None and one.dtype == dtype]
-        flat = tf.concat([tf.reshape(found[place], [-1]) for place in places], 0)
+        indexes = [index for index, one in enumerate(found) if one is not None and one.dtype == dtype]
+        flat = tf.concat([tf.reshape(found[index], [-1]) for index in indexes], 0)
 
-        # In a graph a thread of TensorFlow's runs it, and the one that trains waits for that.
+        # In a graph, a thread of TensorFlow runs this while the training thread waits for it.
         def exchange(values: Any, name: str = f"gradients.{dtype.name}") -> Any:
             with timings.standing_in() if timings else nullcontext():
                 return gang.average(name, torch.tensor(values)).numpy()
 
         mean = tf.numpy_function(exchange, [flat], dtype)
-        pieces = tf.split(mean, [tf.size(found[place]) for place in places], num=len(places))
-        for place, piece in zip(places, pieces, strict=True):
-            found[place] = tf.reshape(piece, found[place].shape)
+        chunks = tf.split(mean, [tf.size(found[index]) for index in indexes], num=len(indexes))
+        for index, chunk in zip(indexes, chunks, strict=True):
+            found[index] = tf.reshape(chunk, found[index].shape)
     return found
 
 
 def share(trial: "Trial", variables: Sequence[Any]) -> None:
-    """Give the variables rank 0's values, in place."""
+    """Set the variables to rank 0's values, in place."""
     if trial._gang is not None:
         for number, one in enumerate(variables):
             one.assign(trial._gang.first(f"share.{number}", torch.tensor(one.numpy())).numpy())

@@ -1,4 +1,4 @@
-"""Hugging Face transformers inside a trial: `Trainer(…, callbacks=[muster.transformers.MusterCallback(trial)])`."""
+"""Hugging Face transformers support: `Trainer(…, callbacks=[muster.transformers.MusterCallback(trial)])`."""
 
 import os
 import shutil
@@ -26,21 +26,21 @@ WEIGHTS = "model.safetensors"
 
 
 class MusterCallback(TrainerCallback):
-    """Reports what the Trainer logs, validates by what it evaluates, keeps what it saves as checkpoints, and stops it when asked.
+    """Report what the Trainer logs and evaluates, store what it saves as checkpoints, and stop it when asked.
 
-    When it evaluates and saves is said by its own `TrainingArguments` (`eval_strategy`, `save_strategy`); one that is stopped
-    is saved first. Resume by `trainer.train(resume_from_checkpoint=latest(trial, model))`.
+    `TrainingArguments` decide when the Trainer evaluates and saves (`eval_strategy`, `save_strategy`); a stopped training is saved
+    first. Resume with `trainer.train(resume_from_checkpoint=latest(trial, model))`.
 
     Raises:
-        Rejected: Several ranks that did not meet by `distributed: torch`.
+        Rejected: There are several ranks, and `distributed` is not `torch`.
     """
 
     def __init__(self, trial: "Trial") -> None:
         if trial.size > 1 and not torch.distributed.is_initialized():
             raise Rejected(
                 "ranks_not_torch",
-                f"transformers trains on {trial.size} ranks by torch.distributed, which does not join them here",
-                hint="write `distributed: torch` into the config",
+                f"transformers needs torch.distributed to train on {trial.size} ranks, and this trial does not use it",
+                hint="set `distributed: torch` in the config",
             )
         self._trial = trial
         self._saved_at = -1
@@ -53,10 +53,10 @@ class MusterCallback(TrainerCallback):
         logs: Mapping[str, Any],
         **given: Any,
     ) -> None:
-        """What is logged is reported; an evaluation comes to `on_evaluate` too, and is told there."""
-        told = _numbers(logs)
-        if told and not any(name.startswith("eval_") for name in told):
-            self._trial.report(state.global_step, **told)
+        """Report logged metrics; evaluations are reported by `on_evaluate`."""
+        numbers = _numbers(logs)
+        if numbers and not any(name.startswith("eval_") for name in numbers):
+            self._trial.report(state.global_step, **numbers)
 
     def on_evaluate(
         self,
@@ -66,22 +66,22 @@ class MusterCallback(TrainerCallback):
         metrics: Mapping[str, Any],
         **given: Any,
     ) -> None:
-        """An evaluation is a validation."""
+        """Report an evaluation as a validation."""
         self._trial.validate(state.global_step, **_numbers(metrics))
         self._ask(control)
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any
     ) -> None:
-        """Ask whether to stop."""
+        """Check whether to stop."""
         self._ask(control)
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any
     ) -> None:
-        """What the Trainer has written becomes the trial's checkpoint: by links, where the disk is the same."""
+        """Store the files that the Trainer saved as a checkpoint, by hard links on the same disk."""
         if self._saved_at == state.global_step:
-            return  # a training that is stopped within an epoch is saved again at its end
+            return  # a training stopped within an epoch is saved again at its end
         self._saved_at = state.global_step
         written = Path(args.output_dir, f"checkpoint-{state.global_step}")
         with self._trial.checkpoint(state.global_step) as folder:
@@ -94,20 +94,21 @@ class MusterCallback(TrainerCallback):
             control.should_training_stop = control.should_save = True
 
     def _is_mine(self, name: str) -> bool:
-        """Each rank writes its random numbers, and rank 0 the rest; others' files may not be whole yet."""
+        """Whether this rank stores a file: its own random state, and on rank 0 everything else; other ranks' files may be incomplete."""
         if self._trial.size > 1 and name.startswith(OF_RANKS):
             return name == f"{OF_RANKS}_{self._trial.rank}.pth"
         return self._trial.rank == 0
 
 
 def latest(trial: "Trial", model: "torch.nn.Module | None" = None) -> str | None:
-    """The checkpoint to resume from, as `Trainer.train(resume_from_checkpoint=…)` takes it.
+    """Return the checkpoint to resume from, for `Trainer.train(resume_from_checkpoint=…)`.
 
     Args:
-        model: What is trained; given it, a checkpoint that does not fit it is told in one sentence.
+        trial: The trial.
+        model: Model to train; if given, a checkpoint of another model raises a short error.
 
     Raises:
-        Rejected: transformers did not write that checkpoint, or it is of another model.
+        Rejected: transformers did not write that checkpoint, or it belongs to another model.
     """
     if trial.latest_checkpoint is None:
         return None
@@ -119,7 +120,7 @@ def latest(trial: "Trial", model: "torch.nn.Module | None" = None) -> str | None
 
 
 def _check_fits(weights: Path, model: "torch.nn.Module") -> None:
-    """Compare shapes, as the file's head tells them. Weights in several files are left to transformers' own words."""
+    """Compare shapes from the file's header. Weights in several files are left to transformers."""
     if not weights.exists():
         return
     mine = {name: list(one.shape) for name, one in model.state_dict().items()}
@@ -128,8 +129,8 @@ def _check_fits(weights: Path, model: "torch.nn.Module") -> None:
         for name in names:
             shape = list(saved.get_slice(name).get_shape())
             if shape != mine.get(name):
-                here = f"{mine[name]} here" if name in mine else "not here"
-                what = f"the weights do not fit the script's {type(model).__name__}"
+                here = f"{mine[name]} here" if name in mine else "missing here"
+                what = f"the weights do not match the script's {type(model).__name__}"
                 raise of_another_model(what, f"{name} is {shape} in the checkpoint, {here}")
 
 

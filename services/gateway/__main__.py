@@ -1,4 +1,4 @@
-"""Starts the gateway: `python -m services.gateway`."""
+"""Start the gateway: `python -m services.gateway`."""
 
 from services.gateway.service import compose
 from services.gateway.settings import Settings

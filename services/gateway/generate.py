@@ -1,4 +1,4 @@
-"""Writes what is generated from the table of operations: OpenAPI document, proto file, its lock, and the stubs. `make gen` calls it."""
+"""Generate files from the table of operations: OpenAPI document, proto file, its lock, and the stubs. `make gen` calls it."""
 
 import argparse
 import re
@@ -20,7 +20,7 @@ STUBS = Path("services/gateway/transports/grpc/stubs")
 
 
 def generated(lock: Numbers) -> dict[Path, bytes]:
-    """Every generated file but the stubs, by its path in the repository."""
+    """Return every generated file except the stubs, by its path in the repository."""
     proto, numbers = render_proto(OPERATIONS, lock)
     return {
         PROTO: proto.encode(),
@@ -30,22 +30,22 @@ def generated(lock: Numbers) -> dict[Path, bytes]:
 
 
 def stubs(proto: bytes) -> dict[Path, bytes]:
-    """The Python stubs of the proto file."""
+    """Return the Python stubs of the proto file, by path."""
     import grpc_tools
     from grpc_tools import protoc
 
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        source = place / PROTO.relative_to("proto")
+        root = Path(folder)
+        source = root / PROTO.relative_to("proto")
         source.parent.mkdir(parents=True)
         source.write_bytes(proto)
         google = Path(grpc_tools.__file__).parent / "_proto"
-        outputs = [f"--{kind}_out={place}" for kind in ("python", "pyi", "grpc_python")]
-        status = protoc.main(["protoc", f"-I{place}", f"-I{google}", *outputs, str(source)])
+        outputs = [f"--{kind}_out={root}" for kind in ("python", "pyi", "grpc_python")]
+        status = protoc.main(["protoc", f"-I{root}", f"-I{google}", *outputs, str(source)])
         if status:
-            raise RuntimeError(f"protoc ended with {status}")
+            raise RuntimeError(f"protoc failed with exit status {status}")
         found = {}
-        # The SDK's package is named `muster` too: the stubs are moved out of the way of it.
+        # The SDK's package is also named `muster`, so the stubs must not use that name.
         for path in sorted(source.parent.glob("muster_pb2*.py*")):
             text = re.sub(r"^from muster\.v1 import", "from . import", path.read_text(), flags=re.MULTILINE)
             found[STUBS / path.name] = text.encode()
@@ -59,16 +59,16 @@ def load_lock(root: Path = ROOT) -> Numbers:
 
 
 def main() -> int:
-    """Writes the files, or with `--check` says which are not fresh."""
+    """Write the files, or report stale ones with `--check`."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is not fresh")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     check = parser.parse_args().check
     files = generated(load_lock())
     files |= stubs(files[PROTO])
-    stale = [path for path, content in files.items() if not _holds(ROOT / path, content)]
+    stale = [path for path, content in files.items() if not _has_content(ROOT / path, content)]
     for path in stale:
         if check:
-            print(f"{path} is not fresh: run `make gen`", file=sys.stderr)
+            print(f"{path} is stale: run `make gen`", file=sys.stderr)
             continue
         (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / path).write_bytes(files[path])
@@ -76,7 +76,7 @@ def main() -> int:
     return 1 if check and stale else 0
 
 
-def _holds(path: Path, content: bytes) -> bool:
+def _has_content(path: Path, content: bytes) -> bool:
     return path.exists() and path.read_bytes() == content
 
 

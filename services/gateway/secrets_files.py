@@ -1,4 +1,4 @@
-"""The gateway's two secrets on disk: made at the first start, readable by their owner alone. Nothing has a default."""
+"""The gateway's two secret files, admin token and pepper: created at the first start with mode 0600, without defaults."""
 
 import os
 import secrets
@@ -11,40 +11,40 @@ from services.gateway.platform.auth.tokens import MIN_PEPPER_BYTES, RANDOM_BYTES
 
 
 def admin_token(path: Path) -> str:
-    """The admin token that stands in `path`; made there when there is none.
+    """Return the admin token in the file `path`, creating the file if it does not exist.
 
     Raises:
-        Rejected: what stands there is no token of ours.
+        Rejected: The file does not contain a valid access token.
     """
     token = _read_or_make(path, lambda: render_token(secrets.token_bytes(RANDOM_BYTES)))
     if not is_token(token):
         raise Rejected(
             "bad_settings",
-            f"{path} holds no access token (`mst_` and 43 characters of base64url)",
+            f"{path} does not contain an access token (`mst_` and 43 characters of base64url)",
             "MUSTER_GATEWAY__ADMIN_TOKEN_FILE",
-            "remove the file: the next start makes a new one",
+            "delete the file; the next start creates a new one",
         )
     return token
 
 
 def pepper(path: Path) -> bytes:
-    """The secret that stands in `path`; made there when there is none.
+    """Return the secret in the file `path`, creating the file if it does not exist.
 
     Raises:
-        Rejected: it is too short to be a secret.
+        Rejected: The secret is too short or too repetitive.
     """
     text = _read_or_make(path, lambda: secrets.token_hex(MIN_PEPPER_BYTES))
     if len(text) < MIN_PEPPER_BYTES or len(set(text)) < 8:
         raise Rejected(
             "bad_settings",
-            f"{path} holds no secret of at least {MIN_PEPPER_BYTES} characters",
+            f"{path} does not contain a secret of at least {MIN_PEPPER_BYTES} characters, 8 of them distinct",
             "MUSTER_GATEWAY__PEPPER_FILE",
         )
     return text.encode()
 
 
 def _read_or_make(path: Path, make: Callable[[], str]) -> str:
-    """Two replicas that start together agree: the file appears whole, and once."""
+    """Create the file atomically, so that replicas that start together use the same secret."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.{secrets.token_hex(8)}")

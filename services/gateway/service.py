@@ -1,4 +1,4 @@
-"""The gateway's composition: who holds what, and in which order things open and close."""
+"""Composition of the gateway: creates its components and defines the order of startup and shutdown."""
 
 import asyncio
 from collections.abc import Callable
@@ -68,20 +68,20 @@ from shared.runtime.loops import repeat
 from shared.runtime.process import ServiceProcess
 
 _CREATING_OF_TENANT = 2
-"""One create of a tenant holds its counter and one waits for it in Postgres; more would only occupy connections."""
+"""Concurrent creates per tenant: one holds the tenant's counter, one waits for it in Postgres; more would only occupy connections."""
 _REDIS_CONNECTIONS = 16
 _REDIS_S = 0.5
-"""So long the first requests wait when Redis is down, before local limits apply; shorter, a busy event loop would look like an outage."""
+"""Timeout before local limits apply when Redis is down. With a shorter one, a busy event loop would look like an outage."""
 _MAX_CACHED = 2048
 _CACHED_S = 1.0
-"""A change that this replica is not told of, since the bus is away, is seen after this long."""
+"""Maximum age of cached resources: a change becomes visible after this time even if the bus does not announce it."""
 _SWEEP_EVERY = timedelta(minutes=10)
 _KEYS_KEPT = timedelta(hours=24)
 _log = structlog.get_logger()
 
 
 async def compose(settings: Settings, process: ServiceProcess) -> None:
-    """Opens everything the gateway needs, then its doors."""
+    """Connect to everything that the gateway needs, then open its ports."""
     own = settings.gateway
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
     names = ("token", "cursor", "answer", "webhook", "sign-in")
@@ -119,7 +119,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     passwords = Passwords(key, own.password_memory_kib) if own.passwords else None
     sign_in = SignInDependencies(passwords, providers, rate_limiter, own.session_idle_s, own.session_life_s)
     watched = (BusOutage(process.health, infrastructure.relay, clock), process.readiness)
-    doors = make_dependencies(
+    dependencies = make_dependencies(
         settings,
         database,
         units,
@@ -136,8 +136,8 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = TenantRates(database, quotas.load_rates, clock)
     streams = OpenStreams(own.streams_of_tenant)
-    front = Dispatcher(
-        doors,
+    dispatcher = Dispatcher(
+        dependencies,
         authenticator,
         rate_limiter,
         allowances,
@@ -146,14 +146,14 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         own.upload_deadline_s,
         streams,
     )
-    keeper = Servers(front, own, feed, tls_of(own))
-    await keeper.open()
-    keeper.start(process)
+    servers = Servers(dispatcher, own, feed, tls_of(own))
+    await servers.open()
+    servers.start(process)
     process.mark_ready()
 
 
 async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock) -> None:
-    """The default tenant, and the admin token of the file as one of who keeps both the site and that tenant, made when they are missing."""
+    """Create the default tenant and the token of the admin token file if they are missing. The token's account administers the tenant and operates the site."""
     token = secrets_files.admin_token(path)
     hashed = hash_token(keys.token, token)
     async with database.system() as connection:
@@ -187,7 +187,7 @@ def make_dependencies(
     sign_in: SignInDependencies,
     watched: tuple[BusOutage, Callable[[], HealthReport]],
 ) -> Dependencies:
-    """What operations reach; `watched`: the bus, and this process."""
+    """Create the dependencies of operations. `watched`: bus outage state, and readiness of this process."""
     own = settings.gateway
     spool = own.spool_directory or own.admin_token_file.parent / "spool"
     spool.mkdir(parents=True, exist_ok=True)
@@ -221,7 +221,7 @@ def make_dependencies(
 
 
 def resource_cache(clock: Clock) -> Cache[CacheKey, Resource]:
-    """Resources that were just shown: experiments."""
+    """Create the cache of experiments that were just read."""
     return Cache("experiments", _MAX_CACHED, _CACHED_S, clock)
 
 
@@ -263,7 +263,7 @@ def _concurrency(own: GatewaySection) -> ConcurrencyLimits:
 
 
 async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
-    """Drops events, keys and refusals that are past their time."""
+    """Delete expired rows: idempotency keys, operations, deletions, deliveries, sessions, sign-in links and events."""
     async with database.system() as connection:
         await command_store.sweep(connection, clock.now(), _KEYS_KEPT)
         await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
@@ -272,6 +272,6 @@ async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
         await deliveries.sweep(connection, clock.now(), timedelta(days=delivered), timedelta(days=dead))
         await sessions.sweep(connection, clock.now())
         await sign_in_links.sweep(connection, clock.now())
-    # By itself: it holds the counters of tenants, on which their creates wait.
+    # A separate transaction, because it locks the counters of tenants, for which their creates wait.
     async with database.system() as connection:
         await events.sweep_feeds(connection, clock.now(), timedelta(days=own.events_kept_days))

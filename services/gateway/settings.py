@@ -10,9 +10,9 @@ from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Secti
 
 
 class WebhookSection(Section):
-    """How webhooks are sent, and where they may go beside the internet: `MUSTER_GATEWAY__WEBHOOKS__…`.
+    """Delivery of webhooks: `MUSTER_GATEWAY__WEBHOOKS__…`.
 
-    `networks`: internal networks that may be called too, such as `["10.1.2.0/24"]`.
+    `networks` lists the internal networks that webhooks may call besides the internet, such as `["10.1.2.0/24"]`.
     """
 
     networks: tuple[IPvAnyNetwork, ...] = ()
@@ -26,22 +26,23 @@ class WebhookSection(Section):
 
 
 class GatewaySection(Section):
-    """The doors, who may come in, and how much.
+    """Ports, authentication and limits of the gateway.
 
-    `admin_token_file` holds the default tenant's admin token; when there is no such file, one is made there (0600).
-    `sign_in_file` names the providers that people and programs sign in with (`docs/sign-in.md`).
-    `tls_certificate_file` and `tls_key_file` (PEM) encrypt REST and gRPC, and are read again when they change; with `client_ca_file`
-    gRPC asks each client for a certificate that one of these authorities has signed.
-    `trusted_proxies` are the networks of the site's own proxies, such as `["10.1.2.3/32"]`: what they say in `forwarded_header` of where a call
-    comes from is believed.
-    `web_directory` holds the dashboard as it was built, which is served at `/`; by default the checkout's `web/dist`, if it is there.
-    `body_timeout_s` is what a request's body may take. `keep_alive_s` is what the headers of a request may take, from the opening of its connection or
-    the answer before: it should exceed what a reverse proxy keeps an idle connection for.
-    Each replica has its own `max_connections`, `streams_of_tenant` and concurrency limits. Of a tenant `max_concurrent_requests_of_tenant` requests are in
-    progress at a time, of all tenants `max_concurrent_requests`; requests that ask other services count against `max_waiting_requests_of_tenant`,
-    and uploads against `max_uploads_of_tenant`, instead. A caller without a token counts by its address. As many as `max_queued_requests_of_tenant` and `max_queued_requests` wait for at most `queue_timeout_s`; others are refused.
-    `password_memory_kib` is what Argon2id takes for one password, in three passes: RFC 9106's second choice, and no less than OWASP asks for.
-    `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
+    `admin_token_file` contains the admin token of the default tenant. If the file does not exist, the gateway creates it with mode 0600.
+    `pepper_file` contains the secret that tokens are hashed with; by default `gateway.pepper` next to `admin_token_file`.
+    `sign_in_file` configures the identity providers for users and programs (`docs/sign-in.md`).
+    `tls_certificate_file` and `tls_key_file` (PEM) enable TLS for REST and gRPC, and are reloaded when they change. With `client_ca_file`, gRPC requires
+    client certificates signed by one of these authorities.
+    `trusted_proxies` lists the networks of the site's reverse proxies, such as `["10.1.2.3/32"]`. Only requests from these may set the client address in
+    `forwarded_header`.
+    `web_directory` contains the built dashboard, served at `/`; by default the checkout's `web/dist`, if it exists.
+    `body_timeout_s` limits the time to receive a request body. `keep_alive_s` limits the time to receive the headers of a request, from the opening of the
+    connection or the previous response; set it higher than the idle timeout of a reverse proxy.
+    `max_connections`, `streams_of_tenant` and the concurrency limits apply per replica. `max_concurrent_requests_of_tenant` and `max_concurrent_requests` limit the
+    requests in progress per tenant and in total. Requests that query other services count against `max_waiting_requests_of_tenant` instead, and uploads against
+    `max_uploads_of_tenant`. Unauthenticated callers are counted by address. Up to `max_queued_requests_of_tenant` and `max_queued_requests` further requests wait, for at
+    most `queue_timeout_s`; others are refused.
+    `password_memory_kib` is the memory that Argon2id uses per password, with three passes (RFC 9106, second recommended option; at least OWASP's minimum).
     """
 
     host: str = "127.0.0.1"
@@ -90,22 +91,22 @@ class GatewaySection(Section):
 
     @property
     def proxies(self) -> Proxies:
-        """Who is believed about where calls come from."""
+        """Return the proxies whose forwarded client addresses are trusted."""
         return Proxies(self.trusted_proxies, self.forwarded_header)
 
     @model_validator(mode="after")
     def _tls_is_whole(self) -> Self:
         if (self.tls_certificate_file is None) != (self.tls_key_file is None):
-            raise ValueError("tls_certificate_file and tls_key_file belong together")
+            raise ValueError("set tls_certificate_file and tls_key_file together; one of them is missing")
         if self.client_ca_file is not None and self.tls_certificate_file is None:
             raise ValueError(
-                "client_ca_file takes tls_certificate_file: without TLS nobody shows a certificate"
+                "client_ca_file requires tls_certificate_file: clients send certificates only over TLS"
             )
         return self
 
 
 class Settings(ServiceSettings):
-    """All that the gateway reads from its environment."""
+    """Settings that the gateway reads from its environment."""
 
     nats: NatsSettings = NatsSettings()
     postgres: PostgresSettings

@@ -1,4 +1,4 @@
-"""Every operation of the public API: REST, gRPC, OpenAPI and the proto file come from here. A new resource adds its folder's `OPERATIONS`."""
+"""Table of all operations of the public API, the source of REST, gRPC, OpenAPI and the proto file. A new resource adds its folder's `OPERATIONS`."""
 
 from collections.abc import Mapping
 
@@ -89,4 +89,4 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
 OUTCOMES: Mapping[str, OperationOutcome] = {
     row.name: row.outcome for row in OPERATIONS if row.outcome is not None
 }
-"""How each long operation is seen to have worked."""
+"""Checks that long operations took effect, by operation name."""

@@ -1,4 +1,4 @@
-"""Starts the provisioner: `python -m services.provisioner`."""
+"""Start the provisioner: `python -m services.provisioner`."""
 
 from services.provisioner.service import compose
 from services.provisioner.settings import Settings

@@ -1,4 +1,4 @@
-"""What the provisioner tells the others: instances and providers as they now are, and drains that it asks for."""
+"""Messages of the provisioner: instances, pools of providers, and drain requests."""
 
 from services.provisioner.core.instances.instance import Instance
 from services.provisioner.store import PoolRecord
@@ -8,7 +8,7 @@ from shared.messages.workers import DrainWorker
 
 
 def changed(one: Instance) -> InstanceChanged:
-    """Its whole public state."""
+    """Return the instance's whole public state."""
     return InstanceChanged(
         instance_id=one.id,
         version=one.version,
@@ -29,7 +29,7 @@ def changed(one: Instance) -> InstanceChanged:
 
 
 def provided(one: PoolRecord) -> ProviderChanged:
-    """What a pool may grow to, what it costs, and what keeps it from growing."""
+    """Return a pool's bounds, price, and the problem that keeps it from growing."""
     return ProviderChanged(
         pool=one.pool,
         version=one.version,
@@ -47,6 +47,9 @@ def provided(one: PoolRecord) -> ProviderChanged:
 
 
 def drain(one: Instance, undo: bool = False, reclaim: bool = False) -> DrainWorker:
-    """Asks the scheduler to empty its worker, runs left to end by themselves, or with `reclaim` asked to go on elsewhere; `undo` takes that back."""
+    """Ask the scheduler to drain the instance's worker.
+
+    Its runs end by themselves, or with `reclaim` are asked to migrate. `undo` cancels the drain.
+    """
     operation = derived_id(one.id, "drain", one.version)
     return DrainWorker(operation_id=operation, worker=one.worker, undo=undo, reclaim=reclaim)

@@ -1,4 +1,4 @@
-"""Events of the scheduler: what is asked for, and what becomes of the workers. Each wakes the reconcile loop after its commit."""
+"""Handle the scheduler's events: demand and workers. Each handler wakes the reconcile loop after its commit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ _NOT_JOINED = STARTING & SERVING
 _UNFIT: Mapping[str, tuple[Cause, str]] = {
     "version_mismatch": (
         "version",
-        "name the platform's in `packages` of the provider in the providers' file, or renew the image",
+        "set the platform's version in the provider's `packages` in the providers file, or update the image",
     ),
     "machine_unfit": ("unfit", "correct the kind in the catalogue, or the image's driver"),
 }
@@ -35,7 +35,7 @@ _UNFIT: Mapping[str, tuple[Cause, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SchedulerEventHandlers:
-    """One method a message type."""
+    """One method for each message type."""
 
     wake: Callable[[], None]
 
@@ -60,7 +60,7 @@ class SchedulerEventHandlers:
     async def on_workers(
         self, unit: Unit, batch: list[Delivery[WorkerJoined | WorkerDrained | WorkerLost]]
     ) -> None:
-        """Joined, drained or lost: only newer versions of a worker count."""
+        """Record that workers joined, drained or were lost. Older versions of a worker are ignored."""
         workers = {delivery.message.worker for delivery in batch}
         known = {one.worker: one for one in await store.lock_by_workers(unit.connection, workers)}
         for delivery in sorted(batch, key=lambda delivery: delivery.message.version):
@@ -74,13 +74,13 @@ class SchedulerEventHandlers:
                 unit.emit(changed(after), tenant=SITE, cause=delivery)
             known[message.worker] = after
             if isinstance(message, WorkerJoined):
-                # That machines of its offer come and join is shown: the loop tells it.
+                # Machines of this offer start and join; the loop publishes the cleared hold.
                 cleared = partial(is_cleared, has_joined=True)
                 await store.clear_holds(unit.connection, offer_of(after), cleared, unit.now)
         unit.then(self._wake)
 
     async def on_refused(self, unit: Unit, batch: list[Delivery[WorkerRefused]]) -> None:
-        """The machine is of no use, and neither would be others like it: it ends, and those are held back."""
+        """Terminate a refused machine and pause its offer or provider, because equal machines would be refused too."""
         refused = {delivery.message.worker: delivery.message for delivery in batch}
         for before in await store.lock_by_workers(unit.connection, refused):
             if before.state not in _NOT_JOINED:

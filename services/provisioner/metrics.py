@@ -1,4 +1,4 @@
-"""Metrics of the provisioner for Prometheus: calls to providers and the machines that they launched."""
+"""Prometheus metrics of the provisioner: calls to providers and launched machines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ _CALL_DURATION = Histogram(
     buckets=(0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0),
 )
 MACHINES_LAUNCHED = Counter(
-    "muster_provisioner_machines_launched", "Machines that a provider brought", ["provider"]
+    "muster_provisioner_machines_launched", "Machines that a provider launched", ["provider"]
 )
 _REFUSALS = Counter(
     "muster_provisioner_refusals",
@@ -26,7 +26,7 @@ _REFUSALS = Counter(
 
 @contextmanager
 def provider_call(provider: str, operation: str) -> Iterator[None]:
-    """Observe the duration of a call, and its error by kind: `cancelled`, or `error` for one that is not the driver's own."""
+    """Record the duration of a call and the kind of its error: `cancelled`, or `error` if it is not the driver's own."""
     started, error_type = perf_counter(), ""
     try:
         yield

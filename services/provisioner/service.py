@@ -1,4 +1,4 @@
-"""Composition root. Everything that decides or acts lives inside a leader's term; a stand-by answers queries and waits for the lease."""
+"""Composition root. All decisions and effects happen in a leader's term; a standby answers queries and waits for the lease."""
 
 import asyncio
 import os
@@ -38,14 +38,14 @@ _log = structlog.get_logger()
 
 
 async def compose(settings: Settings, process: ServiceProcess) -> None:
-    """Connects, brings the schema up to date, then stands by for the lease."""
+    """Connect, migrate the schema, then wait for the lease."""
     own, environment = settings.provisioner, inherited_environment()
     gpus = () if own.slot_kind == "cpu" else await asyncio.to_thread(find_gpus, environment)
     spec = spec_of(own, len(gpus), count_cores())
     site = LocalSite(
         directory=own.directory.absolute(),
         command=own.worker_command,
-        # Where the bus is now: a worker that joined before may know an address of a platform's earlier life.
+        # The present address of the bus: a worker that joined before may know an outdated one.
         environment={
             **worker_environment(environment),
             "MUSTER_NATS__URL": settings.nats.url,
@@ -79,16 +79,16 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
 
 
 def spec_of(own: ProvisionerSection, gpus: int, cores: int) -> PoolSpec:
-    """The settings' pool, from them and what the machine has: one worker with all GPUs, else one for each core.
+    """Return the pool of the settings on this machine: one worker with all GPUs, otherwise one for each core.
 
     Raises:
-        Rejected: GPUs are asked for and there are none, or the minimum is above the maximum (`bad_settings`).
+        Rejected: GPUs are requested and there are none, or the minimum is above the maximum (`bad_settings`).
     """
     auto: SlotKind = "cuda" if gpus else "cpu"
     kind = auto if own.slot_kind == "auto" else own.slot_kind
     count = cores if kind == "cpu" else gpus
     if count == 0:
-        raise Rejected("bad_settings", f"MUSTER_PROVISIONER__SLOT_KIND={kind}, and no GPU was found")
+        raise Rejected("bad_settings", f"MUSTER_PROVISIONER__SLOT_KIND={kind}, but no GPU was found")
     slots = own.slots_per_worker or (1 if kind == "cpu" else count)
     maximum = own.maximum if own.maximum is not None else max(own.minimum, count // slots, 1)
     if own.minimum > maximum:
@@ -110,7 +110,7 @@ def spec_of(own: ProvisionerSection, gpus: int, cores: int) -> PoolSpec:
 
 
 async def serve_term(means: TermContext, epoch: int, ended: asyncio.Event, woken: asyncio.Event) -> None:
-    """Leads until the lease is lost or the process stops. Machines are left as they are. `woken`: something is to be looked at now."""
+    """Lead until the lease is lost or the process stops. Machines stay as they are. Setting `woken` starts a pass at once."""
     over = asyncio.Event()
     effects = Effects(means, woken.set)
     reconciler = Reconciler(means, effects, woken)

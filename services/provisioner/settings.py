@@ -14,23 +14,23 @@ WORKER_COMMAND = (sys.executable, "-P", "-m", "worker")
 
 
 class ProvisionerSection(Section):
-    """One pool and the driver that brings its machines.
+    """The pool of the settings and the driver that launches its machines.
 
     Attributes:
-        directory: Where each worker of this machine gets a folder of its own.
+        directory: Where each worker of this machine gets its own directory.
         gateway_url: Where workers join.
-        minimum: Workers that stand without demand.
-        maximum: Workers at most; by default as many as the machine's slots fill.
+        minimum: Workers that run without demand.
+        maximum: Most workers; by default as many as the machine's slots allow.
         slots_per_worker: By default one core, or all GPUs.
-        slot_kind: `auto` takes GPUs where they are, else cores.
-        idle_timeout_s: After this time without work, a worker above the minimum goes.
+        slot_kind: `auto` uses GPUs if there are any, otherwise cores.
+        idle_timeout_s: A worker above the minimum is removed after this time without work.
         join_timeout_s: A worker that has not joined after this time is given up.
-        labels: What its workers are labelled with, by commas: `rack=r7,zone=a`.
-        price_per_hour: Of one worker: for the cost ledger, for `muster plan`, and for searches that widen only where slots are cheap; 0 says
-            nothing.
-        worker_command: What is started as a worker.
-        providers: The file that says how clouds and clusters are reached; without it there is this machine alone.
-        catalogue: The file with kinds of machines and their prices, of which people define further pools.
+        labels: Labels of its workers, comma-separated: `rack=r7,zone=a`.
+        price_per_hour: Price of one worker, for the cost ledger, `muster plan`, and searches that widen only while
+            slots are cheap; 0: unknown.
+        worker_command: Command that starts a worker.
+        providers: File that configures clouds and clusters; without it there is only this machine.
+        catalogue: File with machine kinds and their prices, for user-defined pools.
     """
 
     directory: Path
@@ -57,12 +57,12 @@ class ProvisionerSection(Section):
 
 
 class Settings(ServiceSettings):
-    """Everything that the process reads from its environment."""
+    """Settings of the provisioner process."""
 
     postgres: PostgresSettings
     provisioner: ProvisionerSection
 
 
 def inherited_environment() -> dict[str, str]:
-    """What this process was started with; only a few names of it reach a worker."""
+    """Return the environment of this process, of which workers inherit only a few variables."""
     return dict(os.environ)

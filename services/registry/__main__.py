@@ -1,4 +1,4 @@
-"""Starts the registry: `python -m services.registry`."""
+"""Start the registry: `python -m services.registry`."""
 
 from services.registry.service import compose
 from services.registry.settings import Settings

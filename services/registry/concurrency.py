@@ -1,4 +1,4 @@
-"""Turns at what is scarce: a tenant has so many at a time, and the rest of its requests wait for each other, not the other tenants'."""
+"""Concurrency limits by tenant: a tenant's excess requests wait for its own requests, not for those of other tenants."""
 
 import asyncio
 from collections import Counter
@@ -9,7 +9,7 @@ from shared.ids import TenantId
 
 
 class TenantConcurrencyLimit:
-    """At most `most` at a time for each tenant."""
+    """At most `most` concurrent holders per tenant."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -18,7 +18,7 @@ class TenantConcurrencyLimit:
 
     @asynccontextmanager
     async def of(self, tenant: TenantId) -> AsyncIterator[None]:
-        """Wait for a turn and hold it."""
+        """Wait for a slot and hold it."""
         free = self._free.setdefault(tenant, asyncio.Semaphore(self._most))
         self._asking[tenant] = self._asking.get(tenant, 0) + 1
         try:
@@ -31,7 +31,7 @@ class TenantConcurrencyLimit:
 
 
 class FairConcurrencyLimit:
-    """At most `most` at a time of all tenants together. A turn that is free goes to the tenant that holds the fewest, of these to who came first."""
+    """At most `most` concurrent holders in total. A free slot goes to the tenant that holds the fewest, then to the request that came first."""
 
     def __init__(self, most: int) -> None:
         self._free = most
@@ -40,7 +40,7 @@ class FairConcurrencyLimit:
 
     @asynccontextmanager
     async def of(self, tenant: TenantId) -> AsyncIterator[None]:
-        """Wait for a turn and hold it."""
+        """Wait for a slot and hold it."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.append((tenant, waiter))
         self._give()
@@ -57,8 +57,8 @@ class FairConcurrencyLimit:
 
     def _give(self) -> None:
         while self._free and self._waiting:
-            place = min(range(len(self._waiting)), key=lambda at: self._held[self._waiting[at][0]])
-            tenant, waiter = self._waiting.pop(place)
+            index = min(range(len(self._waiting)), key=lambda at: self._held[self._waiting[at][0]])
+            tenant, waiter = self._waiting.pop(index)
             if not waiter.cancelled():
                 waiter.set_result(None)
                 self._held[tenant] += 1

@@ -1,4 +1,4 @@
-"""What the registry does at each message of its neighbours. `EVENTS` and `COMMANDS` are given to its consumers."""
+"""Message handlers of the registry. Its consumers receive `EVENTS` and `COMMANDS`."""
 
 from services.registry.checkpoints.handlers import (
     on_run_ended,

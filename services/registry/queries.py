@@ -1,4 +1,4 @@
-"""What other services ask: metrics, media, logs, checkpoints, code, lineage and retention, each slice's own `queries`. Places for code: `code.uploads`."""
+"""Queries of other services, collected from each package's `queries`. `code.uploads` has those for code uploads."""
 
 from services.registry.checkpoints.queries import CheckpointQueries
 from services.registry.code.queries import CodeQueries
@@ -15,7 +15,7 @@ from shared.bus.responder import Answer, Question
 
 
 class RegistryQueries:
-    """Answers `qry.v1.registry.*`, but for uploads."""
+    """Answers `qry.v1.registry.*`, except uploads."""
 
     def __init__(self, units: Units, links: PresignedUrls, logs: LogReader) -> None:
         self._parts = (
@@ -30,5 +30,5 @@ class RegistryQueries:
         )
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {question: answer for part in self._parts for question, answer in part.answers().items()}

@@ -1,4 +1,4 @@
-"""Composition root of the registry: what is made of what, and in which order it starts and ends."""
+"""Composition root of the registry: creates the components and defines the order in which they start and stop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -50,11 +50,11 @@ Work = Callable[[], Awaitable[None]]
 Loop = tuple[Work, timedelta]
 NAME = "registry"
 WRITERS = ("registry_tenant",)
-"""May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
+"""May insert into partitions directly (COPY), but reads only through the parent tables, by tenant."""
 QUESTIONS_AT_ONCE = 256
 
 ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
-"""What another replica was asked to read and did not: it has died, or has much to read."""
+"""Interval for verification requests that another replica received and did not finish."""
 SCRUB_EVERY = timedelta(minutes=1)
 
 
@@ -99,7 +99,7 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         process.on_close(closed.close)
 
     infrastructure.publish()
-    # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
+    # Only requests that need objects wait for the store: clients retry them. Reports are stored meanwhile.
     process.start("bucket", lambda: _prepare_store(process, objects, binding))
     process.start("partitions", partitions.run)
     sweep_exports = partial(exports.sweep, objects, clock)
@@ -116,13 +116,13 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
 
 
 async def _prepare_store(process: ServiceProcess, objects: S3Objects, binding: Binding) -> None:
-    """Make the bucket, and find out what can be relied on there before the first upload waits for it."""
+    """Create the bucket, and test whether the store enforces signed content, before the first upload needs it."""
     await process.reach("s3", objects.ensure_bucket)
     await process.reach("s3", binding.holds)
 
 
 async def _answer(process: ServiceProcess, bus: Bus, answers: Mapping[Question, Answer]) -> None:
-    """Answer questions until the process ends; returns once somebody who asks is heard."""
+    """Answer questions until the process ends; return once the subscriptions exist."""
     answering = asyncio.Event()
 
     async def answer(stopping: asyncio.Event) -> None:
@@ -137,7 +137,7 @@ async def _answer(process: ServiceProcess, bus: Bus, answers: Mapping[Question, 
 def _upkeep(
     wanted: RegistrySection, units: Units, retention: Retention, objects: S3Objects, clock: Clock
 ) -> CheckpointCleanup:
-    """What settles, collects and deletes, as the settings have it."""
+    """Return the collection and deletion loops as configured."""
     return CheckpointCleanup(
         units,
         retention,
@@ -152,18 +152,18 @@ def _upkeep(
 def _exports(
     units: Units, objects: S3Objects, links: PresignedUrls, clock: Clock
 ) -> tuple[Exports[ExportMetrics], Exports[ExportTable]]:
-    """What writes points and tables into the store; they share their turns."""
-    turns = FairConcurrencyLimit(exports.AT_ONCE)
+    """Return the exports of points and tables, which share a concurrency limit."""
+    limit = FairConcurrencyLimit(exports.AT_ONCE)
     return (
-        Exports(ExportMetrics, Points(units), objects, links, clock, turns),
-        Exports(ExportTable, Trials(units), objects, links, clock, turns),
+        Exports(ExportMetrics, Points(units), objects, links, clock, limit),
+        Exports(ExportTable, Trials(units), objects, links, clock, limit),
     )
 
 
 def _logs(
     wanted: RegistrySection, units: Units, objects: S3Objects, clock: Clock
 ) -> tuple[LogReader, LogPacker]:
-    """What looks through log lines, and what brings old ones into the store, as the settings have it."""
+    """Return the log reader and packer as configured."""
     reader = LogReader(units, objects)
     packer = LogPacker(
         units,
@@ -188,7 +188,7 @@ def _loops(
     scrub: Scrub,
     sweep_exports: Work,
 ) -> dict[str, Loop]:
-    """What is done behind the handlers, and how often."""
+    """Return the background loops and their intervals."""
     return {
         "pack": (packing.pack, timedelta(seconds=wanted.pack_every_s)),
         "pack_old": (packing.pack_old, SWEEP_EVERY),
@@ -207,7 +207,7 @@ def _loops(
 
 
 def partitioned(wanted: RegistrySection) -> tuple[Partitioned, ...]:
-    """The tables that are partitioned by day, and how long their days are kept."""
+    """Return the tables partitioned by day, and how long days are kept."""
     return (
         Partitioned(NAME, "point_chunks", _days(wanted.keep_points_days), WRITERS),
         Partitioned(NAME, "log_chunks", _days(wanted.keep_logs_days), WRITERS),

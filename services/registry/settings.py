@@ -1,4 +1,4 @@
-"""The registry's settings: `MUSTER_REGISTRY__…` beside those that every service has."""
+"""Settings of the registry: `MUSTER_REGISTRY__…`, in addition to those of every service."""
 
 from pydantic import Field
 
@@ -7,30 +7,30 @@ from shared.settings import PostgresSettings, S3Settings, Section, ServiceSettin
 
 
 class RegistrySection(Section):
-    """What the registry decides by configuration.
+    """Settings of the registry.
 
     Attributes:
-        link_life_s: how long a signed URL is good.
-        bind_uploads: sign uploads for their content, if the store proves to hold senders to it; false: always copy and read back.
-        hash_up_to_bytes: of what is read back, larger files are verified by size alone; None reads all of them.
-        part_bytes: larger files of a checkpoint are sent in parts of this size (S3 takes up to 5 GiB in one request).
-        code_bytes: the largest archive of code that is taken.
-        collect_after_s: how long an experiment's checkpoints stay untouched after its end.
-        settle_every_s: how often ended runs are looked at whose checkpoints are not all stored.
-        collect_dry: say what collection would delete, and delete nothing.
-        unused_for_s: how long a file's bytes stay after the last checkpoint that refers to them was deleted.
-        scrub_bytes_per_s: how fast what is stored is read again and compared, beside all else; 0 reads only what is asked for.
-        scrub_every_s: how long a stored file is trusted after it was read.
-        keep_points_days: age at which metric points go, whatever an experiment's config says; None keeps them.
-        detail_points_days: age at which a series keeps a sixteenth of its points, unless the experiment's config has days of its own;
+        link_life_s: Lifetime of presigned URLs.
+        bind_uploads: Sign uploads for their content if the store enforces it; false: always copy and read back.
+        hash_up_to_bytes: Uploads that are read back are verified by size only above this size; None reads all of them.
+        part_bytes: Checkpoint files larger than this are uploaded in parts of this size (S3 allows 5 GiB per request).
+        code_bytes: Maximum size of a code archive.
+        collect_after_s: How long an experiment's checkpoints are kept after its end before they are collected.
+        settle_every_s: Interval of the check on ended runs whose checkpoints are not all stored.
+        collect_dry: Only log what collection would delete.
+        unused_for_s: How long a file's bytes are kept after the last checkpoint that refers to them was deleted.
+        scrub_bytes_per_s: Rate at which stored objects are verified in the background; 0 verifies only on request.
+        scrub_every_s: How long a stored object is trusted after it was verified.
+        keep_points_days: Age at which metric points are deleted, whatever an experiment's config sets; None keeps them.
+        detail_points_days: Age at which a series is thinned to a sixteenth of its points, unless the experiment's config sets its own;
             None keeps all.
-        keep_logs_days: age at which log lines go, whatever others say; None keeps them.
-        pack_every_s: how often small chunks of points are joined.
-        retain_every_s: how often is looked for points and lines that are old enough to be thinned, or to go.
-        log_object_letters: so much of a trial's log becomes one object of the store.
-        log_rest_letters: what is left of a log at its trial's end stays in the database if it is shorter.
-        log_attempt_s: an object that is not there after this time is given up, and made again.
-        lanes: transactions at a time that store reports of one tenant.
+        keep_logs_days: Age at which log lines are deleted, whatever other rules say; None keeps them.
+        pack_every_s: Interval at which small chunks of points are merged.
+        retain_every_s: Interval of the check for points and lines that have expired or must be thinned.
+        log_object_letters: Bytes of a trial's log text that become one object of the store.
+        log_rest_letters: Remaining log text of an ended trial stays in the database if it has fewer bytes than this.
+        log_attempt_s: Time after which an unfinished log object is given up and created again.
+        lanes: Concurrent transactions that store reports of one tenant.
     """
 
     link_life_s: int = Field(900, ge=10, le=86_400)

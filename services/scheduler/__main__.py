@@ -1,4 +1,4 @@
-"""Starts the scheduler: `python -m services.scheduler`."""
+"""Entry point of the scheduler: `python -m services.scheduler`."""
 
 from services.scheduler.service import compose
 from services.scheduler.settings import Settings

@@ -1,6 +1,6 @@
-"""The leader's loop: takes what has happened, plans, saves, tells. It alone advances the cluster.
+"""The leader's loop: apply events, plan, save, publish. Only this loop modifies the cluster.
 
-Neighbours: handlers, queries and heartbeats push events; `dispatch` carries desired sets to the workers.
+Handlers, queries and heartbeats push events; `dispatch` sends desired sets to the workers.
 """
 
 import asyncio
@@ -30,17 +30,18 @@ AFTER_SAVE = faults.register("scheduler.after_save")
 LEASE = "leader"
 TICK_S = 1.0
 PUBLISH_DEMAND_S = 1.0
-"""Many that are submitted at once are one demand: each would be taken up by the provisioner and the searcher."""
+"""Changes of demand are published at most once in this time, because each one makes the provisioner and the
+searcher react."""
 KEEP_S = 600.0
-"""How long a closed trial or ended run stays in memory."""
+"""How long a closed trial or an ended run stays in memory."""
 
 Event = Callable[["Cycle"], None]
-"""Something that has happened: it advances the cycle's world, and cannot fail for reasons outside."""
+"""Applies something that has happened to the state. Must not fail for external reasons."""
 
 
 @dataclass(slots=True)
 class LeaderTerm:
-    """What one leader's term has: its epoch, its world, and the tokens it may give."""
+    """The state of one leader's term: its epoch, its cluster, and the tokens that it may use."""
 
     epoch: int
     cluster: Cluster
@@ -54,17 +55,17 @@ class LeaderTerm:
     told: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
     demand_version: int = 0
     saved: asyncio.Event = field(default_factory=asyncio.Event)
-    """Not set while memory is ahead of the tables: no worker may hear of a grant that is not saved."""
+    """Cleared while memory is ahead of the tables: no worker may learn of a grant that is not saved."""
 
     def __post_init__(self) -> None:
         self.saved.set()
 
 
 class Cycle:
-    """Runs one turn after the other, woken by events, at the latest after a second.
+    """Runs one scheduling cycle after another, woken by events, at least once per second.
 
     Args:
-        send: takes workers whose desired set has changed; called after the commit.
+        send: Sends the desired sets of these workers; called after the commit.
     """
 
     def __init__(
@@ -83,24 +84,29 @@ class Cycle:
         self._send = send
         self.edits = 0
         self.spending = asyncio.Event()
-        """Set when something that costs was granted; whoever waits for it clears it."""
+        """Set when a grant costs money; the waiting task clears it."""
         self._events: list[Event] = []
         self._woken = asyncio.Event()
         self._announcer = Announcer(term.cluster, self.trace_of)
 
     def push(self, event: Event) -> None:
-        """Has `event` applied in the next turn, which begins as soon as the one in hand has ended."""
+        """Apply `event` in the next cycle, which starts as soon as the current one has ended."""
         self._events.append(event)
         self._woken.set()
 
     def edit(self, event: Event) -> None:
-        """As `push`, for what a handler has stored of people's rules; counted, because whoever has read them before knows older ones."""
+        """Like `push`, for stored policy changes. Counted, so that a reader of the tables can detect that it
+        read an older version."""
         self.edits += 1
         self.push(event)
 
     async def run(self, ended: asyncio.Event) -> None:
-        """Turns until the term has ended. Raises Conflict (`not_leader`) or Transient when a turn could not be saved:
-        memory is then ahead of the tables, and a new term must read them."""
+        """Run cycles until the term has ended.
+
+        Raises:
+            Conflict: `not_leader`: another process holds the lease.
+            Transient: A cycle could not be saved. Memory is then ahead of the tables, and a new term must load them.
+        """
         while not ended.is_set():
             self._woken.clear()
             with metrics.CYCLE_DURATION.time():
@@ -110,35 +116,35 @@ class Cycle:
                     await asyncio.wait_for(self._woken.wait(), TICK_S)
 
     async def turn(self) -> None:
-        """The story of one cycle."""
-        # 1. A leader that may have lost its lease decides nothing.
+        """Run one scheduling cycle."""
+        # 1. Stop if the lease may be lost.
         _ = self._lease.epoch
-        # 2. Advance the world by what has happened: wishes, observed sets, silences, drains, and the passing of time;
-        #    plan the pools in which anything changed, and make the plan part of the world.
+        # 2. Apply events (requests, observed sets, lost workers, drains) and advance the clock;
+        #    plan the pools that changed, and apply the plan.
         with metrics.PLAN_DURATION.time():
-            turn = run_cycle(self.cluster, self._take_events(), self._next_token, self.clock.now())
-        # 3. Keep what it said: who waits for what, what more could be used.
-        self._remember(turn.plan)
-        # 4. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
-        changes, demands = turn.unsaved, self._due_demands()
+            result = run_cycle(self.cluster, self._take_events(), self._next_token, self.clock.now())
+        # 3. Keep the plan's refusals and demands for queries.
+        self._keep_plan(result.plan)
+        # 4. Save the changes and publish them, in one transaction that commits only under our epoch.
+        changes, demands = result.unsaved, self._due_demands()
         if _is_worth_saving(changes) or demands:
             self.term.saved.clear()
-            await self._save_and_tell(changes, demands)
+            await self._save_and_publish(changes, demands)
             self.term.saved.set()
             if any(one.until is None and one.price_per_slot_hour for one in changes.holdings):
                 self.spending.set()
         else:
             defer_save(self.cluster, changes)
-        # 5. Send the new desired sets out, at once.
+        # 5. Send the new desired sets.
         self._send(changes.desired)
 
     def trace_of(self, trial: TrialId) -> dict[str, str]:
-        """The headers of the trace that a trial's request belongs to."""
+        """Return the trace headers of a trial's request."""
         carried = self.term.carried.get(trial)
         return {"traceparent": carried.traceparent} if carried and carried.traceparent else {}
 
     def forget_old(self) -> None:
-        """Drops from memory what ended long ago and is waited for no longer."""
+        """Drop trials and runs from memory that ended long ago and are no longer waited for."""
         now = self.clock.now()
         cluster = self.cluster
         ended = [
@@ -166,23 +172,23 @@ class Cycle:
         events, self._events = self._events, []
         return [_bound(event, self) for event in events]
 
-    def _remember(self, planned: SchedulingPlan) -> None:
+    def _keep_plan(self, planned: SchedulingPlan) -> None:
         for grant in planned.grants:
             self.term.refusals.pop(grant.trial, None)
         self.term.refusals |= planned.refusals
         self.term.demands |= planned.demand
 
     def _due_demands(self) -> dict[PoolName, Demand]:
-        """Demands that differ from what was told: the first at once, each pool's once a second."""
+        """Return the demands to publish: new ones immediately, changed ones at most once per second and pool."""
         now = self.clock.monotonic()
         due: dict[PoolName, Demand] = {}
         for pool, demand in self.term.demands.items():
-            told, at = self.term.told.get(pool, (None, 0.0))
-            if demand != told and (told is None or now - at >= PUBLISH_DEMAND_S):
+            published, at = self.term.told.get(pool, (None, 0.0))
+            if demand != published and (published is None or now - at >= PUBLISH_DEMAND_S):
                 due[pool] = demand
         return due
 
-    async def _save_and_tell(self, changes: Unsaved, demands: dict[PoolName, Demand]) -> None:
+    async def _save_and_publish(self, changes: Unsaved, demands: dict[PoolName, Demand]) -> None:
         faults.point(BEFORE_SAVE)
         async with self._units.system() as unit:
             traces = self._announcer.emit(unit, changes.facts)
@@ -204,7 +210,7 @@ class Cycle:
         cluster = self.cluster
         trials = {**changes.trials, **changes.lazy_trials}
         runs = {**changes.runs, **changes.lazy_runs}
-        # Announcing a worker raises its version, so these are gathered last.
+        # Publishing a worker raises its version, so workers are collected last.
         workers = {**changes.workers, **cluster.unsaved.workers}
         cluster.unsaved.workers.clear()
         written = save.CycleRows(

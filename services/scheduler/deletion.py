@@ -1,6 +1,8 @@
-"""The scheduler's part in deletions: requests, runs and an experiment's part in the queue go; what was used stays, as nobody's.
+"""Deletes the scheduler's data of an experiment, workspace or tenant: requests, runs and experiment policies.
+Usage is kept without its owner.
 
-Neighbour: `shared.bus.deletion`. It runs within a leader's term: memory forgets first, so that no cycle writes any of it again.
+Part of `shared.bus.deletion`. It runs within a leader's term: memory is cleared first, so that no cycle writes
+the data again.
 """
 
 import asyncio
@@ -34,17 +36,18 @@ from shared.ids import SITE, ExperimentId
 
 CYCLE_TIMEOUT_S = 10.0
 NOBODY = UUID(int=0)
-"""Stands for the experiment of what a deleted one used."""
+"""The experiment id of usage whose experiment was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionOwner:
-    """What the scheduler has of what is to go."""
+    """The scheduler's data in a deletion."""
 
     cycle: Cycle
 
     async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
-        """Only once every machine has let go of it, and nobody waits for its checkpoints."""
+        """Return whether the deletion may start: every worker has released its slots, and no checkpoint is
+        pending."""
         if doomed.scope == "workspace":
             return True
         column = _column(doomed)
@@ -54,14 +57,14 @@ class DeletionOwner:
             return False
         if not all(trial.is_closed and trial.awaited is None for trial in _trials(self.cycle, doomed)):
             return False
-        # A machine that was away sends what it has of a run that nobody knows any more: it is told so.
+        # A worker that reconnects later may still send data of these runs; it is told that they were deleted.
         runs = select(run.c.run).where(run.c[column] == doomed.target)
         mark = insert(tables_of("scheduler").deleted).from_select(["id"], runs).on_conflict_do_nothing()
         await unit.connection.execute(mark)
         return True
 
     async def empty(self, doomed: DeletionRequest) -> None:
-        """Has the cycle's memory forget. Raises Transient where no turn came."""
+        """Drop the data from the cycle's memory. Raises Transient if no cycle runs in time."""
         if doomed.scope == "workspace":
             return
         forgotten = asyncio.Event()
@@ -75,13 +78,14 @@ class DeletionOwner:
             async with asyncio.timeout(CYCLE_TIMEOUT_S):
                 await forgotten.wait()
         except TimeoutError:
-            raise Transient("the scheduler's cycle has not turned", 1.0) from None
+            raise Transient(f"the scheduler completed no cycle within {CYCLE_TIMEOUT_S:g} s", 1.0) from None
 
     def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
-        """Of a tenant the rest goes with its tables, which `shared.bus.deletion` knows."""
+        """Return the rows to delete. The other rows of a tenant are deleted with its tables by
+        `shared.bus.deletion`."""
         if doomed.scope == "workspace":
             return _workspace_rows(doomed)
-        used = _of_nobody(doomed)
+        used = _anonymized(doomed)
         if doomed.scope == "tenant":
             return (used,)
         experiment = doomed.target
@@ -108,8 +112,8 @@ def _is_open(column: str, target: UUID) -> Select[bool]:
     return select(is_open)
 
 
-def _of_nobody(doomed: DeletionRequest) -> DeleteStatement:
-    """What was used stays, without whose it was."""
+def _anonymized(doomed: DeletionRequest) -> DeleteStatement:
+    """Keep the usage without its owner."""
     tenant = SITE if doomed.scope == "tenant" else doomed.tenant
     used = holding.c[_column(doomed)] == doomed.target
     some = select(ctid).select_from(holding).where(used).limit(AT_ONCE)

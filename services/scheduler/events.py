@@ -1,4 +1,4 @@
-"""Facts of the core as messages: who learns what of a cycle. Neighbour: `cycle`, which emits them in order."""
+"""Turns events of the core into messages. `cycle` emits them in order."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -37,13 +37,13 @@ TraceOf = Callable[[TrialId], dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Announcer:
-    """Emits into a unit of work; `trace_of` gives the trace that a trial's request belongs to."""
+    """Emits into a transaction. `trace_of` returns the trace headers of a trial's request."""
 
     cluster: Cluster
     trace_of: TraceOf
 
     def emit(self, unit: Unit, facts: Iterable[Fact]) -> dict[TrialId, str | None]:
-        """Emits a message for each fact; returns the trace that each granted run goes on with."""
+        """Emit a message for each event, and return the trace of each granted run."""
         traces: dict[TrialId, str | None] = {}
         for fact in facts:
             match fact:
@@ -73,13 +73,13 @@ class Announcer:
                 case WorkerDown(worker, reason):
                     unit.emit(_lost(self._risen(worker), reason, unit), tenant=SITE)
                 case Gone(worker, reason):
-                    unit.emit(_gone(self._risen(worker), reason, unit), tenant=SITE)
+                    unit.emit(_removed(self._risen(worker), reason, unit), tenant=SITE)
                 case _:
                     assert_never(fact)
         return traces
 
     def _span(self, name: str, run: Run) -> AbstractContextManager[object]:
-        """A step of the run, in the trace that its trial's request belongs to."""
+        """A span of the run, in the trace of its trial's request."""
         return telemetry.span(
             name,
             parent=self.trace_of(run.trial),
@@ -95,7 +95,7 @@ class Announcer:
 
 
 def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, PoolCapacity]:
-    """What the provisioner and the searcher learn of a pool."""
+    """Return the messages about a pool for the provisioner and the searcher."""
     return (
         PoolDemand(
             pool=pool,
@@ -185,12 +185,12 @@ def _ended(fact: Ended) -> RunEnded:
 
 
 def _closed(fact: Closed) -> RequestClosed:
-    wish = fact.trial.wish
+    request = fact.trial.wish
     return RequestClosed(
-        trial_id=wish.trial,
-        experiment_id=wish.experiment,
-        version=wish.version,
-        request=wish.request,
+        trial_id=request.trial,
+        experiment_id=request.experiment,
+        version=request.version,
+        request=request.request,
         outcome=fact.outcome,
         runs=fact.trial.runs,
         reason=fact.reason,
@@ -224,7 +224,7 @@ def _lost(worker: Worker, reason: str, unit: Unit) -> WorkerLost:
     )
 
 
-def _gone(worker: Worker, reason: str, unit: Unit) -> WorkerLostForGood:
+def _removed(worker: Worker, reason: str, unit: Unit) -> WorkerLostForGood:
     return WorkerLostForGood(
         worker=worker.id, version=worker.version, pool=worker.pool, reason=reason, gone_at=unit.now
     )

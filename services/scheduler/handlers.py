@@ -1,6 +1,6 @@
-"""Events and commands: each handler keeps what came, and after the commit has the cycle take it up.
+"""Handlers of events and commands. Each stores the message and, after the commit, pushes it to the cycle.
 
-The cycle alone decides: what a handler stores is read again by the next leader, so nothing acknowledged is lost.
+Only the cycle decides. A new leader reads what a handler has stored, so nothing acknowledged is lost.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ ENDED_STATES = frozenset({"gone", "lost", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """One method a message type."""
+    """One method per message type."""
 
     cycle: Cycle
 
@@ -75,7 +75,7 @@ class Handlers:
         }
 
     async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
-        stored = [_stored_wish(delivery) for delivery in batch]
+        stored = [_stored_request(delivery) for delivery in batch]
         await save_requests(unit.connection, stored)
         parts = await self._parts_of(unit, stored)
         emit_first_policies(unit, parts)
@@ -96,19 +96,19 @@ class Handlers:
         unit.then(take_up)
 
     async def on_instances(self, unit: Unit, batch: list[Delivery[InstanceChanged]]) -> None:
-        gone = [delivery.message.worker for delivery in batch if delivery.message.state in ENDED_STATES]
-        if not gone:
+        removed = [delivery.message.worker for delivery in batch if delivery.message.state in ENDED_STATES]
+        if not removed:
             return
-        await worker_store.remove_workers(unit.connection, gone)
+        await worker_store.remove_workers(unit.connection, removed)
 
         async def take_up() -> None:
-            self.cycle.push(lambda cycle: _remove(cycle, gone))
+            self.cycle.push(lambda cycle: _remove(cycle, removed))
 
         unit.then(take_up)
 
     async def on_providers(self, unit: Unit, batch: list[Delivery[ProviderChanged]]) -> None:
         for delivery in batch:
-            # People define pools of rented machines at the provisioner: this is the first word of them.
+            # Pools of rented machines are defined at the provisioner; this message announces them here.
             await add_pool(unit.connection, PoolPolicy(delivery.message.pool))
             await worker_store.limit_pool(unit.connection, delivery.message)
         policies = await load_pools(unit.connection)
@@ -126,20 +126,24 @@ class Handlers:
 
     async def on_drain_worker(self, unit: Unit, batch: list[Delivery[DrainWorker]]) -> None:
         for delivery in batch:
-            wish = delivery.message
-            known = await worker_store.ask_drain(unit.connection, wish.worker, not wish.undo, wish.reclaim)
+            command = delivery.message
+            known = await worker_store.ask_drain(
+                unit.connection, command.worker, not command.undo, command.reclaim
+            )
             if not known:
                 unit.emit(
-                    _refused(wish, "worker_unknown", f"worker {wish.worker} is not known"), cause=delivery
+                    _refused(command, "worker_unknown", f"worker {command.worker} is unknown"), cause=delivery
                 )
                 continue
-            unit.then(self._drainer(wish))
+            unit.then(self._drainer(command))
 
-    def _drainer(self, wish: DrainWorker) -> Any:
+    def _drainer(self, command: DrainWorker) -> Any:
         async def take_up() -> None:
             def drain(cycle: Cycle) -> None:
                 cycle.cluster.apply(
-                    draining.on_drain(cycle.cluster, wish.worker, reclaim=wish.reclaim, undo=wish.undo)
+                    draining.on_drain(
+                        cycle.cluster, command.worker, reclaim=command.reclaim, undo=command.undo
+                    )
                 )
 
             self.cycle.push(drain)
@@ -148,18 +152,18 @@ class Handlers:
 
     async def on_disable_slot(self, unit: Unit, batch: list[Delivery[DisableSlot]]) -> None:
         for delivery in batch:
-            wish = delivery.message
-            if await worker_store.disable_slot(unit.connection, wish.worker, wish.slot, wish.undo):
-                unit.then(self._disabler(wish))
+            command = delivery.message
+            if await worker_store.disable_slot(unit.connection, command.worker, command.slot, command.undo):
+                unit.then(self._disabler(command))
                 continue
-            message = f"worker {wish.worker} has no slot {wish.slot}"
-            unit.emit(_refused(wish, "slot_unknown", message), cause=delivery)
+            message = f"worker {command.worker} has no slot {command.slot}"
+            unit.emit(_refused(command, "slot_unknown", message), cause=delivery)
 
-    def _disabler(self, wish: DisableSlot) -> Any:
+    def _disabler(self, command: DisableSlot) -> Any:
         async def take_up() -> None:
             self.cycle.push(
                 lambda cycle: cycle.cluster.apply(
-                    draining.on_slot(cycle.cluster, wish.worker, wish.slot, wish.undo)
+                    draining.on_slot(cycle.cluster, command.worker, command.slot, command.undo)
                 )
             )
 
@@ -168,21 +172,22 @@ class Handlers:
     async def _parts_of(
         self, unit: Unit, stored: list[StoredRequest]
     ) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
-        """What each experiment that is not in memory has in the queue, and its version: its first request sets it."""
+        """Store the policy of each experiment that is not in memory, from its first request, and return it with
+        its version."""
         cluster = self.cycle.cluster
         unknown: dict[ExperimentId, ExperimentPolicy] = {}
         for one in stored:
-            wish, share = one.wish, one.spec.share
-            pool = cluster.pools.get(wish.pool)
-            if wish.experiment not in cluster.parts and pool is not None:
+            request, share = one.wish, one.spec.share
+            pool = cluster.pools.get(request.pool)
+            if request.experiment not in cluster.parts and pool is not None:
                 priority = share.priority or pool.policy.default_priority
-                unknown[wish.experiment] = ExperimentPolicy(priority, share.weight, share.max_slots)
+                unknown[request.experiment] = ExperimentPolicy(priority, share.weight, share.max_slots)
         if not unknown or unit.tenant is None:
             return {}
         return await add_policies(unit.connection, unit.tenant, unknown)
 
     async def _known(self, unit: Unit, stored: list[StoredRequest]) -> list[Trial]:
-        """Trials of earlier requests that have left memory."""
+        """Return the trials of earlier requests that have left memory."""
         trials = self.cycle.cluster.trials
         missing = [one.wish.trial for one in stored if one.wish.trial not in trials and one.wish.version > 1]
         if not missing:
@@ -191,7 +196,7 @@ class Handlers:
 
 
 def apply_requests(cycle: Cycle, stored: list[StoredRequest]) -> None:
-    """Has the cycle's world learn wishes, in order; those it knows already change nothing."""
+    """Apply requests to the cycle's state, in order; known ones change nothing."""
     for one in stored:
         before = cycle.term.carried.get(one.wish.trial)
         if before is None or before.wish.version < one.wish.version:
@@ -227,12 +232,12 @@ def _remove(cycle: Cycle, workers: list[WorkerId]) -> None:
         cycle.cluster.apply(on_removed(cycle.cluster, worker, cycle.clock.now()))
 
 
-def _stored_wish(delivery: Delivery[TrialWanted]) -> StoredRequest:
+def _stored_request(delivery: Delivery[TrialWanted]) -> StoredRequest:
     message = delivery.message
     level = (message.version, message.request, message.wanted, message.decide_at)
     tenant = delivery.envelope.tenant
-    wish = request_of(message.trial_id, tenant, message.experiment_id, level, message.spec)
-    return StoredRequest(wish, message.spec, delivery.envelope.trace.get("traceparent"))
+    request = request_of(message.trial_id, tenant, message.experiment_id, level, message.spec)
+    return StoredRequest(request, message.spec, delivery.envelope.trace.get("traceparent"))
 
 
 def _refused(command: Command, code: str, message: str) -> OperationRefused:

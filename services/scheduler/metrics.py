@@ -1,4 +1,4 @@
-"""Metrics of the leader for Prometheus; a stand-by has none of the pools."""
+"""The leader's metrics for Prometheus. A standby exports no pool metrics."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,17 +33,17 @@ GRANT_LATENCY = Histogram(
 
 
 def observe_grants(facts: Iterable[Fact]) -> None:
-    """Observe how long each granted request had waited."""
+    """Observe how long each granted request has waited."""
     for fact in facts:
         if isinstance(fact, Granted):
             waited_s = (fact.run.granted_at - fact.waited_since).total_seconds()
-            # A request may be dated after the cycle that grants it began.
+            # A request may be newer than the start of the cycle that grants it.
             GRANT_LATENCY.labels(fact.run.pool).observe(max(0.0, waited_s))
 
 
 @contextmanager
 def pool_metrics(pools: Mapping[PoolName, Pool]) -> Iterator[None]:
-    """Show queue and slots of each pool while the block runs."""
+    """Export queue and slot metrics of each pool while the block runs."""
     collector = _PoolCollector(pools)
     REGISTRY.register(collector)
     try:
@@ -53,7 +53,7 @@ def pool_metrics(pools: Mapping[PoolName, Pool]) -> Iterator[None]:
 
 
 class _PoolCollector(Collector):
-    """Reads the pools at each scrape, which runs on the event loop and thus never within a plan."""
+    """Reads the pools at each scrape. Scrapes run on the event loop and therefore never during a plan."""
 
     def __init__(self, pools: Mapping[PoolName, Pool]) -> None:
         self._pools = pools

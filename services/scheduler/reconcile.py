@@ -1,4 +1,5 @@
-"""The slow loop: events are hints. What a handler of an earlier leader stored too late for us to load is found here."""
+"""Periodic reconciliation: loads what a handler of an earlier leader committed after this leader had read the
+tables."""
 
 import asyncio
 import contextlib
@@ -26,13 +27,15 @@ from shared.ids import RunId, TrialId, WorkerId
 EVERY_S = 5.0
 LATER_S = 20.0
 SETTLING_S = 60.0
-"""Handlers of the leader before store late soon after it, if ever; later on this is for one that was frozen meanwhile."""
+"""Late commits are likely only shortly after a change of leader; afterwards the loop covers handlers that were
+frozen."""
 PRUNE_EVERY_S = 3600.0
 _PRUNE_PAUSE_S = 0.05
 
 
 async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> None:
-    """Every few seconds: late wishes of trials and workers, late checkpoints, late rules of people, and forgetting."""
+    """Every few seconds, load late requests, worker commands, checkpoints and policy changes, and drop old
+    records from memory."""
     settled_at = cycle.clock.monotonic() + SETTLING_S
     while not ended.is_set():
         pause_s = EVERY_S if cycle.clock.monotonic() < settled_at else LATER_S
@@ -43,7 +46,7 @@ async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> N
 
 
 async def prune(database: Database, clock: Clock, keep: timedelta, ended: asyncio.Event) -> None:
-    """Every hour: holdings that ended longer ago than usage is kept go, in small transactions."""
+    """Every hour, delete usage entries that ended before the retention period, in small transactions."""
     while not ended.is_set():
         async with database.system() as connection:
             is_more = await drop_holdings(connection, clock.now() - keep)
@@ -85,8 +88,8 @@ async def _once(cycle: Cycle, database: Database) -> None:
 
 
 def take_up_rules(cycle: Cycle, rules: late_edits.StoredRules, edits: int) -> None:
-    """Has the cycle take up what was read of people's rules when it had counted so many edits; not once there was another: what was
-    read may be older than that, and the next look tells."""
+    """Apply policies read from the tables, unless an edit arrived since the read: the data may then be older,
+    and the next pass reads it again."""
     if cycle.edits == edits:
         cycle.push(lambda cycle: late_edits.apply_rules(cycle.cluster, rules))
 
@@ -106,7 +109,7 @@ def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
 
 
 def _catch_up(cycle: Cycle, kept: WorkerCommands) -> None:
-    """Drains, opens or removes a worker unless that was done meanwhile."""
+    """Drain, open or remove a worker unless that has happened already."""
     cluster = cycle.cluster
     worker = cluster.workers.get(kept.worker)
     if worker is None:

@@ -1,4 +1,5 @@
-"""Composition root. Everything that decides or fetches lives inside a leader's term; a stand-by only waits for the lease."""
+"""Composition root. All decisions and subscriptions live inside a leader's term; a standby only waits for the
+lease."""
 
 import asyncio
 import gc
@@ -37,13 +38,14 @@ from shared.runtime.process import ServiceProcess
 
 NAME = "scheduler"
 GC_THRESHOLD = 100_000
-"""Allocations between garbage collections: Python's 700 cost a quarter of a leader's time while it places trials on a large site."""
+"""Allocations between garbage collections. With Python's default of 700, collections took a quarter of a
+leader's time while it placed trials on a large site."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderDependencies:
-    """What outlives a term."""
+    """Dependencies that outlive a term."""
 
     infrastructure: Infrastructure
     lease: Lease
@@ -53,7 +55,7 @@ class LeaderDependencies:
 
 
 async def compose(settings: Settings, process: ServiceProcess) -> None:
-    """Connects, brings the schema up to date, then stands by for the lease."""
+    """Connect, migrate the schema, then stand by for the lease."""
     gc.set_threshold(GC_THRESHOLD)
     own = settings.scheduler
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
@@ -69,22 +71,23 @@ async def compose(settings: Settings, process: ServiceProcess) -> None:
         await save_pool(connection, default_policy(own.default_pool))
     infrastructure.publish()
     infrastructure.lead(lease, partial(serve_term, parts))
-    # Stand-bys answer about their health too: a platform without a leader is what the question is about.
+    # Standbys answer health queries too: a missing leader must be visible.
     await infrastructure.respond({})
     process.mark_ready()
 
 
 async def serve_term(parts: LeaderDependencies, epoch: int, ended: asyncio.Event) -> None:
-    """Leads until the lease is lost, the process stops, or a turn could not be saved; then memory is given up."""
+    """Lead until the lease is lost, the process stops, or a cycle could not be saved. The term's memory is then
+    discarded."""
     try:
         term = await _begin(parts, epoch)
         await _lead(parts, term, ended)
     except (Transient, Conflict) as error:
-        _log.warning("a term ended early", epoch=epoch, error=str(error))
+        _log.warning("the leader's term ended early", epoch=epoch, error=str(error))
 
 
 def default_policy(settings: PoolSection) -> PoolPolicy:
-    """The pool `default` as the settings give it."""
+    """Return the policy of the pool `default` from the settings."""
     return PoolPolicy(
         name=PoolName("default"),
         kind=None if settings.kind == "auto" else settings.kind,
@@ -106,7 +109,7 @@ def default_policy(settings: PoolSection) -> PoolPolicy:
 
 
 async def _begin(parts: LeaderDependencies, epoch: int) -> LeaderTerm:
-    """Reads the world as it stands under our epoch."""
+    """Load the stored state under our epoch."""
     base = parts.infrastructure
     async with base.database.system() as connection:
         await parts.lease.guard(connection)
@@ -138,9 +141,9 @@ async def _lead(parts: LeaderDependencies, term: LeaderTerm, ended: asyncio.Even
     events = base.consumer(handlers.events())
     deleting = DeletionLoop(units, NAME, DeletionOwner(cycle))
     commands = base.consumer({**handlers.commands(), **deleting.handlers(), **republishing(NAME)})
-    # Everything that was owed to workers before is sent again: their sets carry a new epoch.
+    # Send every desired set again, because sets carry the new epoch.
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
-    # Heartbeats are not shared out: a frozen leader would swallow some of what keeps its successor's workers alive.
+    # One responder group per epoch: in a shared group a frozen leader would take heartbeats from its successor.
     beats = Responder(bus, NAME, {ObservedSet: pulse.answer}, group=f"{NAME}.{term.epoch}")
     async with Responder(bus, NAME, queries.answers()), beats:
         jobs = [

@@ -1,4 +1,4 @@
-"""The scheduler's settings: `MUSTER_SCHEDULER__…` beside what every service has."""
+"""The scheduler's settings: `MUSTER_SCHEDULER__…`, in addition to those of every service."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,12 +9,13 @@ from shared.settings import PostgresSettings, Section, ServiceSettings
 
 
 def _or_none(given: object) -> object:
-    """The environment has no null: the word stands for it, as in `muster pool set`."""
+    """Accept `none` for null, as `muster pool set` does, because environment variables have no null."""
     return None if given == "none" else given
 
 
 class PoolSection(Section):
-    """The policy of the pool `default` (see `core/state/records/pool`). `auto` takes workers with any kind of slot; `quantum_s` may be `none`."""
+    """The policy of the pool `default` (see `core/state/records/pool`). `auto` accepts workers with any kind of
+    slot. `quantum_s` may be `none`."""
 
     kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
     preemption: bool = True
@@ -34,8 +35,8 @@ class PoolSection(Section):
 
 
 class SchedulerSection(Section):
-    """`worker_issuer_file` holds the scoped signing key for workers; `worker_nats_url` is where they find the bus; usage of slots can
-    be asked for `keep_usage_days` back."""
+    """`worker_issuer_file` holds the scoped signing key for workers; `worker_nats_url` is the address at which
+    they reach the bus; usage can be queried for the last `keep_usage_days`."""
 
     worker_issuer_file: Path
     worker_nats_url: str | None = None
@@ -44,7 +45,7 @@ class SchedulerSection(Section):
 
 
 class Settings(ServiceSettings):
-    """Everything that the process reads from its environment."""
+    """The process's settings from its environment."""
 
     postgres: PostgresSettings
     scheduler: SchedulerSection

@@ -1,4 +1,4 @@
-"""Starts the searcher: `python -m services.searcher`."""
+"""Start the searcher: `python -m services.searcher`."""
 
 from services.searcher.service import compose
 from services.searcher.settings import Settings

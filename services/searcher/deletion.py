@@ -1,4 +1,4 @@
-"""The searcher's part in deletions: its experiments, their trials and journals. Neighbour: `shared.bus.deletion`."""
+"""Delete the searcher's data: experiments, trials and journals. See also `shared.bus.deletion`."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,10 @@ _FINAL = [str(state) for state in EXPERIMENT.final]
 
 
 class SearcherDeletionOwner:
-    """What the searcher has of what is to go."""
+    """The searcher's deletion owner."""
 
     async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
-        """What still trains is ended first."""
+        """Return whether every affected experiment has ended; running ones must end first."""
         if doomed.scope == "workspace":
             return True
         column = experiment.c.tenant if doomed.scope == "tenant" else experiment.c.id
@@ -24,10 +24,14 @@ class SearcherDeletionOwner:
         return not await unit.connection.scalar(select(is_open))
 
     async def empty(self, doomed: DeletionRequest) -> None:
-        """Everything is in the tables: what a process remembers of a search is asked for by nobody."""
+        """Do nothing: all data is in tables, and cached searches are never read again."""
 
     def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
-        """Of a workspace nothing: its experiments went one by one. Of a tenant all, which `shared.bus.deletion` knows."""
+        """Return the rows of an experiment.
+
+        A workspace has none, because its experiments are deleted one by one. `shared.bus.deletion` deletes all rows
+        of a tenant.
+        """
         if doomed.scope != "experiment":
             return ()
         id_ = doomed.target

@@ -1,4 +1,4 @@
-"""From the core's entities to messages: what the searcher says of experiments and trials."""
+"""Convert experiments and trials to the searcher's messages."""
 
 from muster.config import ExperimentConfig
 from muster.config.sections import Resources
@@ -27,7 +27,7 @@ from shared.messages.specs import LogPolicy, QueueShare, Slots, TrialSpec
 
 
 def public_state(state: TrialState) -> str:
-    """Return a trial's state as others see it; that it is invalid or finishing is told by fields of their own."""
+    """Return a trial's public state. Separate fields report that it is invalid or finishing."""
     if state is TrialState.INVALID:
         return "error"
     if state is TrialState.FINISHING:
@@ -103,7 +103,7 @@ def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
 
 
 def trial_wanted(submission: Submission, config: ExperimentConfig, trial: Trial) -> TrialWanted:
-    """Return the newest wish for the trial, with all that a run needs to know."""
+    """Return the newest request for the trial, with everything that a run needs to know."""
     return TrialWanted(
         trial_id=trial.id,
         experiment_id=submission.id,

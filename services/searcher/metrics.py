@@ -1,4 +1,4 @@
-"""Metrics of the searcher for Prometheus: what searches decide, and how long deciding takes them."""
+"""Prometheus metrics of the searcher: decisions of searches, and how long they take."""
 
 from prometheus_client import Counter, Histogram
 
@@ -19,7 +19,7 @@ DECISION_DURATION = Histogram(
 
 
 async def count_decision(method: str, decision: Decision) -> None:
-    """Count what a committed decision answered and created."""
+    """Count the verdicts and new trials of a committed decision."""
     for judged in decision.judged:
         _VERDICTS.labels(method, judged.verdict).inc()
     created = sum(decision.trials[number].wish == 1 for number in decision.wanted)

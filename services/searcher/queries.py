@@ -1,4 +1,4 @@
-"""What other services ask of the searcher. Replies are as long as one may be: what does not fit is left out from the end."""
+"""Answer other services' queries. A reply has a size limit; what does not fit is left out from the end."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ _FRAME_BYTES = 200
 
 @dataclass(frozen=True, slots=True)
 class SearcherQueries:
-    """Answers `qry.v1.searcher.*`; none of them changes anything."""
+    """Answers `qry.v1.searcher.*`; none of the queries changes anything."""
 
     database: Database
     replays: Replays
@@ -65,7 +65,7 @@ class SearcherQueries:
         }
 
     async def on_validate(self, ask: RequestContext, query: ValidateConfig) -> Accepted:
-        """Raise Rejected with the place, or accept, with notes on what serves for nothing."""
+        """Raise Rejected with the place of the problem, or accept the config with notes on settings that have no effect."""
         config = load_config(query.config)
         price = self.dispatcher.price_of(config)
         check_budget(config, self.clock.now(), price)
@@ -77,20 +77,20 @@ class SearcherQueries:
                     connection, config, config.workspace or UNCATEGORIZED
                 )
         if config.budget is not None and config.budget.cost is not None and not price:
-            notes = (*notes, "budget.cost: nobody has said what a slot of its pool costs; it is free")
+            notes = (*notes, "budget.cost: the pool has no price, so its slots count as free")
         return Accepted(warnings=(*notes, *notes_of_rungs(config.searcher)))
 
     async def on_warmth(self, ask: RequestContext, query: GetPriorObservations) -> PriorObservationsReply:
-        """Return what a search would know at its start, of trials as many as fit into a reply: those that came furthest."""
+        """Return the prior observations of a search. If the reply is too large, the trials that came least far are left out."""
         config = load_config(query.config)
         async with self.database.read(ask.tenant) as connection:
-            warmth, notes = await load_prior_observations(
+            prior, notes = await load_prior_observations(
                 connection, config, config.workspace or UNCATEGORIZED
             )
-        return known_at_start(warmth, notes)
+        return known_at_start(prior, notes)
 
     async def on_journal(self, ask: RequestContext, query: GetJournal) -> JournalPage:
-        """Return a page of decisions, at most as many as fit into a reply."""
+        """Return a page of journal entries, at most as many as fit into a reply."""
         limit = max(1, min(query.limit, MOST_ENTRIES))
         async with self.database.read(ask.tenant) as connection:
             if not await entities.has_experiment(connection, query.experiment_id):
@@ -105,7 +105,7 @@ class SearcherQueries:
         return JournalPage(entries=tuple(entries), next=entries[-1].position if more and entries else None)
 
     async def on_front(self, ask: RequestContext, query: GetParetoFront) -> ParetoPage:
-        """Return a page of the trials that none beats in every metric, at most as many as fit into a reply."""
+        """Return a page of the Pareto front, at most as many trials as fit into a reply."""
         async with self.database.read(ask.tenant) as connection:
             results = await pareto.load_results(connection, query.experiment_id)
         if results is None:
@@ -117,9 +117,11 @@ class SearcherQueries:
         left = [place for place in chosen if query.after is None or place > query.after]
         numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
         async with self.database.read(ask.tenant) as connection:
-            shown = await pareto.load_front_trials(connection, query.experiment_id, numbers)
+            details = await pareto.load_front_trials(connection, query.experiment_id, numbers)
         metric = config.searcher.metric
-        page = [_on_front(metric, shown[place[1]], place[1], chosen[place]) for place in left[: len(numbers)]]
+        page = [
+            _front_trial(metric, details[place[1]], place[1], chosen[place]) for place in left[: len(numbers)]
+        ]
         fits = fitting(trial.model_dump(mode="json") for trial in page)
         return ParetoPage(
             trials=tuple(page[:fits]),
@@ -129,25 +131,25 @@ class SearcherQueries:
         )
 
     async def on_references(self, ask: RequestContext, query: GetReferences) -> Referenced:
-        """Return those checkpoints that trials of a live experiment start from."""
+        """Return which of the checkpoints the trials of a live experiment start from."""
         async with self.database.read(ask.tenant) as connection:
             found = await entities.load_references(connection, query.checkpoints)
         return Referenced(checkpoints=found)
 
 
-def _on_front(metric: str, shown: FrontTrialDetails, number: int, best: ScoredValidation) -> ParetoTrial:
+def _front_trial(metric: str, details: FrontTrialDetails, number: int, best: ScoredValidation) -> ParetoTrial:
     return ParetoTrial(
-        trial_id=shown.id,
+        trial_id=details.id,
         number=number,
-        state=public_state(shown.state),
+        state=public_state(details.state),
         step=best.step,
         metrics={metric: best.value, **best.others},
-        hyperparameters=shown.point,
+        hyperparameters=details.point,
     )
 
 
 def fitting(parts: Iterable[Mapping[str, JsonValue]]) -> int:
-    """Return how many of these fit into one reply, the first in any case."""
+    """Return how many of these fit into one reply, at least one."""
     size = count = 0
     for part in parts:
         size += len(orjson.dumps(part)) + _FRAME_BYTES
@@ -158,12 +160,16 @@ def fitting(parts: Iterable[Mapping[str, JsonValue]]) -> int:
 
 
 def known_at_start(warmth: PriorObservations, notes: tuple[str, ...]) -> PriorObservationsReply:
-    """Return what a search knows at its start, the points first, then the trials that came furthest; a note says how many are left out."""
+    """Return prior observations, the points first, then the trials that came furthest. A note says how many are left out."""
     trials = [asdict(trial) for trial in warmth.known]
     whole = len(warmth.points) + len(trials)
     count = fitting(chain(warmth.points, trials))
     if count < whole:
-        notes = (*notes, f"{whole - count} of {whole} points and trials of earlier experiments are left out")
+        left = whole - count
+        notes = (
+            *notes,
+            f"{left} of {whole} points and trials of earlier experiments exceed the reply's size",
+        )
     return PriorObservationsReply(
         points=warmth.points[:count],
         known=tuple(PriorTrial(**trial) for trial in trials[: max(0, count - len(warmth.points))]),

@@ -1,5 +1,8 @@
-"""What the searcher does by the clock: telling progress, widening searches where slots stand idle, keeping budgets, and ending trials
-whose last reports never come, and searches whose programs never do."""
+"""Periodic work of the searcher.
+
+It publishes progress, widens searches while slots are idle, enforces budgets, ends trials whose last reports never
+arrive, and ends searches whose driver programs stay away.
+"""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -22,12 +25,12 @@ from shared.ids import PoolName
 from shared.runtime.loops import repeat
 
 SAFETY_S = 15.0
-"""How often is looked for what nobody here brought: news of a replica that has died, budgets and prices that another has set."""
+"""Interval at which each loop runs without a local event, to find work of replicas that died, and budgets and prices set by others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """Runs in every replica: rows are shared out by locks, so that each is told by one."""
+    """Loops that run in every replica. Row locks make sure that only one replica publishes each change."""
 
     units: Units
     dispatcher: Dispatcher
@@ -35,14 +38,14 @@ class Loops:
     clock: Clock
     settings: SearcherSection
     counted: dict[PoolName, float] = field(default_factory=dict)
-    """The prices at which searches with a limit of cost were last seen to."""
+    """Prices at which searches with a cost limit were last checked."""
 
     async def announce(self) -> None:
-        """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
+        """Publish progress, best and results, each experiment's at most once a round; runs until cancelled."""
         await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.dispatcher.news)
 
     async def widen(self) -> None:
-        """Make more trials where slots stand idle, and no more of them where somebody waits; runs until cancelled."""
+        """Create more trials while slots are idle, and no more while requests wait; runs until cancelled."""
         await repeat(self.widen_once, timedelta(seconds=SAFETY_S), self.dispatcher.capacity)
 
     async def keep_budgets(self) -> None:
@@ -50,11 +53,11 @@ class Loops:
         await repeat(self._budget_round, timedelta(seconds=SAFETY_S), self.dispatcher.budgets)
 
     async def settle(self) -> None:
-        """End what waits too long for reports that do not come; runs until cancelled."""
+        """End trials that wait too long for missing reports; runs until cancelled."""
         await repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
 
     async def end_undriven(self) -> None:
-        """End searches whose programs stay away; runs until cancelled."""
+        """End searches whose driver programs stay away; runs until cancelled."""
         await repeat(self.end_undriven_once, timedelta(seconds=self.settings.settle_every_s))
 
     async def _announce_round(self) -> None:
@@ -67,16 +70,16 @@ class Loops:
             for found in await pending.take_trial_news(unit.connection):
                 message = events.trial_changed(found.trial, found.experiment)
                 unit.emit(message, tenant=found.tenant)
-            for told in await pending.take_experiment_news(unit.connection, unit.now, every):
-                unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
+            for changed in await pending.take_experiment_news(unit.connection, unit.now, every):
+                unit.emit(events.experiment_changed(changed.experiment), tenant=changed.tenant)
             if await pending.is_any_left(unit.connection):
                 self.dispatcher.news.set()
             late = await pending.load_skipped(unit.connection, unit.now - 2 * every)
         for experiment in late:
-            # One at a time: who waits for an experiment holds no other.
+            # One at a time, so that no other lock is held while waiting for an experiment.
             async with self.units.system() as unit:
-                for told in await pending.take_news_of(unit.connection, experiment, unit.now):
-                    unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
+                for changed in await pending.take_news_of(unit.connection, experiment, unit.now):
+                    unit.emit(events.experiment_changed(changed.experiment), tenant=changed.tenant)
 
     async def widen_once(self) -> None:
         async with self.units.system() as unit:
@@ -88,7 +91,7 @@ class Loops:
                 left = await self._widen(each, left)
 
     async def _widen(self, each: SearchKey, idle: Idle) -> Idle:
-        """Returns what is idle still."""
+        """Widen a search and return the slots that are still idle."""
         async with self.units.tenant(each.tenant) as unit:
             experiment = await entities.lock_experiment(unit.connection, each.experiment)
             if experiment is None:
@@ -98,18 +101,18 @@ class Loops:
         return replace(idle, slots=max(0, idle.slots - made))
 
     async def read_prices(self) -> None:
-        """Learn what slots cost now."""
+        """Load the present prices of slots."""
         async with self.units.system() as unit:
             await self._read_prices(unit)
 
     async def _budget_round(self) -> timedelta | None:
-        """At most one look in each `budget_every_s`, however often budgets change."""
+        """Check budgets at most once per `budget_every_s`, however often they change."""
         due_at = await self.keep_budgets_once()
         await asyncio.sleep(self.settings.budget_every_s)
         return None if due_at is None else max(timedelta(0), due_at - self.clock.now())
 
     async def keep_budgets_once(self) -> datetime | None:
-        """Return when the next one is due; None where time alone brings none nearer."""
+        """Check the budgets that are due. Return when the next check is due; None if no limit comes closer with time alone."""
         async with self.units.system() as unit:
             await self._read_prices(unit)
             due = dict.fromkeys(await capacity.load_due(unit.connection, unit.now))

@@ -1,4 +1,4 @@
-"""The searcher's composition: who holds what, and in which order things open and close."""
+"""Composition root of the searcher: which part holds which, and the order in which they open and close."""
 
 from services.searcher.deletion import SearcherDeletionOwner
 from services.searcher.handlers import command_handlers, event_handlers
@@ -18,7 +18,7 @@ NAME = "searcher"
 
 
 async def compose(settings: Settings, process: ServiceProcess) -> None:
-    """Open everything that the searcher needs, then take in events, commands and questions."""
+    """Open everything that the searcher needs, then consume events and commands and answer queries."""
     own = settings.searcher
     infrastructure = await Infrastructure.connect(process, settings.postgres, settings.nats)
     clock, database, units = infrastructure.clock, infrastructure.database, infrastructure.units

@@ -6,12 +6,12 @@ from shared.settings import PostgresSettings, Section, ServiceSettings
 
 
 class SearcherSection(Section):
-    """How often progress is told, and how long announced results are waited for.
+    """Intervals, timeouts and cache sizes of the searcher.
 
-    `settle_after_s`: a trial whose request has closed ends after this time even if not all validations that its
-    last run announced were stored; its checkpoints are waited for. `cached_searches`: experiments whose search state is kept in memory. `save_every`:
-    a search's state is saved after so many entries of its journal, or an eighth of them all where that is more.
-    `budget_every_s`: limits of budgets are looked at when they are due, at most so often.
+    `settle_after_s`: a trial whose request has closed ends after this time even if not all validations that its last
+    run announced were stored; its checkpoints are waited for. `cached_searches`: experiments whose search state is
+    kept in memory. `save_every`: a search's state is saved after this many journal entries, or after an eighth of all
+    its entries if that is more. `budget_every_s`: minimum interval between checks of budgets.
     """
 
     announce_every_s: float = Field(1.0, gt=0)
@@ -23,7 +23,7 @@ class SearcherSection(Section):
 
 
 class Settings(ServiceSettings):
-    """All that the searcher reads from its environment."""
+    """Settings of the searcher process."""
 
     postgres: PostgresSettings
     searcher: SearcherSection = SearcherSection()

@@ -1,4 +1,4 @@
-"""Tokens that a provider signed (RFC 7519): what must hold of one before a word of it is believed. Pure; keys and time are arguments."""
+"""Validation of JWTs signed by an identity provider (RFC 7519). Pure; keys and time are arguments."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from jwt.types import Options
 MAX_CHARS = 8192
 MAX_SUBJECT_CHARS = 255
 LEEWAY_S = 30.0
-"""So far may the provider's clock and ours differ."""
+"""Maximum clock difference between the provider and this process."""
 _MIN_RSA_BITS = 2048
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
@@ -23,7 +23,7 @@ _KINDS: dict[str, tuple[str, str | None]] = {
     "ES512": ("EC", "P-521"),
     "EdDSA": ("OKP", "Ed25519"),
 }
-"""By algorithm, the kind of key and curve that it takes. Neither `none` nor any with a shared secret: a public key is no secret."""
+"""Key type and curve by algorithm. Excludes `none` and all algorithms with a shared secret: public keys are not secret."""
 
 Claims = Mapping[str, Any]
 KeyDocument = Mapping[str, Any]
@@ -31,50 +31,50 @@ KeyDocument = Mapping[str, Any]
 
 
 class NotValid(Exception):
-    """The token is not to be believed. The reason is for our own log, never for who sent it."""
+    """The token is not valid. The reason is for our log only, never for the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """For whom a token must have been made, and by whom."""
+    """Issuer and audience that a token must have."""
 
     issuer: str
     audience: str
     nonce: str | None = None
-    """Of an ID token: what was asked for with this very sign-in."""
+    """For an ID token: the nonce sent with this sign-in."""
 
 
 def is_jwt(text: str) -> bool:
-    """True when `text` has the compact form with one signature, and a size that is worth reading."""
+    """Return whether `text` has the compact form with one signature, and an acceptable size."""
     return len(text) <= MAX_CHARS and _SHAPE.fullmatch(text) is not None
 
 
 def read_unverified(text: str) -> tuple[Claims, Claims]:
-    """Header and claims as they are said, to find out whose key must prove them.
+    """Return header and claims without verification, to find the key that must verify them.
 
     Raises:
-        NotValid: it cannot be read.
+        NotValid: The token cannot be parsed.
     """
     try:
         found = jwt.api_jwt.decode_complete(text, options={"verify_signature": False})
     except (jwt.PyJWTError, ValueError, RecursionError) as error:
-        raise NotValid(f"it cannot be read: {type(error).__name__}") from None
+        raise NotValid(f"the token cannot be parsed: {type(error).__name__}") from None
     return found["header"], found["payload"]
 
 
 def choose_key(header: Claims, keys: Sequence[KeyDocument]) -> KeyDocument | None:
-    """The key that the header names among those of the provider; None where there is none of that name.
+    """Return the provider's key that the header names; None if it has no such key.
 
-    A name is only ever compared: it is no path, no address, and `jku`, `x5u` and `jwk` count for nothing.
+    The name is only compared, never used as a path or address. `jku`, `x5u` and `jwk` are ignored.
 
     Raises:
-        NotValid: the header asks for what is not done here.
+        NotValid: The header requires something unsupported.
     """
     if "crit" in header or "b64" in header:
-        raise NotValid("it asks for extensions")
+        raise NotValid("the header requires extensions, which are not supported")
     kind, curve = _KINDS.get(str(header.get("alg")), (None, None))
     if kind is None:
-        raise NotValid("its algorithm is not one of those that are taken")
+        raise NotValid("the algorithm is not supported")
     fitting = [
         key
         for key in keys
@@ -89,27 +89,27 @@ def choose_key(header: Claims, keys: Sequence[KeyDocument]) -> KeyDocument | Non
 
 
 def verify(text: str, key: KeyDocument, expected: Expected, now_s: float) -> Claims:
-    """The claims of a token that this key signed, for whom it was expected, and which counts now.
+    """Return the claims of a token after checking its signature, issuer, audience and lifetime.
 
     Raises:
-        NotValid: one of these does not hold.
+        NotValid: One of these checks failed.
     """
     header, _ = read_unverified(text)
     algorithm = str(header["alg"])
     try:
         public = jwt.PyJWK.from_dict(dict(key), algorithm).key
         if isinstance(public, RSAPublicKey) and public.key_size < _MIN_RSA_BITS:
-            raise NotValid("its key is too short")
-        # Times and names are checked below, with the clock that we are given.
-        claims = jwt.decode(text, public, [algorithm], options=_OURS)
+            raise NotValid("the RSA key is too short")
+        # Times and names are checked below, with the clock passed in.
+        claims = jwt.decode(text, public, [algorithm], options=_SIGNATURE_ONLY)
     except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
-        raise NotValid(f"its signature does not hold: {type(error).__name__}") from None
+        raise NotValid(f"the signature is not valid: {type(error).__name__}") from None
     _check_names(claims, expected)
     _check_times(claims, now_s)
     return claims
 
 
-_OURS: Options = {
+_SIGNATURE_ONLY: Options = {
     "verify_signature": True,
     "verify_exp": False,
     "verify_nbf": False,
@@ -123,35 +123,35 @@ _OURS: Options = {
 
 def _check_names(claims: Claims, expected: Expected) -> None:
     if claims.get("iss") != expected.issuer:
-        raise NotValid("another issuer")
+        raise NotValid("the issuer differs")
     audience = claims.get("aud")
     audiences = audience if isinstance(audience, list) else [audience]
     if expected.audience not in audiences:
-        raise NotValid("made for somebody else")
+        raise NotValid("the audience differs")
     if expected.nonce is not None:
         if claims.get("nonce") != expected.nonce:
-            raise NotValid("another sign-in's nonce")
+            raise NotValid("the nonce belongs to another sign-in")
         if (len(audiences) > 1 or "azp" in claims) and claims.get("azp") != expected.audience:
-            raise NotValid("authorised for somebody else")
+            raise NotValid("the authorized party (azp) differs")
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_CHARS or "\0" in subject:
-        raise NotValid("no subject")
+        raise NotValid("the subject is missing or malformed")
 
 
 def _check_times(claims: Claims, now_s: float) -> None:
-    """What is no number, NaN too, holds nowhere."""
+    """Check expiry and start. The comparisons reject NaN too."""
     if not _seconds(claims, "exp") > now_s - LEEWAY_S:
         raise NotValid("expired")
     for name in ("nbf", "iat"):
         if name in claims and not _seconds(claims, name) <= now_s + LEEWAY_S:
-            raise NotValid("not yet")
+            raise NotValid(f"{name} is in the future")
 
 
 def _seconds(claims: Claims, name: str) -> float:
     value = claims.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise NotValid(f"{name} is no time")
+        raise NotValid(f"{name} is not a time")
     try:
         return float(value)
     except OverflowError:
-        raise NotValid(f"{name} is no time") from None
+        raise NotValid(f"{name} is not a time") from None

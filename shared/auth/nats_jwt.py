@@ -1,6 +1,6 @@
 """NATS identities: nkey seeds and the JWTs signed with them (operator, accounts, users).
 
-Pure: entropy and time are arguments. `deploy/keys` makes the deployment's identities with it, the scheduler the workers'.
+Pure: entropy and time are arguments. `deploy/keys` creates the deployment's identities; the scheduler issues those of workers.
 """
 
 import base64
@@ -21,7 +21,7 @@ WORKER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
 
 class KeyKind(IntEnum):
-    """What an nkey stands for; the value is its prefix byte."""
+    """Type of an nkey; the value is its prefix byte."""
 
     OPERATOR = nkeys.PREFIX_BYTE_OPERATOR
     ACCOUNT = nkeys.PREFIX_BYTE_ACCOUNT
@@ -30,21 +30,21 @@ class KeyKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkerIssuer:
-    """The scoped signing key that can issue worker users of one account, and nothing else."""
+    """Scoped signing key that can only issue worker users of one account."""
 
     account: str
     seed: str
 
     def to_json(self) -> str:
-        """The text of the file that the scheduler is given."""
+        """Return the content of the file given to the scheduler."""
         return json.dumps({"account": self.account, "seed": self.seed}) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "WorkerIssuer":
-        """Read what `to_json` wrote.
+        """Parse the output of `to_json`.
 
         Raises:
-            ValueError: the text is something else.
+            ValueError: The text has another format.
         """
         fields = json.loads(text)
         if not isinstance(fields, dict) or set(fields) != {"account", "seed"}:
@@ -53,17 +53,17 @@ class WorkerIssuer:
 
 
 def new_seed(kind: KeyKind, entropy: bytes) -> str:
-    """The seed of a new key pair, from 32 bytes of entropy."""
+    """Return the seed of a new key pair, from 32 bytes of entropy."""
     return bytes(nkeys.encode_seed(entropy, kind.value)).decode()
 
 
 def public_key(seed: str) -> str:
-    """The public name of a key pair."""
+    """Return the public key of a key pair."""
     return bytes(nkeys.from_seed(seed.encode()).public_key).decode()
 
 
 def encode(claims: Mapping[str, JsonValue], signer_seed: str) -> str:
-    """Sign claims (without `iss` and `jti`, which are filled in here) as a NATS JWT."""
+    """Sign claims as a NATS JWT; `iss` and `jti` are filled in."""
     signer = nkeys.from_seed(signer_seed.encode())
     body: Claims = {**claims, "iss": bytes(signer.public_key).decode()}
     digest = hashlib.sha256(_canonical(body)).digest()
@@ -73,30 +73,30 @@ def encode(claims: Mapping[str, JsonValue], signer_seed: str) -> str:
 
 
 def decode(token: str) -> Claims:
-    """The claims inside a token, unverified: for comparing and for showing, never for trusting."""
+    """Return the claims of a token without verification: for comparison and display only."""
     body = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     if not isinstance(claims, dict):
-        raise ValueError("not a NATS token: its claims are no object")  # noqa: TRY004 - the text is wrong, not its type
+        raise ValueError("not a NATS token: its claims are not an object")  # noqa: TRY004 - the text is wrong, not its type
     return claims
 
 
 def worker_token(issuer: WorkerIssuer, worker: str, key: str, *, now: datetime, until: datetime) -> str:
-    """A worker's user token: its permissions come from the issuer's template, with its name filled in.
+    """Return a worker's user token. Its permissions come from the issuer's template, with the worker's name filled in.
 
     Args:
-        issuer: the scoped signing key.
-        worker: the worker's id; it becomes a token of subjects, so only letters, digits, `-` and `_`.
-        key: the worker's public user key; its seed stays with the worker.
-        now: when it was issued.
-        until: when it expires.
+        issuer: The scoped signing key.
+        worker: The worker's id. It becomes a token of subjects, so only letters, digits, `-` and `_` are allowed.
+        key: The worker's public user key; its seed stays with the worker.
+        now: Time of issue.
+        until: Expiry.
 
     Raises:
-        ValueError: the id cannot be a token of a subject.
+        ValueError: The id cannot be a token of a subject.
     """
     if not WORKER_NAME.fullmatch(worker):
         raise ValueError(
-            f"worker id {worker!r} cannot be used: letters, digits, '-' and '_' only, at most 63"
+            f"worker id {worker!r} is not valid: use at most 63 letters, digits, '-' and '_', starting with a letter or digit"
         )
     claims: Claims = {
         "sub": key,
@@ -109,7 +109,7 @@ def worker_token(issuer: WorkerIssuer, worker: str, key: str, *, now: datetime, 
 
 
 def credentials_text(token: str, seed: str) -> str:
-    """The text of a `.creds` file, as every NATS client reads it."""
+    """Return the content of a `.creds` file, as NATS clients read it."""
     return (
         f"-----BEGIN NATS USER JWT-----\n{token}\n------END NATS USER JWT------\n\n"
         f"-----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"

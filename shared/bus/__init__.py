@@ -1,7 +1,7 @@
-"""Delivery: nothing lost, nothing done twice. The only package that knows NATS.
+"""Message delivery: at least once on the wire, exactly once in effect. The only package that uses NATS.
 
-A transaction (`Units`) writes state, inbox and outbox together; the `Relay` publishes what was committed; a `Consumer` feeds handlers;
-a `Responder` answers questions; the `Bus` asks them.
+A transaction (`Units`) writes state, inbox and outbox together. The `Relay` publishes committed rows, a `Consumer` feeds handlers, a
+`Responder` answers questions, and the `Bus` asks them.
 """
 
 from importlib import import_module
@@ -39,7 +39,7 @@ _OVER_A_DATABASE = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what stands over a database when it is asked for: workers and the simulator have none, and it takes 23 MiB."""
+    """Import modules that need a database on first use: workers and the simulator have no database, and the import takes 23 MiB."""
     if name not in _OVER_A_DATABASE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_OVER_A_DATABASE[name]}"), name)

@@ -1,4 +1,4 @@
-"""The connection to NATS: endless reconnect, an inbox prefix of its own, questions with deadlines. One per process."""
+"""The NATS connection: unlimited reconnects, a private inbox prefix, requests with deadlines. One per process."""
 
 import asyncio
 import contextlib
@@ -33,9 +33,11 @@ Handler = Callable[[Msg], Awaitable[None]]
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
 _CONNECTION = "the connection to nats"
-AUTHENTICATION = "being let in by nats"
-"""What an outage is of where a credential is not taken any more."""
-_REFUSED = "it does not take this credential any more: its key was revoked, or it has expired; whoever it is needs another"
+AUTHENTICATION = "authenticating to nats"
+"""Name of the outage while the server rejects a credential."""
+_REFUSED = (
+    "the server rejects this credential: its key was revoked, or it has expired; issue a new credential"
+)
 _FORBIDDEN = "permissions violation for publish"
 _PROBE_S = 2.5
 _PENDING_BYTES = 32 * 1024 * 1024
@@ -44,7 +46,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class WorkerIdentity:
-    """How a worker proves itself: its JWT as it is now (it is renewed), and the signature of the server's nonce."""
+    """A worker's credentials: a function for its current JWT, which is renewed, and one that signs the server's nonce."""
 
     jwt: Callable[[], bytes]
     sign: Callable[[str], bytes]
@@ -52,14 +54,14 @@ class WorkerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """Which incarnation of a stream this is, and how far it goes."""
+    """When a stream was created, which identifies it, and its last sequence."""
 
     created: datetime
     last_sequence: int
 
 
 class Bus:
-    """Asks, answers and publishes. What must not be lost goes through the outbox instead."""
+    """Sends requests and core messages. Messages that must not be lost go through the outbox instead."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -68,7 +70,7 @@ class Bus:
         self._outages = Outages()
         self._hearing = Resubscriber(client, self._outages)
         self._forbidden = ""
-        """The server's last error about a message that it did not permit, in lower case; since the last probe."""
+        """The server's last permission error for a publish, in lower case, since the last probe."""
         self.pipeline = Pipeline(client)
         self.on_reconnect: list[Callable[[], None]] = []
 
@@ -80,7 +82,7 @@ class Bus:
         credentials: Path | None = None,
         identity: WorkerIdentity | None = None,
     ) -> "Bus":
-        """Connects and stays connected for ever. Raises Transient when no server answers within 10 s."""
+        """Connect, and reconnect forever. Raises Transient if no server responds within 10 s."""
         client = Client()
         bus = cls(client)
         proof: dict[str, object] = {}
@@ -111,7 +113,9 @@ class Bus:
         except (TimeoutError, OSError, NatsError) as error:
             with contextlib.suppress(Exception):
                 await client.close()
-            raise Transient(f"NATS at {url} does not take {name} in: {error!r}", retry_after_s=1.0) from error
+            raise Transient(
+                f"cannot connect to NATS at {url} as {name}: {error!r}", retry_after_s=1.0
+            ) from error
         return bus
 
     @property
@@ -125,35 +129,35 @@ class Bus:
 
     @property
     def jetstream(self) -> JetStreamContext:
-        """For this package only: no service speaks to JetStream by itself."""
+        """For this package only: no service calls JetStream itself."""
         return self._client.jetstream(timeout=5)
 
     @property
     def jetstream_publisher(self) -> JetStreamContext:
-        """One context for single publishes that wait for their acknowledgement; many at once go by `pipeline`."""
+        """Context for single publishes that await their acknowledgement; use `pipeline` for many."""
         if self._publisher is None:
             self._publisher = self._client.jetstream(timeout=5)
         return self._publisher
 
     async def ensure_streams(self) -> None:
-        """Creates the platform's streams where they are missing. Raises Transient while JetStream is away."""
-        with _transient("JetStream does not answer"):
+        """Create missing streams of the platform. Raises Transient while JetStream is unavailable."""
+        with _transient("JetStream does not respond"):
             await streams.ensure_streams(self.jetstream)
 
     async def stream_state(self, name: str) -> StreamState:
-        """Raises Transient while JetStream is away or the stream is missing."""
+        """Raises Transient while JetStream is unavailable or the stream is missing."""
         with _transient(f"the stream {name} cannot be read"):
             reply = await self._client.request(f"$JS.API.STREAM.INFO.{name}", timeout=5)
-        # Not by nats-py, which takes the whole configuration apart each time: every process asks this as long as it lives.
+        # Not with nats-py, which parses the whole configuration each time: every process polls this.
         found = orjson.loads(reply.data)
         if "created" not in found:
             raise Transient(f"the stream {name} cannot be read: {found.get('error')}", retry_after_s=0.5)
         return StreamState(datetime.fromisoformat(found["created"]), found["state"]["last_seq"])
 
     async def probe(self, service: str) -> str | None:
-        """Return why the stream of events does not take a message now; None where it stored one.
+        """Return why the event stream does not accept messages; None if it stored one.
 
-        A real message: one that repeats an earlier id is acknowledged without a quorum, and the stream's state is told without one.
+        Publishes a real message: a repeated id is acknowledged without a quorum, and so is a query for the stream's state.
         """
         if not self.connected:
             return "not connected to NATS"
@@ -162,7 +166,7 @@ class Bus:
         message = [Outgoing(subject, b"", {})]
         (outcome,) = await self.pipeline.publish(message, _PROBE_S)
         if outcome == NotStored(NO_STREAM):
-            # A bus that is new, or has lost its store, takes messages as soon as somebody creates its streams.
+            # A new bus, or one that lost its store, accepts messages once its streams are created.
             with contextlib.suppress(Transient, TimeoutError):
                 async with asyncio.timeout(_PROBE_S):
                     await self.ensure_streams()
@@ -177,10 +181,10 @@ class Bus:
         return f"the stream {streams.EVENTS.name} does not accept messages: {outcome.why}"
 
     async def ask(self, query: Query[R], tenant: TenantId, timeout_s: float = 5.0) -> R:
-        """Asks the owner and returns its answer.
+        """Send a query to its owner and return the answer.
 
         Raises:
-            MusterError: what the owner refused with; Transient when nobody answers in time.
+            MusterError: The owner's error; Transient if there is no answer in time.
         """
         extra = {
             headers.TENANT: str(tenant),
@@ -190,39 +194,39 @@ class Bus:
         return query.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
     async def request(self, request: WorkerRequest[R], worker: WorkerId, timeout_s: float = 5.0) -> R:
-        """A worker's request to its owner; raises like `ask`."""
+        """Send a worker's request to its owner; raises like `ask`."""
         return await self.send(type(request), request.to_bytes(), worker, timeout_s)
 
     async def send(
         self, kind: type[WorkerRequest[R]], payload: bytes, worker: WorkerId, timeout_s: float = 5.0
     ) -> R:
-        """The same of a request that is JSON already."""
+        """Like `request`, with a payload that is JSON already."""
         message = await self._request(kind.subject(worker), payload, {}, timeout_s)
         return kind.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
     async def desire(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
-        """Sends a worker its desired set; the answer is what it has."""
+        """Send a worker its desired set; return the worker's observed set."""
         message = await self._request(DesiredSet.subject(desired.worker), desired.to_bytes(), {}, timeout_s)
         return ObservedSet.from_bytes(message.data)
 
     async def tell(self, message: ToWorker, worker: WorkerId) -> None:
-        """A core message to one worker; lost when it is away."""
+        """Send a core message to one worker; it is lost if the worker is disconnected."""
         await self._publish(message.subject(worker), message.to_bytes())
 
     async def hint(self, hint: Hint, tenant: TenantId) -> None:
         await self._publish(hint.subject(tenant), hint.to_bytes())
 
     async def echo(self, subject: str) -> None:
-        """Publishes nothing on a subject that the sender listens to: hearing it proves that the way there and back is open."""
+        """Publish an empty message on a subject that the sender subscribes to: receiving it proves that both directions work."""
         await self._publish(subject, b"")
 
     async def bury(self, subject: str, payload: bytes, extra: dict[str, str]) -> None:
-        """Stores a message that nobody can handle. Raises Transient while JetStream is away, so that it is not lost instead."""
+        """Store a dead letter. Raises Transient while JetStream is unavailable, so that the message is not lost."""
         with _transient("the dead letter was not stored"):
             await self.jetstream_publisher.publish(subject, payload, headers=extra)
 
     async def subscribe(self, subject: str, handler: Handler, queue: str = "") -> Subscription:
-        """Core subscription; the handler is awaited message by message. It survives reconnects."""
+        """Add a core subscription; the handler is awaited for each message. It survives reconnects."""
         return await self._client.subscribe(subject, queue=queue, cb=handler)
 
     async def flush(self) -> None:
@@ -234,7 +238,7 @@ class Bus:
         self._hearing.close()
         with contextlib.suppress(NatsError, TimeoutError, OSError):
             await self._client.flush(timeout=1)
-        with contextlib.suppress(NatsError, OSError):  # a server that is away resets what is flushed to it
+        with contextlib.suppress(NatsError, OSError):  # an unavailable server resets the connection
             await self._client.close()
 
     async def __aenter__(self) -> Self:
@@ -249,7 +253,7 @@ class Bus:
         try:
             await self._client.publish(subject, payload, headers=extra or None)
         except NatsError as error:
-            raise Transient(f"NATS did not take {subject}: {error!r}") from error
+            raise Transient(f"publishing to {subject} failed: {error!r}") from error
 
     async def _request(self, subject: str, payload: bytes, extra: dict[str, str], timeout_s: float) -> Msg:
         telemetry.inject(extra)
@@ -257,7 +261,7 @@ class Bus:
             message = await self._client.request(subject, payload, timeout=timeout_s, headers=extra or None)
         except NoRespondersError as error:
             raise Transient(
-                f"nobody answers {subject}; its owner is not running",
+                f"no service answers {subject}; its owner is not running",
                 code="no_responder",
             ) from error
         except (TimeoutError, NatsError) as error:
@@ -270,11 +274,11 @@ class Bus:
 
     async def _on_error(self, error: Exception) -> None:
         if isinstance(error, OSError) and not self._client.is_connected:
-            return  # each try to reconnect, four a second; that the connection is lost was said
+            return  # raised at each reconnect attempt, four per second; the loss is already logged
         if self._hearing.takes(error):
             return
         if not self._client.is_connected and "authorization violation" in str(error).lower():
-            self._outages.failed(AUTHENTICATION, _REFUSED)  # said once, not with each try
+            self._outages.failed(AUTHENTICATION, _REFUSED)  # logged once, not at each attempt
             return
         if _FORBIDDEN in str(error).lower():
             self._forbidden = str(error).lower()
@@ -282,7 +286,7 @@ class Bus:
 
     async def _on_disconnect(self) -> None:
         if not self._closing:
-            self._outages.failed(_CONNECTION, "the server is gone or silent")
+            self._outages.failed(_CONNECTION, "the server closed the connection or does not respond")
 
     async def _on_reconnect(self) -> None:
         self._outages.worked(_CONNECTION)
@@ -292,11 +296,11 @@ class Bus:
 
 
 @contextlib.contextmanager
-def _transient(what: str) -> Iterator[None]:
+def _transient(problem: str) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, OSError, NatsError) as error:
-        raise Transient(f"{what}: {error!r}", retry_after_s=0.5) from error
+        raise Transient(f"{problem}: {error!r}", retry_after_s=0.5) from error
 
 
 def _header(message: Msg, name: str) -> str | None:

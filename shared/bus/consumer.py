@@ -1,7 +1,7 @@
-"""The delivery loop: fetch a batch, split it by tenant, one transaction each with inbox, handlers and outbox, then acknowledge.
+"""The delivery loop: fetch a batch, split it by tenant, run one transaction each with inbox, handlers and outbox, then acknowledge.
 
-Effects happen once because the inbox row is committed with them. A failing batch is taken apart and tried message by message; what
-cannot be handled goes to the dead-letter stream with its error.
+Effects happen once because the inbox row is committed with them. If a batch fails, its messages are handled one by one; those that cannot
+be handled go to the dead-letter stream with the error.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ _MAX_FAILURES = 8
 _ALONE_FROM_DELIVERY = 3
 _UNKNOWN_ATTEMPTS = 20
 _UNKNOWN_DELAY_S = 3.0
-_POSTGRES_LOOK_S = 0.25
-_PUT_OFF_MOST_S = 5.0
-_FAILED_REST_S = 1.0
+_POSTGRES_POLL_S = 0.25
+_MAX_DELAY_S = 5.0
+_FAILED_PAUSE_S = 1.0
 _log = structlog.get_logger()
 
 
@@ -57,8 +57,8 @@ class Consumer:
     """Feeds a service's handlers from its durable consumer on one stream; replicas share it.
 
     Args:
-        service: the durable's name, and its name in the inbox.
-        handlers: by message type; one stream's types only (events, or commands).
+        service: Name of the durable consumer, and of the consumer in the inbox.
+        handlers: Handlers by message type, of one stream only (events or commands).
     """
 
     def __init__(
@@ -78,36 +78,39 @@ class Consumer:
         self._outages = Outages(consumer=f"{self._stream.name}.{service}")
         self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters, self._outages)
         self._inbox = Inbox(service, schema or service)
-        self._suspects = PoisonMessages(units, service, schema or service)
+        self._poison = PoisonMessages(units, service, schema or service)
         self._stopping = asyncio.Event()
         self._fetching: asyncio.Timeout | None = None
         self._failures: Counter[UUID] = Counter()
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Consumes until `stopping` is set; the batch in hand is finished first, nothing more is fetched."""
+        """Consume until `stopping` is set; the current batch is finished, and nothing more is fetched."""
         self._stopping = stopping
         self._bus.on_reconnect.append(self._pull.ask_again)
-        beside = [asyncio.create_task(self._wake_at_end()), asyncio.create_task(self._pull.keep_in_hand())]
+        background = [
+            asyncio.create_task(self._wake_on_stop()),
+            asyncio.create_task(self._pull.keep_in_hand()),
+        ]
         try:
             async with self._pull.opened():
-                while not stopping.is_set() and not await self._patiently(self._ready):
+                while not stopping.is_set() and not await self._with_retries(self._ready):
                     pass
                 while not stopping.is_set():
-                    await self._patiently(self._step)
+                    await self._with_retries(self._step)
         finally:
-            for task in beside:
+            for task in background:
                 task.cancel()
             self._bus.on_reconnect.remove(self._pull.ask_again)
 
-    async def _wake_at_end(self) -> None:
-        """Ends what waits for NATS, also where that would wait for a server that is away."""
+    async def _wake_on_stop(self) -> None:
+        """Interrupt waiting for NATS when the process stops, even if the server is unavailable."""
         await self._stopping.wait()
         self._pull.wake()
         if self._fetching is not None:
             self._fetching.reschedule(asyncio.get_running_loop().time())
 
-    async def _patiently(self, step: Callable[[], Awaitable[None]]) -> bool:
-        """Whether the step was done; a failure of any kind ends no loop."""
+    async def _with_retries(self, step: Callable[[], Awaitable[None]]) -> bool:
+        """Run a step and return whether it succeeded; no failure ends the loop."""
         done = False
         try:
             await step()
@@ -117,7 +120,7 @@ class Consumer:
             await self._rest(error.retry_after_s)
         except Exception:  # noqa: BLE001 - the loop outlives any one step
             _log.exception("consuming failed", service=self._service)
-            await self._rest(_FAILED_REST_S)
+            await self._rest(_FAILED_PAUSE_S)
         raise_if_cancelled()
         return done
 
@@ -126,8 +129,8 @@ class Consumer:
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
 
-    async def _until_the_end(self, work: Callable[[], Awaitable[R]]) -> R | None:
-        """Awaits NATS; None when the end comes first."""
+    async def _unless_stopping(self, work: Callable[[], Awaitable[R]]) -> R | None:
+        """Await NATS; return None if the process stops first."""
         if self._stopping.is_set():
             return None
         try:
@@ -139,11 +142,11 @@ class Consumer:
             self._fetching = None
 
     async def _ready(self) -> None:
-        await self._until_the_end(self._bus.ensure_streams)
-        await self._until_the_end(self._pull.ensure)
+        await self._unless_stopping(self._bus.ensure_streams)
+        await self._unless_stopping(self._pull.ensure)
 
     async def _step(self) -> None:
-        batch = await self._until_the_end(self._pull.next_batch)
+        batch = await self._unless_stopping(self._pull.next_batch)
         if not batch:
             return
         arrived = [found for message in batch if (found := await self._read(message)) is not None]
@@ -152,49 +155,49 @@ class Consumer:
             await self._deliver(tenant, group)
 
     async def _read(self, message: Msg) -> ReceivedMessage | None:
-        """The typed message; what cannot be read is a dead letter at once."""
+        """Parse a message; one that cannot be parsed becomes a dead letter at once."""
         attempts = message.metadata.num_delivered
         try:
             envelope = Envelope.from_headers(message.headers or {})
             known = self._handlers.get(envelope.type)
             if known is None and attempts <= _UNKNOWN_ATTEMPTS:
-                # A newer replica listens to more than this one: it is for that one.
+                # A newer replica handles more types: leave the message to it.
                 await message.nak(delay=_UNKNOWN_DELAY_S)
                 return None
             if known is None:
-                raise Rejected("unknown_type", f"nobody here handles {envelope.type}")
+                raise Rejected("unknown_type", f"this service has no handler for {envelope.type}")
             return ReceivedMessage(message, Delivery(known[0].from_bytes(message.data), envelope), attempts)
         except (MusterError, ValidationError) as error:
-            await self._bury(message, f"it cannot be read: {reason_of(error)}")
+            await self._bury(message, f"the message cannot be parsed: {reason_of(error)}")
             return None
 
     async def _deliver(self, tenant: TenantId, group: Sequence[ReceivedMessage]) -> None:
-        """Tries the group as one; when that fails, each alone, and so each that was delivered often without an answer."""
+        """Handle the group in one transaction. If that fails, and for messages that were delivered often, handle each alone."""
         fresh = [found for found in group if found.attempts < _ALONE_FROM_DELIVERY]
         if fresh and not await self._attempt(tenant, fresh):
             for found in fresh:
                 await self._attempt(tenant, [found])
         for found in group:
             if found.attempts >= _ALONE_FROM_DELIVERY:
-                await self._attempt_suspect(tenant, found)
+                await self._attempt_poison(tenant, found)
 
-    async def _attempt_suspect(self, tenant: TenantId, found: ReceivedMessage) -> None:
-        """Handles a message alone under a mark that stays when this kills the process."""
+    async def _attempt_poison(self, tenant: TenantId, found: ReceivedMessage) -> None:
+        """Handle a possible poison message alone, under a mark that remains if handling kills the process."""
         envelope = found.delivery.envelope
         try:
-            mark = await self._suspects.begin(tenant, envelope.id)
+            mark = await self._poison.begin(tenant, envelope.id)
         except Transient as error:
-            await self._put_off([found], error)
+            await self._delay([found], error)
             return
         if mark is None:
-            await self._give_up(found, f"handling it ended {MAX_STARTS} processes")
+            await self._give_up(found, f"handling it killed {MAX_STARTS} processes")
             return
         await self._attempt(tenant, [found], mark)
 
     async def _attempt(
         self, tenant: TenantId, group: Sequence[ReceivedMessage], mark: str | None = None
     ) -> bool:
-        """Transactions for the group until one is committed, or it is put off or given up. False: nothing happened, try each alone."""
+        """Run transactions until one commits or the group is delayed or given up. False: nothing happened, handle each alone."""
         names = ",".join(sorted({found.delivery.envelope.type for found in group}))
         while True:
             try:
@@ -203,32 +206,32 @@ class Consumer:
                 break
             except Transient as error:
                 self._outages.failed(_HANDLING, error)
-                if await self._outlasted():
+                if await self._postgres_recovered():
                     continue
-                await self._forget(tenant, group, mark)
-                await self._put_off(group, error)
+                await self._unmark(tenant, group, mark)
+                await self._delay(group, error)
                 return True
             except Exception as error:  # noqa: BLE001 - a handler may fail in any way
                 if len(group) > 1:
                     return False
-                await self._forget(tenant, group, mark)
+                await self._unmark(tenant, group, mark)
                 await self._fail(group[0], error)
                 return True
         self._outages.worked(_HANDLING)
         for found in group:
             self._failures.pop(found.delivery.envelope.id, None)
         faults.point(BEFORE_ACK)
-        with contextlib.suppress(NatsError):  # an unheard ack means a redelivery, which the inbox absorbs
+        with contextlib.suppress(NatsError):  # a lost ack means a redelivery, which the inbox absorbs
             for found in group:
                 await found.raw.ack()
         return True
 
-    async def _outlasted(self) -> bool:
-        """Waits for a Postgres that is away, with the group in hand. False: it is there, so the trouble lies elsewhere, or the end came."""
+    async def _postgres_recovered(self) -> bool:
+        """Wait until Postgres is available again. False: it is available, so the problem lies elsewhere, or the process stops."""
         if await self._units.reachable():
             return False
         while not self._stopping.is_set():
-            await self._rest(_POSTGRES_LOOK_S)
+            await self._rest(_POSTGRES_POLL_S)
             if await self._units.reachable():
                 return True
         return False
@@ -243,23 +246,23 @@ class Consumer:
                     await handler(unit, batch)
             if mark is not None:
                 first = group[0].delivery.envelope.id
-                await self._suspects.end_within(unit.connection, tenant, first, [mark])
+                await self._poison.end_within(unit.connection, tenant, first, [mark])
             faults.point(AFTER_HANDLERS)
 
-    async def _forget(self, tenant: TenantId, group: Sequence[ReceivedMessage], mark: str | None) -> None:
-        """An attempt has failed and left the process alive. Where that cannot be stored, the mark counts against the message."""
+    async def _unmark(self, tenant: TenantId, group: Sequence[ReceivedMessage], mark: str | None) -> None:
+        """Remove the mark after a failure that did not kill the process. If that cannot be stored, the mark counts against the message."""
         if mark is not None:
             with contextlib.suppress(Transient):
-                await self._suspects.end(tenant, group[0].delivery.envelope.id, [mark])
+                await self._poison.end(tenant, group[0].delivery.envelope.id, [mark])
 
-    async def _put_off(self, group: Sequence[ReceivedMessage], error: Transient) -> None:
+    async def _delay(self, group: Sequence[ReceivedMessage], error: Transient) -> None:
         with contextlib.suppress(NatsError):
             for found in group:
-                delay_s = min(error.retry_after_s * 1.5 ** min(found.attempts - 1, 10), _PUT_OFF_MOST_S)
+                delay_s = min(error.retry_after_s * 1.5 ** min(found.attempts - 1, 10), _MAX_DELAY_S)
                 await found.raw.nak(delay=max(delay_s, error.retry_after_s))
 
     async def _fail(self, found: ReceivedMessage, error: Exception) -> None:
-        """A refusal is final; anything else gets some more tries, spread out, before it is a dead letter."""
+        """Retry with increasing delays, then give up. A final error gives up at once."""
         kind = found.delivery.envelope.type
         self._failures[found.delivery.envelope.id] += 1
         failures = self._failures[found.delivery.envelope.id]
@@ -272,19 +275,19 @@ class Consumer:
             await found.raw.nak(delay=min(0.2 * 2**failures, 30.0))
 
     async def _give_up(self, found: ReceivedMessage, why: str) -> None:
-        """Makes it a dead letter; while that cannot be stored it stays in the stream."""
+        """Turn the message into a dead letter; until that is stored, it stays in the stream."""
         envelope = found.delivery.envelope
         try:
             if found.attempts >= _ALONE_FROM_DELIVERY:
-                await self._suspects.absolve(envelope.tenant, envelope.id)
+                await self._poison.absolve(envelope.tenant, envelope.id)
             await self._bury(found.raw, why)
             self._failures.pop(envelope.id, None)
         except Transient as error:
-            await self._put_off([found], error)
+            await self._delay([found], error)
 
     async def _bury(self, message: Msg, why: str) -> None:
-        letter = dead_letter(message, self._service, why)
-        await self._bus.bury(f"dlq.v1.{self._service}", message.data, letter)
+        headers = dead_letter(message, self._service, why)
+        await self._bus.bury(f"dlq.v1.{self._service}", message.data, headers)
         metrics.dead_letter(self._service)
         with contextlib.suppress(NatsError):
             await message.term()

@@ -1,4 +1,4 @@
-"""Dead letters: what a message that nobody can handle is stored with, and what it becomes when it is sent again."""
+"""Dead letters: the headers of a message that could not be handled, and how it is published again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ SUBJECT = "Muster-Dead-Subject"
 CONSUMER = "Muster-Dead-Consumer"
 MESSAGE = "Muster-Dead-Id"
 _PREFIX = "Muster-Dead-"
-_MOST_WORDS = 2000
+_MAX_REASON_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedMessage:
-    """A message as it is published again."""
+    """A message to publish again."""
 
     subject: str
     headers: dict[str, str]
 
 
 def dead_letter(message: Msg, service: str, why: str) -> dict[str, str]:
-    """The headers under which the message is buried: its own, whose it was, and why. One delivery is buried once, however often tried."""
+    """Return the headers of a dead letter: the message's own, its consumer, and the reason. Repeating it for one delivery stores one dead letter."""
     headers = dict(message.headers or {})
     found = message.metadata
-    headers[BECAUSE] = " ".join(why.split())[:_MOST_WORDS]
+    headers[BECAUSE] = " ".join(why.split())[:_MAX_REASON_CHARACTERS]
     headers[SUBJECT] = message.subject
     headers[CONSUMER] = service
     headers[MESSAGE] = headers.get(envelope.REPLAYED_ID) or headers.get(envelope.ID, "")
@@ -36,10 +36,10 @@ def dead_letter(message: Msg, service: str, why: str) -> dict[str, str]:
 
 
 def replayed(headers: Mapping[str, str], position: int) -> ReplayedMessage:
-    """What is published to try a dead letter again.
+    """Return the message to publish for another attempt at a dead letter.
 
-    It keeps its Muster id, so that whoever has handled it ignores it; the id that the stream judges repeats by is the letter's, so
-    that the stream takes it, once for each letter. Raises KeyError where the letter has no subject.
+    It keeps its Muster id, so that consumers that handled it ignore it. Its deduplication id for the stream is derived from the dead letter,
+    so that the stream accepts it once per dead letter. Raises KeyError if the dead letter has no subject.
     """
     kept = {key: value for key, value in headers.items() if not key.startswith((_PREFIX, "Nats-"))}
     if headers.get(MESSAGE):

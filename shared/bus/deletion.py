@@ -1,8 +1,8 @@
-"""Deleting all that a service has of an experiment, a workspace or a tenant, whatever dies meanwhile. Neighbour: `shared.messages.deletions`.
+"""Deletion of everything that a service stores of an experiment, a workspace or a tenant. Crash-safe. See also `shared.messages.deletions`.
 
-A command becomes a row (`doomed`); a loop begins it, which makes the id known as gone, so that no late message makes any of it anew
-(`shared.bus.inbox`); then it deletes in small transactions, and in the last of them says that nothing is left and drops the row. Each
-step may be repeated, so replicas may do it side by side.
+A command becomes a row (`doomed`). A loop starts it by recording the id as deleted, so that no late message recreates anything
+(`shared.bus.inbox`). It then deletes in small transactions; the last one emits the confirmation and drops the row. All steps are
+idempotent, so replicas may run them concurrently.
 """
 
 import asyncio
@@ -48,21 +48,21 @@ from shared.runtime.loops import repeat
 AFTER_BEGIN = faults.register("deleting.after_begin")
 AFTER_ROWS = faults.register("deleting.after_rows")
 AT_ONCE = 2_000
-"""Rows in one transaction."""
+"""Rows per transaction."""
 EVERY = timedelta(seconds=15)
-"""Who hears the command looks at once; this finds what a replica that died has left."""
+"""Interval of the loop. A new command wakes it at once; the interval covers rows left by a replica that died."""
 _AGAIN = timedelta(seconds=2)
-"""While something cannot go yet."""
-_DOOMED_AT_ONCE = 100
-_SIDE_BY_SIDE = 2
+"""Interval while something cannot be deleted yet."""
+_MAX_REQUESTS = 100
+_CONCURRENCY = 2
 DeleteStatement = Delete | Update
-"""A statement that is run until it affects no more rows."""
+"""A statement to repeat until it affects no rows."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionRequest:
-    """What is to go. `tenant`: whose command it is, `ids.SITE` where a tenant goes itself; `target`: the experiment's or the tenant's id."""
+    """A deletion request. `tenant`: the tenant in whose name it was sent; `ids.SITE` when a tenant itself is deleted. `target`: id of the experiment or tenant."""
 
     operation: UUID
     tenant: TenantId
@@ -74,36 +74,39 @@ class DeletionRequest:
 
     @property
     def whose(self) -> TenantId:
-        """The tenant that loses it."""
+        """The tenant whose data is deleted."""
         return TenantId(self.target) if self.scope == "tenant" else self.tenant
 
 
 class DeletionOwner(Protocol):
-    """What a service knows of its own things."""
+    """A service's own part of deletions."""
 
     async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
-        """Whether it can go now; of a system transaction, and repeatable. What `emit`s names the tenant. Raises Rejected or Conflict to refuse for good."""
+        """Return whether the deletion can proceed now. Runs in a system transaction; idempotent.
+
+        What it emits names the tenant. Raises Rejected or Conflict to reject the deletion for good.
+        """
         ...
 
     async def empty(self, doomed: DeletionRequest) -> None:
-        """Deletes what lies outside the tables, or whose rows need more than a DELETE. Raises Transient to be asked again."""
+        """Delete what lies outside the tables, or whose rows need more than a DELETE. Raises Transient to be called again."""
         ...
 
     def rows(self, doomed: DeletionRequest) -> "Sequence[DeleteStatement]":
-        """What goes after that, in this order."""
+        """Return the statements to run after that, in order."""
         ...
 
 
 def rows_of(whose: TableClause, where: ColumnElement[bool]) -> DeleteStatement:
-    """The rows of a table for which `where` holds, some at a time."""
+    """Delete the rows of a table that match `where`, in batches."""
     some = select(ctid).select_from(whose).where(where).limit(AT_ONCE)
     return delete(whose).where(listed(some))
 
 
 def outbox_of(schema: str, kinds: Sequence[str], ids: Select[UUID]) -> Sequence[DeleteStatement]:
-    """Events of these lines of entities, whose newest are kept for ever otherwise. `ids`: a query for the entities' ids.
+    """Delete kept events of these kinds of entities. `ids`: a query for the entities' ids.
 
-    What waits to be published still is: then it tells of no entity any more, and goes with its age.
+    Unpublished events are still published: they are detached from their entity and expire by age.
     """
     outbox = tables_of(schema).outbox
     lines = values(column("line", Text), name="lines").data([(f"{kind}:",) for kind in kinds])
@@ -115,13 +118,13 @@ def outbox_of(schema: str, kinds: Sequence[str], ids: Select[UUID]) -> Sequence[
 
 
 def tenants_rows(schema: str, tables: Sequence[str], tenant: UUID) -> Sequence[DeleteStatement]:
-    """A tenant's rows in each of the tables."""
+    """Delete a tenant's rows in each of the tables."""
     named = (table(name, column("tenant", Uuid), schema=schema) for name in tables)
     return [rows_of(one, one.c.tenant == tenant) for one in named]
 
 
 class DeletionLoop:
-    """One service's part in deletions."""
+    """Runs the deletions of one service."""
 
     def __init__(self, units: Units, schema: str, owner: DeletionOwner) -> None:
         self._units = units
@@ -131,15 +134,15 @@ class DeletionLoop:
         self._woken = asyncio.Event()
 
     def handlers(self) -> Handlers:
-        """The service's row for its commands."""
+        """Return the handler of the service's delete command."""
         return {BY_OWNER[self._schema]: self.on_delete}
 
     async def run(self) -> None:
-        """Carries out what is asked for; runs until cancelled."""
+        """Carry out deletions until cancelled."""
         await repeat(self.carry_out, EVERY, self._woken)
 
     async def run_until(self, ended: asyncio.Event) -> None:
-        """The same until `ended` is set."""
+        """Carry out deletions until `ended` is set."""
         running = asyncio.create_task(self.run())
         try:
             await ended.wait()
@@ -149,17 +152,17 @@ class DeletionLoop:
                 await running
 
     async def on_delete(self, unit: Unit, batch: list[Delivery[DeleteEntity]]) -> None:
-        """Write the wish down; the loop carries it out."""
+        """Store the request; the loop carries it out."""
         for delivery in batch:
-            wish = delivery.message
+            request = delivery.message
             row = {
-                "operation": wish.operation_id,
+                "operation": request.operation_id,
                 "tenant": delivery.envelope.tenant,
-                "scope": wish.scope,
-                "target": wish.target,
-                "workspace": wish.workspace,
-                "is_forced": wish.is_forced,
-                "by": wish.by,
+                "scope": request.scope,
+                "target": request.target,
+                "workspace": request.workspace,
+                "is_forced": request.is_forced,
+                "by": request.by,
                 "asked_at": unit.now,
             }
             await unit.connection.execute(insert(self._deleting).values(row).on_conflict_do_nothing())
@@ -170,21 +173,23 @@ class DeletionLoop:
         unit.then(wake)
 
     async def carry_out(self) -> timedelta | None:
-        """One round: everything that is doomed and can go. Returns when to come back for what cannot yet; None where there was nothing."""
+        """Run one pass over all requests. Return when to run again if there were any; None otherwise."""
         of = self._deleting.c
         asked = select(of.operation, of.tenant, of.scope, of.target, of.workspace, of.is_forced, of.by)
         async with self._units.reading() as connection:
-            found = (await connection.execute(asked.order_by(of.asked_at).limit(_DOOMED_AT_ONCE))).all()
-        turns = asyncio.Semaphore(_SIDE_BY_SIDE)
-        doomed = [DeletionRequest(**row._mapping) for row in found]
-        ends = await asyncio.gather(*(self._end(one, turns) for one in doomed), return_exceptions=True)
-        for failure in ends:  # it has held up no other
+            found = (await connection.execute(asked.order_by(of.asked_at).limit(_MAX_REQUESTS))).all()
+        slots = asyncio.Semaphore(_CONCURRENCY)
+        requests = [DeletionRequest(**row._mapping) for row in found]
+        results = await asyncio.gather(
+            *(self._delete_one(one, slots) for one in requests), return_exceptions=True
+        )
+        for failure in results:  # raised only after all others were tried
             if isinstance(failure, BaseException):
                 raise failure
-        return _AGAIN if doomed else None
+        return _AGAIN if requests else None
 
-    async def _end(self, doomed: DeletionRequest, turns: asyncio.Semaphore) -> None:
-        async with turns:
+    async def _delete_one(self, doomed: DeletionRequest, slots: asyncio.Semaphore) -> None:
+        async with slots:
             if not await self._begin(doomed):
                 return
             faults.point(AFTER_BEGIN)
@@ -199,7 +204,7 @@ class DeletionLoop:
             async with self._units.system() as unit:
                 if not await self._owner.begin(unit, doomed):
                     return False
-                if doomed.scope != "workspace":  # its name may be used again
+                if doomed.scope != "workspace":  # its name may be reused
                     await mark_deleted(unit, self._schema, [doomed.target])
         except (Rejected, Conflict) as error:
             await self._refuse(doomed, error)
@@ -207,7 +212,7 @@ class DeletionLoop:
         return True
 
     async def _tenants_rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
-        """Of a tenant, its rows in every table that has any: one that a later version adds is not forgotten."""
+        """For a tenant: delete its rows in every table with a tenant column, including tables added by later versions."""
         if doomed.scope != "tenant":
             return ()
         async with self._units.system() as unit:
@@ -232,20 +237,20 @@ class DeletionLoop:
         async with self._units.system() as unit:
             if not await self._drop(unit, doomed):
                 return
-            said = EntityDeleted(
+            confirmation = EntityDeleted(
                 operation_id=doomed.operation, owner=self._schema, scope=doomed.scope, target=doomed.target
             )
-            unit.emit(said, tenant=doomed.tenant)
-        _log.info("all of an entity was deleted", scope=doomed.scope, target=str(doomed.target))
+            unit.emit(confirmation, tenant=doomed.tenant)
+        _log.info("an entity was deleted completely", scope=doomed.scope, target=str(doomed.target))
 
     async def _drop(self, unit: Unit, doomed: DeletionRequest) -> bool:
-        """True for whoever was first: it alone says what came of it."""
+        """Drop the request's row. True for the replica that did; only that one emits the result."""
         drop = delete(self._deleting).where(self._deleting.c.operation == doomed.operation)
         return (await unit.connection.execute(drop)).rowcount > 0
 
 
 async def tables_of_tenants(unit: Unit, schema: str) -> Sequence[str]:
-    """The tables that say whose their rows are, but for partitioned ones; inbox and outbox last."""
+    """Return the tables with a tenant column, except partitioned ones; inbox and outbox last."""
     name = cast(pg_class.c.relname, Text)
     query = (
         select(name)
@@ -259,14 +264,14 @@ async def tables_of_tenants(unit: Unit, schema: str) -> Sequence[str]:
 
 
 async def mark_deleted(unit: Unit, schema: str, ids: Sequence[UUID]) -> None:
-    """Makes it known that these are deleted here. Repeating it changes nothing."""
+    """Record these ids as deleted. Idempotent."""
     deleted = tables_of(schema).deleted
     given = select(rows_given([deleted.c.id], [(id_,) for id_ in ids]))
     await unit.connection.execute(insert(deleted).from_select(["id"], given).on_conflict_do_nothing())
 
 
 async def has_been_deleted(unit: Unit, schema: str, *ids: UUID) -> bool:
-    """Whether one of these is deleted here."""
+    """Return whether one of these ids is recorded as deleted."""
     deleted = tables_of(schema).deleted
     query = select(deleted.c.id).where(among(deleted.c.id, ids)).limit(1)
     return (await unit.connection.execute(query)).first() is not None

@@ -1,4 +1,4 @@
-"""What stands on the outside of a message: its headers. Filled by the outbox, read by the consumer; nobody fills them by hand."""
+"""Message headers: written by the outbox, read by the consumer, and never set by handlers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ M = TypeVar("M", bound=Message)
 
 ID = "Nats-Msg-Id"
 REPLAYED_ID = "Muster-Id"
-"""The id of a message that is sent again under another `Nats-Msg-Id`, so that the stream's duplicate window lets it through."""
+"""Id of a message that is published again under another `Nats-Msg-Id`, so that the stream's duplicate window accepts it."""
 OLD = "Muster-Old"
-"""On an event that is older than any inbox remembers: who has handled it cannot tell."""
+"""Marks an event older than the inbox retention: consumers cannot tell whether they handled it."""
 TYPE = "Muster-Type"
 VERSION = "Muster-Version"
 TENANT = "Muster-Tenant"
@@ -28,7 +28,7 @@ DEADLINE = "Muster-Deadline-Ms"
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Identity, type and causes of a message, with the trace it belongs to."""
+    """Identity, type and causes of a message, and its trace."""
 
     id: UUID
     type: str
@@ -55,7 +55,11 @@ class Envelope:
 
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> "Envelope":
-        """Raises Rejected (`bad_envelope`) where a header is missing or cannot be read."""
+        """Parse headers.
+
+        Raises:
+            Rejected: A header is missing or invalid (`bad_envelope`).
+        """
         try:
             return cls(
                 id=UUID(headers.get(REPLAYED_ID) or headers[ID]),
@@ -68,19 +72,19 @@ class Envelope:
                 is_old=OLD in headers,
             )
         except (KeyError, ValueError) as error:
-            raise Rejected("bad_envelope", f"the message's headers cannot be read: {error!r}") from error
+            raise Rejected("bad_envelope", f"the message headers cannot be parsed: {error!r}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery(Generic[M]):
-    """One message as its handler sees it."""
+    """A message as its handler receives it."""
 
     message: M
     envelope: Envelope
 
 
 def without_old(batch: Sequence[Delivery[M]]) -> list[Delivery[M]]:
-    """Without what is older than the inbox remembers: for handlers that count what happens, where a projection goes by versions."""
+    """Drop messages older than the inbox retention: for handlers that count occurrences instead of comparing versions."""
     return [delivery for delivery in batch if not delivery.envelope.is_old]
 
 

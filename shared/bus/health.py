@@ -1,4 +1,4 @@
-"""The health checks that every service with an outbox has: bus, database, outbox; and the one of a service with a leader."""
+"""Health checks of every service with an outbox (bus, database, outbox), and the check of a service with a leader."""
 
 from datetime import datetime, timedelta
 
@@ -15,13 +15,13 @@ from shared.runtime.process import ServiceProcess
 
 BUS, DATABASE, OUTBOX, LEADER = "bus", "database", "outbox", "leader"
 OUTBOX_AGE_S = 15.0
-"""A message that waits longer is an outage; the failover of a stream's leader takes some six seconds."""
+"""A message that waits longer is an outage. The failover of a stream leader takes about six seconds."""
 UNSENT_S = 1.5
-"""A message that JetStream has not acknowledged after this time waits for the bus: it usually takes milliseconds."""
+"""A message not acknowledged by JetStream within this time waits for the bus; an acknowledgement usually takes milliseconds."""
 
 
 def add_delivery_checks(process: ServiceProcess, bus: Bus, database: Database, relay: Relay) -> None:
-    """Make `/ready` depend on a publish, a write, and the age of the outbox."""
+    """Make `/ready` depend on a publish, a database write, and the age of the outbox."""
 
     async def stores() -> str | None:
         reason = await bus.probe(process.name)
@@ -34,7 +34,7 @@ def add_delivery_checks(process: ServiceProcess, bus: Bus, database: Database, r
         if age_s <= OUTBOX_AGE_S:
             return None
         why = f": {relay.refusal}" if relay.refusal else ""
-        return f"its oldest message has not been published for {age_s:.0f} s{why}"
+        return f"the oldest message has waited {age_s:.0f} s to be published{why}"
 
     process.check(BUS, stores)
     process.check(DATABASE, lambda: database.probe(process.name))
@@ -42,12 +42,12 @@ def add_delivery_checks(process: ServiceProcess, bus: Bus, database: Database, r
 
 
 def check_leader(process: ServiceProcess, lease: Lease) -> None:
-    """Make `/ready` depend on a live leader: this process, or the one that it stands by for."""
+    """Make `/ready` depend on a live leader: this process or another."""
     process.check(LEADER, lease.vacancy)
 
 
 def health_answers(process: ServiceProcess) -> dict[Question, Answer]:
-    """Answer the gateway's question about this process."""
+    """Answer the gateway's query for this process's health."""
 
     async def answer(_: RequestContext, __: Query[HealthReport]) -> HealthReport:
         return process.health.report()
@@ -56,7 +56,7 @@ def health_answers(process: ServiceProcess) -> dict[Question, Answer]:
 
 
 class BusOutage:
-    """Whether what this process stores waits for the bus, and since when."""
+    """Whether messages of this process wait for the bus, and since when."""
 
     def __init__(self, health: HealthChecks, relay: Relay, clock: Clock) -> None:
         self._health = health
@@ -64,13 +64,13 @@ class BusOutage:
         self._clock = clock
 
     def since(self) -> datetime | None:
-        """Return since when JetStream has taken no message; None while it takes them.
+        """Return since when JetStream has accepted no message; None while it accepts them.
 
-        The relay knows sooner than the check where something was sent; the check knows where nothing was.
+        The relay notices first if a message was sent; the health check notices if none was.
         """
         waiting_s = self._relay.unsent_s()
-        begun = self._health.failing_since(BUS)
+        failing_since = self._health.failing_since(BUS)
         if waiting_s is None or waiting_s < UNSENT_S:
-            return begun
+            return failing_since
         sent = self._clock.now() - timedelta(seconds=waiting_s)
-        return min(sent, begun) if begun is not None else sent
+        return min(sent, failing_since) if failing_since is not None else sent

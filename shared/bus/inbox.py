@@ -1,6 +1,6 @@
-"""The inbox: which messages a consumer has handled. A row is committed with their effects, and so they happen once.
+"""The inbox: messages that a consumer has handled. Each row is committed with the message's effects, so effects happen once.
 
-Hot path on the raw driver: every message that is handled goes through it.
+Hot path on the raw driver: every handled message passes through it.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from shared.ids import TenantId
 
 
 class Inbox:
-    """One consumer's part of a schema's inbox."""
+    """One consumer's rows in a schema's inbox."""
 
     def __init__(self, consumer: str, schema: str) -> None:
         self._consumer = consumer
-        # What tells of something that was deleted here is dropped with its first delivery: it would make it anew.
+        # Drop messages about deleted entities at their first delivery: they would recreate them.
         self._insert = (
             f"INSERT INTO {schema}.inbox (tenant, consumer, message_id)"
             " SELECT $1::uuid, $2::text, one.id FROM unnest($3::uuid[], $4::uuid[]) AS one (id, about)"
@@ -30,7 +30,7 @@ class Inbox:
     async def take(
         self, unit: Unit, tenant: TenantId, group: Sequence[ReceivedMessage]
     ) -> list[Delivery[Any]]:
-        """Enters the group and returns those that were not there, each once however often it is in the group; none of what was deleted."""
+        """Insert the group and return the new messages, each once, without those about deleted entities."""
         deliveries: dict[UUID, Delivery[Any]] = {}
         for found in group:
             deliveries.setdefault(found.delivery.envelope.id, found.delivery)

@@ -1,6 +1,6 @@
-"""The outbox and inbox tables as the relay sees them: what waits, what went where, what a stream has lost, what is old.
+"""Queries of the relay on outbox and inbox: unpublished, published, lost and expired rows.
 
-Hot path on the raw driver: marking what was published, once for each batch of messages.
+Hot path on the raw driver: marking published rows, once per batch of messages.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ _OLD_PAUSE_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Where a row went: a stream (by name and the creation that was known before publishing) and the sequence in it."""
+    """Where a row was published: the stream's name, its creation time as known before publishing, and the sequence."""
 
     id: UUID
     stream: str
@@ -60,7 +60,7 @@ class Published:
 
 
 class Outbox:
-    """The queries of one service's relay."""
+    """Queries of one service's relay."""
 
     def __init__(self, database: Database, schema: str) -> None:
         self._database = database
@@ -74,7 +74,7 @@ class Outbox:
 
     async def save_published(self, published: Sequence[Published]) -> None:
         async with self._database.system() as connection:
-            # Losing a mark costs one repetition, which the inbox absorbs; an fsync for it would cost more.
+            # A lost mark costs one repeated publish, which the inbox absorbs; an fsync would cost more.
             await connection.execute(_NO_FSYNC)
             await AsyncpgDriver.of(connection).fetch(
                 self._save,
@@ -87,11 +87,11 @@ class Outbox:
     async def load_waiting(
         self, stale_s: float, left_alone: Sequence[UUID], most: int
     ) -> tuple[list[OutboxRow], float]:
-        """The oldest unpublished rows of at least `stale_s`, in order, and the age in seconds of the oldest of all."""
+        """Return the oldest unpublished rows of at least age `stale_s`, in order, and the age in seconds of the oldest of all."""
         here = self._outbox.c
         async with self._database.system_autocommit() as connection:
             age_s = await connection.scalar(self._age()) or 0.0
-            # Nearly always: this is asked for as long as the process lives, and mostly by one that is idle.
+            # The common case: every process polls this, and most are idle.
             if age_s < stale_s:
                 return [], age_s
             waiting = self._rows().where(
@@ -103,14 +103,14 @@ class Outbox:
         return [_row(row) for row in rows], age_s
 
     async def load_age_s(self) -> float:
-        """The age in seconds of the oldest unpublished row; 0 where there is none."""
+        """Return the age in seconds of the oldest unpublished row; 0 if there is none."""
         async with self._database.system_autocommit() as connection:
             return float(await connection.scalar(self._age()) or 0.0)
 
     async def load_lost(self, stream: str, state: StreamState, since: datetime, most: int) -> list[OutboxRow]:
-        """Rows that were published to an earlier creation of the stream, or beyond its end."""
+        """Return rows that were published to an earlier incarnation of the stream, or beyond its end."""
         here = self._outbox.c
-        # Rows marked after the look at the stream may rightly lie beyond what it had then.
+        # Rows marked after `state` was read may be beyond its end and still be stored.
         lost = self._rows().where(
             here.stream == stream,
             here.published_at < since,
@@ -120,7 +120,7 @@ class Outbox:
             return [_row(row) for row in (await connection.execute(lost.limit(most))).all()]
 
     async def drop_old(self) -> None:
-        """Deletes what is older than its time in small transactions, so that nobody waits behind them."""
+        """Delete expired rows in small transactions, so that nothing waits behind them."""
         outbox, inbox = self._outbox.c, self._inbox.c
         is_past = and_(outbox.published_at.is_not(None), ~newest(self._outbox))
         for statement in (
@@ -147,7 +147,7 @@ class Outbox:
 
 
 def newest(outbox: Table) -> ColumnElement[bool]:
-    """Whether a row of the outbox holds the newest state of its entity, and so is kept whatever its age."""
+    """Return the condition that a row holds the newest state of its entity, and is therefore kept at any age."""
     later = outbox.alias("later")
     is_passed = exists().where(later.c.entity == outbox.c.entity, later.c.position > outbox.c.position)
     return and_(outbox.c.entity.is_not(None), ~is_passed)

@@ -1,7 +1,7 @@
-"""Messages that may kill their process: how often one was begun alone and never ended, kept in the inbox beside what was handled.
+"""Poison messages: counts how often handling a message alone was started and never ended, in marks stored in the inbox.
 
-JetStream's own count of deliveries says nothing of that: it rises with every restart and outage, also for messages that only stood
-behind the one that kills.
+JetStream's delivery count does not show this: it increases with every restart and outage, also for messages that only waited behind the
+one that kills the process.
 """
 
 from uuid import UUID
@@ -18,7 +18,7 @@ MAX_STARTS = 3
 
 
 class PoisonMessages:
-    """The marks of one consumer; each is a row of the inbox under a name of its own."""
+    """Marks of one consumer; each is an inbox row under its own consumer name."""
 
     def __init__(self, units: Units, service: str, schema: str) -> None:
         self._units = units
@@ -26,9 +26,9 @@ class PoisonMessages:
         self._inbox = tables_of(schema).inbox
 
     async def begin(self, tenant: TenantId, message_id: UUID) -> str | None:
-        """Commits that the message is about to be handled alone, and returns the mark to remove when that has ended in any way.
+        """Commit that the message is about to be handled alone, and return the mark to remove afterwards.
 
-        None when it was begun so often without an end that it must not be tried again. Raises Transient.
+        None if handling was started too often without an end, so that it must not be retried. Raises Transient.
         """
         async with self._units.tenant(tenant) as unit:
             query = select(self._inbox.c.consumer).where(self._are(tenant, message_id, self._marks))
@@ -41,18 +41,18 @@ class PoisonMessages:
             return free[0]
 
     async def end(self, tenant: TenantId, message_id: UUID, marks: list[str]) -> None:
-        """Removes marks in a transaction of its own: the attempt has failed without killing anybody."""
+        """Remove marks in a separate transaction: the attempt failed without killing the process."""
         async with self._units.tenant(tenant) as unit:
             await self.end_within(unit.connection, tenant, message_id, marks)
 
     async def end_within(
         self, connection: AsyncConnection, tenant: TenantId, message_id: UUID, marks: list[str]
     ) -> None:
-        """Removes marks together with the effect."""
+        """Remove marks in the transaction of the effect."""
         await connection.execute(delete(self._inbox).where(self._are(tenant, message_id, marks)))
 
     async def absolve(self, tenant: TenantId, message_id: UUID) -> None:
-        """Removes all marks: the message is a dead letter now, and a replay begins anew."""
+        """Remove all marks: the message is a dead letter now, and a replay starts from zero."""
         await self.end(tenant, message_id, self._marks)
 
     def _are(self, tenant: TenantId, message_id: UUID, marks: list[str]) -> ColumnElement[bool]:

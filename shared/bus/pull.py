@@ -1,9 +1,9 @@
-"""A durable pull that never goes silent: one request stays outstanding, is renewed before it is used up, and sent again after a reconnect.
+"""A durable pull consumer that keeps a request outstanding: renewed before it is used up, and sent again after a reconnect.
 
-Another one goes out while a batch is worked on, so that the next is there when that is done: under load a server takes as long to answer as
-a batch takes.
+A further request is sent while a batch is handled, so that the next batch is ready afterwards: under load, a server takes as long to answer as a
+batch takes to handle.
 
-nats-py's own `fetch` waits for a full batch or its deadline, and its outstanding requests are not sent again after a reconnect.
+nats-py's `fetch` waits for a full batch or its deadline, and does not resend requests after a reconnect.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from shared.errors import Transient
 from shared.runtime.outages import Outages
 
 CONSUMING = "consuming"
-"""What is told as an outage where nothing can be fetched; it has ended when the server is heard."""
+"""Name of the outage while nothing can be fetched; it ends with the next message from the server."""
 _BATCH = 256
 _AHEAD = _BATCH
-"""As many or fewer that are here or asked for are too few beside a batch that is worked on."""
+"""Request more if at most this many messages are buffered or requested while a batch is handled."""
 _EXPIRES_S = 60.0
 _HEARTBEAT_S = 4.0
 _SILENT_S = 2 * _HEARTBEAT_S
@@ -38,7 +38,7 @@ _CONTROL = {"100", "404", "408", "409", "503"}
 
 
 class Pull:
-    """Messages of one durable consumer, in batches of whatever has arrived."""
+    """Messages of one durable consumer, in batches of what has arrived."""
 
     def __init__(
         self,
@@ -62,12 +62,12 @@ class Pull:
         self._woken = False
         self._lost = False
         self._outstanding = 0
-        self._heard = 0.0
+        self._last_activity_s = 0.0
         self._inbox = client.new_inbox()
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator["Pull"]:
-        """Subscribes; what has arrived and was not taken is given back at the end, so that another replica has it at once."""
+        """Subscribe; messages that arrived and were not taken are returned at the end, so that another replica gets them at once."""
         subscription: Subscription = await self._client.subscribe(self._inbox, cb=self._receive)
         try:
             yield self
@@ -78,14 +78,14 @@ class Pull:
                     await message.nak()
 
     async def next_batch(self) -> list[Msg]:
-        """Waits for at least one message and returns all that are here, in the stream's order; nothing when woken.
+        """Wait for at least one message and return all that have arrived, in stream order; empty when woken.
 
         Raises:
-            Transient: NATS or the consumer is away; call again.
+            Transient: NATS or the consumer is unavailable; call again.
         """
         self._taken = []
         while not self._arrived and not self._woken:
-            await self._keep_asking()
+            await self._keep_requesting()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_SILENT_S):
                     await self._something.wait()
@@ -96,12 +96,12 @@ class Pull:
         return self._taken
 
     def wake(self) -> None:
-        """Ends a `next_batch` that waits."""
+        """Interrupt a waiting `next_batch`."""
         self._woken = True
         self._something.set()
 
     async def ensure(self) -> None:
-        """Creates the durable consumer, or widens its filter when this version of the service listens to more."""
+        """Create the durable consumer, or extend its filter if this version of the service handles more types."""
         config = api.ConsumerConfig(
             durable_name=self._durable,
             filter_subjects=self._filters,
@@ -120,17 +120,19 @@ class Pull:
                 pass
             await self._jetstream.add_consumer(self._stream, config)
         except BadRequestError as error:
-            raise Transient(f"consumer {self._durable} on {self._stream} was not made: {error}") from error
+            raise Transient(
+                f"consumer {self._durable} on {self._stream} could not be created: {error}"
+            ) from error
         except (TimeoutError, OSError, NatsError) as error:
-            raise Transient(f"JetStream does not answer for {self._durable}: {error!r}") from error
+            raise Transient(f"JetStream does not respond for consumer {self._durable}: {error!r}") from error
 
     def ask_again(self) -> None:
-        """After a reconnect: what was outstanding is gone on the server."""
+        """Reset after a reconnect: the server has dropped outstanding requests."""
         self._outstanding = 0
         self._something.set()
 
     async def keep_in_hand(self) -> None:
-        """Runs beside: tells the server that a batch which takes long is still worked on; else it would be delivered again meanwhile."""
+        """Extend the acknowledgement deadline of a batch that takes long; the server would deliver it again otherwise."""
         while True:
             await self._handed_out.wait()
             self._handed_out.clear()
@@ -149,24 +151,26 @@ class Pull:
         return [self._arrived.popleft() for _ in range(min(most, len(self._arrived)))]
 
     async def _ask_ahead(self) -> None:
-        """Ask for what comes after the batch that is about to be taken; where that fails, `_keep_asking` finds out when it is needed."""
+        """Request messages for after the current batch; if that fails, `_keep_requesting` retries later."""
         left = max(0, len(self._arrived) - _BATCH) + self._outstanding
         if left <= _AHEAD and not self._lost and not self._woken:
             with contextlib.suppress(NatsError):
                 await self._ask()
 
-    async def _keep_asking(self) -> None:
+    async def _keep_requesting(self) -> None:
         now = asyncio.get_running_loop().time()
-        if self._outstanding > _BATCH // 2 and now - self._heard < _SILENT_S:
+        if self._outstanding > _BATCH // 2 and now - self._last_activity_s < _SILENT_S:
             return
-        if self._lost or (self._outstanding and now - self._heard >= _SILENT_S):
-            # Refused, or silent beyond the heartbeat: the server, the stream or the consumer was lost.
+        if self._lost or (self._outstanding and now - self._last_activity_s >= _SILENT_S):
+            # Rejected, or no heartbeat: the server, the stream or the consumer was lost.
             await self.ensure()
             self._lost, self._outstanding = False, 0
         try:
             await self._ask()
         except NatsError as error:
-            raise Transient(f"the pull of {self._durable} could not be sent: {error!r}") from error
+            raise Transient(
+                f"the pull request of consumer {self._durable} could not be sent: {error!r}"
+            ) from error
 
     async def _ask(self) -> None:
         request = {
@@ -177,27 +181,27 @@ class Pull:
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._durable}"
         await self._client.publish(subject, orjson.dumps(request), reply=self._inbox)
         self._outstanding += _BATCH
-        self._heard = asyncio.get_running_loop().time()
+        self._last_activity_s = asyncio.get_running_loop().time()
 
     async def _receive(self, message: Msg) -> None:
-        self._heard = asyncio.get_running_loop().time()
+        self._last_activity_s = asyncio.get_running_loop().time()
         self._outages.worked(CONSUMING)
         headers = message.headers or {}
         status = headers.get("Status")
         if status is None:
             if not message.reply:
-                return  # not of a stream: nothing could acknowledge it
+                return  # not from a stream: it cannot be acknowledged
             self._outstanding -= 1
             self._arrived.append(message)
             self._something.set()
         elif status == _EXPIRED:
-            # Only this request's part is gone: were another forgotten, one more would be sent each time, and all of them kept up.
-            # Where none is left it is asked again at once, or what comes meanwhile would wait.
+            # Subtract only this request's share: otherwise one more request would be sent each time, and all would be kept.
+            # Wake, to send a new request at once if none is left.
             self._outstanding = max(0, self._outstanding - int(headers.get(_UNSERVED, _BATCH)))
             self._lost = False
             self._something.set()
         elif status in _CONTROL and status != "100":
-            # Refused: the next look asks again.
+            # Rejected: the next check sends a new request.
             self._outstanding = 0
             self._lost = status == "503" or "Deleted" in str(message.headers)
             if self._lost:

@@ -1,4 +1,4 @@
-"""What the delivery loop has fetched: a typed message with what acknowledges it, and how a batch is split and traced."""
+"""Messages fetched by the delivery loop: how batches are split by tenant and traced."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -16,7 +16,7 @@ from shared.messages.base import Command, Event
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """A message with what acknowledges it, and how often it was delivered, for whatever reason."""
+    """A received message with its raw form for the acknowledgement, and its number of deliveries."""
 
     raw: Msg
     delivery: Delivery[Any]
@@ -24,7 +24,7 @@ class ReceivedMessage:
 
 
 def reason_of(error: Exception) -> str:
-    """What a dead letter says of the failure."""
+    """Return the reason that a dead letter records for the failure."""
     code = f" ({error.code})" if isinstance(error, MusterError) else ""
     return f"{type(error).__name__}{code}: {error}"
 
@@ -34,7 +34,7 @@ def is_final(error: Exception) -> bool:
 
 
 def span_of(names: str, group: Sequence[ReceivedMessage]) -> AbstractContextManager[object]:
-    """A single message goes on in its trace; a batch begins one that is linked to all of theirs."""
+    """Return the span for a group: a single message continues its trace; a batch starts a new one linked to all of theirs."""
     traces = [found.delivery.envelope.trace for found in group]
     if len(traces) == 1:
         return telemetry.span(f"handle {names}", parent=traces[0])
@@ -46,7 +46,7 @@ def filter_of(message: type[Event] | type[Command]) -> str:
 
 
 def by_tenant(arrived: Sequence[ReceivedMessage]) -> list[tuple[TenantId, list[ReceivedMessage]]]:
-    """Group messages by tenant, each group in its order; the smallest group comes first, so that a busy tenant delays no other."""
+    """Group messages by tenant, in order; the smallest group first, so that a busy tenant does not delay others."""
     groups: dict[TenantId, list[ReceivedMessage]] = {}
     for found in arrived:
         groups.setdefault(found.delivery.envelope.tenant, []).append(found)

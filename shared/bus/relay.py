@@ -1,7 +1,7 @@
-"""The relay: publishes what the outbox holds. Woken by the commit with the rows in hand; a slow poll stands behind it.
+"""The relay: publishes outbox rows. A commit hands its rows over directly; a slow poll finds the others.
 
-Postgres is the record: rows stay after publication with the stream's identity and their sequence in it, so that a stream that lost its
-store (another creation, or fewer messages than we were promised) is filled again.
+Postgres is the source of truth: published rows stay, with the stream's identity and their sequence in it. If a stream lost its store (a new
+incarnation, or fewer messages than it acknowledged), the relay publishes them again.
 """
 
 import asyncio
@@ -38,24 +38,24 @@ _POLL_AGAIN_S = 2.0
 _STALE_S = 3.0
 _INSPECT_EVERY = timedelta(seconds=30)
 _CLEAN_EVERY = timedelta(minutes=10)
-_FAILED_REST_S = 1.0
-_REFUSED_MOST_S = 15.0
-_REFUSED_OFTEN = 5
-_ROOM = 20_000
-_RECONNECT_LOOK_S = 0.05
+_FAILED_PAUSE_S = 1.0
+_MAX_RETRY_S = 15.0
+_LOG_AFTER_FAILURES = 5
+_MAX_WAITING = 20_000
+_RECONNECT_POLL_S = 0.05
 _log = structlog.get_logger()
 
 
 @dataclass(slots=True)
 class _Refused:
-    """A row that could not be published: how often in a row, and until when it is left alone."""
+    """A row that was not published: consecutive failures, and when to retry."""
 
     times: int = 0
     until: float = 0.0
 
 
 class Relay:
-    """One per process and schema. `hand_over` never blocks; `run` publishes until `flush` has emptied it at the end."""
+    """Publishes the outbox of a schema; one per process. `hand_over` never blocks; `run` publishes until `flush` has emptied the queue."""
 
     def __init__(self, bus: Bus, database: Database, schema: str, clock: Clock) -> None:
         self._bus = bus
@@ -68,7 +68,7 @@ class Relay:
         self._refused: dict[UUID, _Refused] = {}
         self._unsent: dict[UUID, float] = {}
         self.refusal: str | None = None
-        """Why the last batch was not published; None when it was."""
+        """Why the last batch was not published; None if it was."""
         self._outages = Outages()
         self._created: dict[str, datetime] = {}
         self._whole: dict[str, StreamState] = {}
@@ -82,8 +82,8 @@ class Relay:
         bus.on_reconnect.append(self._on_reconnect)
 
     def hand_over(self, rows: list[OutboxRow]) -> None:
-        """Takes rows whose transaction has been committed; they are published in this order. Beyond the room, the poll finds them."""
-        if self._waiting.qsize() > _ROOM:
+        """Take committed rows to publish in this order. If the queue is full, the poll finds them later."""
+        if self._waiting.qsize() > _MAX_WAITING:
             return
         now = self._clock.monotonic()
         for row in rows:
@@ -92,23 +92,23 @@ class Relay:
             self._waiting.put_nowait(row)
 
     def unsent_s(self) -> float | None:
-        """How long the oldest message of this process has waited for JetStream's acknowledgement; None where none waits."""
+        """Return how long the oldest message of this process has waited for JetStream's acknowledgement; None if none waits."""
         oldest = next(iter(self._unsent.values()), None)
         return None if oldest is None else self._clock.monotonic() - oldest
 
     def try_again(self) -> None:
-        """JetStream takes messages again: publish those that it refused now, not when their pause is over."""
+        """Retry failed rows now: JetStream accepts messages again."""
         self._refused.clear()
         self._poll_sooner.set()
 
     async def age_s(self) -> float:
-        """How long the oldest message of the service, of whatever process, has waited to be published."""
+        """Return how long the oldest message of the service, from any process, has waited to be published."""
         age_s = await self._outbox.load_age_s()
         metrics.outbox_age(self._schema, age_s)
         return age_s
 
     async def run(self) -> None:
-        """Publishes, marks, polls for what was left behind, refills lost streams, drops what is old; until `flush` ends it."""
+        """Publish, mark published rows, poll for remaining rows, refill lost streams and delete expired rows, until `flush` ends it."""
         async with asyncio.TaskGroup() as group:
             loops = [
                 group.create_task(self._publish_loop()),
@@ -122,7 +122,7 @@ class Relay:
                 loop.cancel()
 
     async def flush(self, timeout_s: float = 5.0) -> None:
-        """Publishes and marks what is in hand, and ends `run`; what does not go now stays in the outbox for the next start."""
+        """Publish and mark queued rows, and end `run`; rows that fail now stay in the outbox for the next start."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._empty()
@@ -133,7 +133,7 @@ class Relay:
             self._flushed.set()
 
     async def _empty(self) -> None:
-        """Publishes the rest; the lock is also waited for when nothing is left, because the loop may have the last rows."""
+        """Publish all queued rows. Takes the lock even if none is left, because the loop may hold the last rows."""
         while True:
             async with self._publishing:
                 rows = self._take()
@@ -156,16 +156,16 @@ class Relay:
                 self._poll_soon()
                 await asyncio.sleep(error.retry_after_s)
             except Exception:  # noqa: BLE001 - the loop outlives any one batch
-                # Whatever it was, the rows lie in the outbox: the poll brings them again.
+                # The rows are still in the outbox: the poll finds them again.
                 _log.exception("publishing failed", rows=len(rows))
                 self._in_hand.difference_update(row.id for row in rows)
                 self._poll_soon()
-                await asyncio.sleep(_FAILED_REST_S)
+                await asyncio.sleep(_FAILED_PAUSE_S)
             raise_if_cancelled()
 
     async def _connected(self) -> None:
-        while not self._bus.connected:  # noqa: ASYNC110 - nothing tells when a state of nats-py changes
-            await asyncio.sleep(_RECONNECT_LOOK_S)
+        while not self._bus.connected:  # noqa: ASYNC110 - nats-py has no event for its state
+            await asyncio.sleep(_RECONNECT_POLL_S)
 
     def _take(self, most: int = _BATCH) -> list[OutboxRow]:
         rows: list[OutboxRow] = []
@@ -174,10 +174,10 @@ class Relay:
         return rows
 
     async def _publish(self, rows: Sequence[OutboxRow]) -> None:
-        """Publishes the rows; those not taken go out of hand, and the poll brings them again. Raises Transient when any was not."""
+        """Publish the rows. Rejected ones are released, and the poll finds them again. Raises Transient if any was rejected."""
         faults.point(BEFORE_PUBLISH)
         try:
-            # Known before, so that a stream that is made anew in between is not credited with what the old one took.
+            # Read before publishing: a stream recreated meanwhile must not be credited with the old one's messages.
             created = await self._creations(rows)
         except Transient:
             self._in_hand.difference_update(row.id for row in rows)
@@ -191,7 +191,7 @@ class Relay:
                 self._unsent.pop(row.id, None)
                 stream = created[streams.stream_of(row.subject).name]
                 if outcome.sequence < self._top.get(outcome.stream, 0):
-                    self._reconnected.set()  # it counts anew: another stream has taken its place
+                    self._reconnected.set()  # sequences restarted: the stream was recreated
                 self._top[outcome.stream] = max(self._top.get(outcome.stream, 0), outcome.sequence)
                 self._unmarked.append(Published(row.id, outcome.stream, stream, outcome.sequence))
             else:
@@ -199,25 +199,25 @@ class Relay:
                 self._refuse(row, outcome.why)
         self._to_mark.set()
         if refused:
-            raise Transient(f"JetStream did not take {len(refused)} messages: {refused[0]}", 0.5)
+            raise Transient(f"JetStream rejected {len(refused)} messages: {refused[0]}", 0.5)
 
     async def _creations(self, rows: Sequence[OutboxRow]) -> dict[str, datetime]:
         names = {streams.stream_of(row.subject).name for row in rows}
         return {name: await self._stream_created(name) for name in names}
 
     def _refuse(self, row: OutboxRow, why: str) -> None:
-        """Leaves the row alone for a while, longer each time, so that what is never taken holds up nobody."""
+        """Delay the row, longer each time, so that a row that is never accepted blocks no others."""
         self._in_hand.discard(row.id)
         if not self._bus.connected:
             return
         refused = self._refused.setdefault(row.id, _Refused())
         refused.times += 1
-        refused.until = self._clock.monotonic() + min(0.5 * 2**refused.times, _REFUSED_MOST_S)
-        if refused.times == _REFUSED_OFTEN:
-            _log.error("a message is refused again and again", id=str(row.id), subject=row.subject, why=why)
+        refused.until = self._clock.monotonic() + min(0.5 * 2**refused.times, _MAX_RETRY_S)
+        if refused.times == _LOG_AFTER_FAILURES:
+            _log.error("a message is rejected repeatedly", id=str(row.id), subject=row.subject, why=why)
 
     async def _mark_loop(self) -> None:
-        """Marks what was published, a second's worth at a time; rests while there is nothing."""
+        """Mark published rows, once a second while there are any."""
         while True:
             await self._to_mark.wait()
             self._to_mark.clear()
@@ -248,28 +248,28 @@ class Relay:
             for row in published:
                 whole = self._whole.get(row.stream)
                 if whole is not None and whole.created != row.created:
-                    # Promised by a stream that is gone, and marked after the look at its successor.
+                    # Acknowledged by a lost stream, and marked after its successor was inspected.
                     del self._whole[row.stream]
 
     async def _poll(self) -> None:
-        """Finds rows that nobody has in hand: of a process that died between commit and publication, or put off above."""
+        """Find rows that this process does not hold: of a process that died after its commit, or delayed above."""
         now = self._clock.monotonic()
         left_alone = [row for row, refused in self._refused.items() if refused.until > now]
         rows, age_s = await self._outbox.load_waiting(_STALE_S, left_alone, _BATCH)
         metrics.outbox_age(self._schema, age_s)
         if age_s < _STALE_S:
-            # What was refused here was published by another replica.
+            # Another replica published what was rejected here.
             self._unsent = {row: since for row, since in self._unsent.items() if row in self._in_hand}
         self.hand_over([row for row in rows if row.id not in self._in_hand])
         if age_s:
             self._poll_soon()
 
     def _poll_soon(self) -> None:
-        """Something waits: the next poll comes sooner than at rest."""
+        """Schedule the next poll earlier, because rows wait."""
         asyncio.get_running_loop().call_later(_POLL_AGAIN_S, self._poll_sooner.set)
 
     async def _inspect(self) -> None:
-        """Compares each stream with what the outbox was promised; publishes again what the stream has lost."""
+        """Compare each stream with the acknowledged rows; publish again what the stream has lost."""
         since = self._clock.now()
         for stream in streams.ALL:
             promised = self._top.get(stream.name, 0)
@@ -289,7 +289,7 @@ class Relay:
                 self._whole[stream.name] = state
 
     def _may_have_lost(self, stream: str, state: StreamState, promised: int) -> bool:
-        """Whether the outbox must be asked, which reads all of it: at the start, and when the stream is another or shorter."""
+        """Return whether the outbox must be scanned, which is expensive: at the start, or if the stream was recreated or is shorter."""
         whole = self._whole.get(stream)
         if whole is None or whole.created != state.created:
             return True
@@ -301,7 +301,7 @@ class Relay:
         return self._created[name]
 
     async def _stream_state(self, name: str) -> StreamState:
-        """Asks first: a stream is hardly ever missing, and is made then."""
+        """Read the state, and create the streams only if that fails."""
         try:
             return await self._bus.stream_state(name)
         except Transient:
@@ -309,7 +309,7 @@ class Relay:
             return await self._bus.stream_state(name)
 
     def _on_reconnect(self) -> None:
-        """The server may have come back with another store: looked at now, not at the next turn."""
+        """Inspect at once: the server may have returned with another store."""
         self._created.clear()
         self.try_again()
         self._reconnected.set()

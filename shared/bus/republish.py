@@ -1,8 +1,8 @@
-"""Says again how every entity of a service is: for a consumer that is new or was rebuilt.
+"""Publishes the current state of every entity of a service again, for a consumer that is new or was rebuilt.
 
-The outbox keeps the newest event of each entity whatever its age, so nothing is made anew: those rows wait for the relay once more, in their
-order, under their own ids. Who has handled one knows it by its inbox, and by the version beyond the inbox's days. What tells of no entity
-is not said again: a stored validation or a refused operation happened once, and nobody's state can be read off it.
+The outbox keeps the newest event of each entity at any age, so no event is created: those rows are published once more, in order and under
+their own ids. A consumer that handled one recognizes it by its inbox, or by the version if it is older than the inbox retention. Events
+that describe no entity, such as a stored validation, are not published again: no state can be derived from them.
 """
 
 from functools import partial
@@ -20,19 +20,19 @@ from shared.messages.republish import BY_OWNER
 
 
 def republishing(service: str) -> Handlers:
-    """The service's row for its commands."""
+    """Return the handler of the service's republish command."""
     return {BY_OWNER[service]: partial(_republish, tables_of(service).outbox)}
 
 
 async def _republish(outbox: Table, unit: Unit, batch: list[Delivery[Any]]) -> None:
-    """Several wishes that came together are one. What waits to be published for the first time is left alone."""
+    """Reset the rows for publication. Commands in one batch count as one. Rows not published yet are left alone."""
     await unit.connection.execute(_statement(outbox, str(batch[-1].message.operation_id)))
 
 
-def _statement(outbox: Table, wish: str) -> Update:
-    # The stream judges repeats by `Nats-Msg-Id`, which is new with each wish; consumers go by `Muster-Id`.
+def _statement(outbox: Table, operation: str) -> Update:
+    # The stream deduplicates by `Nats-Msg-Id`, which differs for each command; consumers use `Muster-Id`.
     id_ = cast(outbox.c.id, Text)
-    ids = func.jsonb_build_object("Muster-Id", id_, "Nats-Msg-Id", f"{wish}:" + id_)
+    ids = func.jsonb_build_object("Muster-Id", id_, "Nats-Msg-Id", f"{operation}:" + id_)
     return (
         update(outbox)
         .where(outbox.c.published_at.is_not(None), newest(outbox))

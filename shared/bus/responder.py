@@ -1,4 +1,4 @@
-"""Answers questions: queries of other services (`qry`), reports and requests of workers (`rpt`, `wrq`), shared out among replicas."""
+"""Answers questions: queries of services (`qry`), and reports and requests of workers (`rpt`, `wrq`), distributed over replicas."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Who asks: a tenant's service request, or a worker whose subject proves it. `deadline_s` is what the asker waits."""
+    """The asker: a tenant's service request, or a worker, authenticated by the subject. `deadline_s`: how long the asker waits."""
 
     tenant: TenantId
     worker: WorkerId
@@ -42,10 +42,10 @@ Question = type[Query[Any]] | type[WorkerRequest[Any]]
 
 
 class Responder:
-    """Subscribes one queue group per question type and answers each in a task of its own, at most `limit` at once.
+    """Subscribes one queue group per question type and answers each question in its own task, at most `limit` at once.
 
     Args:
-        group: Whose members share the questions out; the owner's replicas, unless a name is given.
+        group: Queue group that shares the questions; default: the owner's replicas.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Responder:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Takes no further question and answers those that have arrived: nobody else has them."""
+        """Accept no further questions and answer those received: no other replica has them."""
         await asyncio.gather(*(_drain(self._bus, subscription) for subscription in self._subscriptions))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
@@ -85,8 +85,10 @@ class Responder:
     def _receiver(self, question: Question, answer: Answer) -> Callable[[Msg], Awaitable[None]]:
         async def receive(message: Msg) -> None:
             if message.reply and not message.reply.startswith(INBOXES):
-                # The server lets an answer go to any reply subject: a worker must not aim ours at somebody's work.
-                _log.warning("a question was dropped: its reply is no inbox", subject=message.subject)
+                # The server allows replies to any subject: a worker must not direct ours to a work subject.
+                _log.warning(
+                    "a question was dropped: its reply subject is not an inbox", subject=message.subject
+                )
                 return
             await self._free.acquire()
             task = asyncio.create_task(self._respond(question, answer, message))
@@ -111,7 +113,7 @@ class Responder:
                 if len(payload) > MAX_REPLY_BYTES * 2:
                     raise Rejected(
                         "reply_too_large",
-                        f"the answer has {len(payload)} bytes; ask for less at once",
+                        f"the answer has {len(payload)} bytes, more than the {MAX_REPLY_BYTES * 2} allowed; request fewer items at once",
                     )
                 await message.respond(payload)
             except MusterError as error:
@@ -133,7 +135,7 @@ class Responder:
         except ValidationError as error:
             raise Rejected(
                 "bad_request",
-                f"{question.TYPE} cannot be read: {error.error_count()} faults",
+                f"{question.TYPE} cannot be parsed: {error.error_count()} invalid fields",
             ) from error
         try:
             async with asyncio.timeout(deadline_s):
@@ -143,7 +145,7 @@ class Responder:
 
 
 def _span(question: Question, found: Mapping[str, str]) -> contextlib.AbstractContextManager[object]:
-    """None for what comes by the clock and belongs to nothing: a heartbeat each second would be most of what traces hold."""
+    """Return the span of a request; none for untraced periodic requests such as heartbeats, which would dominate the traces."""
     if issubclass(question, WorkerRequest) and not question.IS_TRACED and not telemetry.is_traced(found):
         return contextlib.nullcontext()
     return telemetry.span(f"answer {question.TYPE}", parent=found)
@@ -163,7 +165,7 @@ def _worker(question: Question, subject: str) -> WorkerId:
 
 
 async def _drain(bus: Bus, subscription: Subscription) -> None:
-    """Ends a subscription after what it holds; always, because one that is left would be renewed at the next reconnect."""
+    """End a subscription after its pending messages. Always removes it: a remaining one would be renewed at the next reconnect."""
     try:
         if not bus.connected:
             await subscription.unsubscribe()
@@ -179,6 +181,6 @@ async def _refuse(message: Msg, error: MusterError) -> None:
     if not message.reply:
         return
     problem = orjson.dumps(error.to_problem()).decode().replace("\n", " ")
-    # `respond` carries no headers; errors travel in one. A connection that is gone has no use for it.
+    # Errors travel in a header, which `respond` does not support. A lost connection needs no reply.
     with contextlib.suppress(NatsError):
         await message._client.publish(message.reply, b"", headers={headers.ERROR: problem})

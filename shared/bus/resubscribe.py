@@ -1,7 +1,7 @@
-"""Subscriptions that the server took away are asked for again.
+"""Renews subscriptions that the server has ended.
 
-When permissions change, or come later than the connection, the server ends a subscription and says so once, as an error of the connection.
-nats-py passes that on and leaves it there: what waits for acknowledgements, messages or answers would be deaf until the next reconnect.
+When permissions change, or arrive later than the connection, the server ends a subscription and reports this once, as a connection error.
+nats-py only forwards the error: without renewal, acknowledgements, messages and answers would not arrive until the next reconnect.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ from nats.errors import Error as NatsError
 
 from shared.runtime.outages import Outages
 
-_HEARING = "hearing what is subscribed to"
+_SUBSCRIBING = "receiving subscribed messages"
 _REFUSED = "permissions violation for subscription"
 _AGAIN_S = 1.0
 _FLUSH_S = 2.0
 
 
 class Resubscriber:
-    """Of one connection; told of each of its errors."""
+    """Renews the subscriptions of one connection; it must receive each of its errors."""
 
     def __init__(self, client: Client, outages: Outages) -> None:
         self._client = client
@@ -27,10 +27,10 @@ class Resubscriber:
         self._renewing: asyncio.Task[None] | None = None
 
     def takes(self, error: Exception) -> bool:
-        """Whether the error is a subscription's end; it is then renewed until the server keeps it."""
+        """Return whether the error ends a subscription; if so, start renewing until the server accepts it."""
         if _REFUSED not in str(error).lower():
             return False
-        self._outages.failed(_HEARING, error)
+        self._outages.failed(_SUBSCRIBING, error)
         self._refusals += 1
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._renew())
@@ -49,10 +49,10 @@ class Resubscriber:
                 await self._subscribe_again()
             except (NatsError, OSError, TimeoutError):
                 refusals = -1
-        self._outages.worked(_HEARING)
+        self._outages.worked(_SUBSCRIBING)
 
     async def _subscribe_again(self) -> None:
-        """All of them: the server ignores one that it has. What it refuses it has said before it answers the flush."""
+        """Renew all subscriptions: the server ignores those that it has. It reports rejections before it answers the flush."""
         for subscription in list(self._client._subs.values()):
             await self._client._send_subscribe(subscription)
-        await self._client.flush(timeout=_FLUSH_S)  # type: ignore[arg-type]  # nats-py waits fractions as well
+        await self._client.flush(timeout=_FLUSH_S)  # type: ignore[arg-type]  # nats-py accepts fractions

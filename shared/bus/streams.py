@@ -1,4 +1,4 @@
-"""The streams, as data. Every service may create what is missing; none updates or deletes."""
+"""Definitions of the streams. Every service may create missing ones; none updates or deletes them."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """A stream of the platform. Full means refused (DiscardNew), never silently lost.
+    """A stream of the platform. A full stream rejects messages (DiscardNew) and never drops them silently.
 
     Attributes:
-        takes_batches: Many messages may be stored as one, with one sync of the disk. Only where services alone publish: whoever may begin batches
-            may leave them open, and a stream has room for fifty.
+        takes_batches: Accepts atomic batches, stored with one disk sync. Only for streams that services alone publish to: a client may leave
+            batches open, and a stream allows fifty.
     """
 
     name: str
@@ -31,7 +31,7 @@ class StreamConfig:
     replicas: int = 1
 
     def keeps(self, subject: str) -> bool:
-        """Whether what is published on `subject` comes into it."""
+        """Return whether the stream stores messages published on `subject`."""
         return any(subject.startswith(pattern.removesuffix(">")) for pattern in self.subjects)
 
 
@@ -42,23 +42,23 @@ COMMANDS = StreamConfig("CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 25
 DEAD_LETTERS = StreamConfig(
     "DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S, deletable=True
 )
-"""An operator settles its messages one by one; no service has the permission."""
+"""Operators delete its messages one by one; no service has the permission."""
 ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
 
 HEALTH = f"evt.v1.{SITE}.health"
-"""Before a service's name: the subject of its health checks. No consumer takes it, and the stream drops it after a day."""
+"""Subject prefix of health probes, before a service's name. No consumer reads them, and the stream drops them after a day."""
 
 
 def stream_of(subject: str) -> StreamConfig:
-    """The stream that keeps what is published on `subject`."""
+    """Return the stream that stores messages published on `subject`."""
     for stream in ALL:
         if stream.keeps(subject):
             return stream
-    raise ValueError(f"no stream keeps {subject}")
+    raise ValueError(f"no stream stores {subject}")
 
 
 async def ensure_streams(jetstream: JetStreamContext, replicas: int = 1) -> None:
-    """Creates the streams that are missing; two services doing so at once both succeed."""
+    """Create missing streams. Concurrent calls of several services all succeed."""
     for stream in ALL:
         try:
             await jetstream.stream_info(stream.name)
@@ -85,5 +85,5 @@ async def _create(jetstream: JetStreamContext, stream: StreamConfig, replicas: i
             )
         )
     except BadRequestError:
-        # Another service created it between the look and the call.
+        # Another service created it meanwhile.
         await jetstream.stream_info(stream.name)

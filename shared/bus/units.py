@@ -1,4 +1,4 @@
-"""The unit of work: one transaction that holds state, inbox and outbox together, and what happens right after its commit."""
+"""Units of work: one transaction for state, inbox and outbox, and actions after its commit."""
 
 import asyncio
 from collections import Counter
@@ -28,13 +28,13 @@ BEFORE_COMMIT = faults.register("unit.before_commit")
 AFTER_COMMIT = faults.register("unit.after_commit")
 _PROBE_S = 3.0
 MAX_MESSAGE_BYTES = 1024 * 1024 - 16 * 1024
-"""What the server takes, less the headers."""
+"""The server's limit, minus the headers."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A message that was committed and waits to be published."""
+    """A committed message that waits to be published."""
 
     id: UUID
     tenant: TenantId
@@ -45,13 +45,13 @@ class OutboxRow:
 
 
 class Publisher(Protocol):
-    """Takes over rows whose transaction has been committed."""
+    """Takes committed rows to publish."""
 
     def hand_over(self, rows: list[OutboxRow]) -> None: ...
 
 
 class Unit:
-    """What a handler works in: a transaction. Everything emitted is stored with the state, and published once it is committed."""
+    """Transaction of a handler. Emitted messages are stored with the state and published after the commit."""
 
     def __init__(
         self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock, schema: str
@@ -72,11 +72,11 @@ class Unit:
         tenant: TenantId | None = None,
         cause: Delivery[Any] | None = None,
     ) -> None:
-        """Puts messages into the outbox, in this order: all, or none where one is refused.
+        """Add messages to the outbox in this order: all, or none if one is rejected.
 
         Args:
-            tenant: needed in a system unit only; `ids.SITE` for what belongs to no tenant.
-            cause: the message that led to these; their ids then derive from its id.
+            tenant: Required in a system unit; `ids.SITE` for what belongs to no tenant.
+            cause: The message that caused these; their ids derive from its id.
         """
         whose = tenant or self.tenant
         if whose is None:
@@ -85,7 +85,7 @@ class Unit:
 
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[None]:
-        """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
+        """A savepoint: if the block fails, what it wrote, emitted and scheduled is undone, and the rest of the transaction stays."""
         parts: tuple[list[Any], ...] = (self._rows, self._last, self._then)
         before, emitted = [len(part) for part in parts], self._emitted.copy()
         try:
@@ -98,11 +98,11 @@ class Unit:
             raise
 
     def at_end(self, action: "Callable[[Unit], Awaitable[None]]") -> None:
-        """Runs within the transaction once all handlers of its batch have worked: what they have gathered is written together."""
+        """Run `action` within the transaction after all handlers of its batch, to write what they collected in one statement."""
         self._last.append(action)
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
-        """Runs after the commit; for fast paths only, because a crash in between forgets it."""
+        """Run `action` after the commit. For optimizations only: a crash in between loses it."""
         self._then.append(action)
 
     def _row(self, message: Event | Command, tenant: TenantId, cause: Delivery[Any] | None) -> OutboxRow:
@@ -118,10 +118,10 @@ class Unit:
         subject = message.subject(tenant) if isinstance(message, Event) else message.subject()
         payload = message.to_bytes()
         if len(payload) > MAX_MESSAGE_BYTES:
-            # Refused before the commit: the bus would never take it, and it would wait in the outbox for ever.
+            # Rejected before the commit: the bus would never accept it, and it would stay in the outbox forever.
             raise Rejected(
                 "message_too_large",
-                f"{message.TYPE} has {len(payload)} bytes, more than the {MAX_MESSAGE_BYTES} that a message may have",
+                f"{message.TYPE} has {len(payload)} bytes; a message may have at most {MAX_MESSAGE_BYTES}",
             )
         entity = message.whose_state if isinstance(message, Event) else None
         return OutboxRow(envelope.id, tenant, subject, envelope.to_headers(), payload, entity)
@@ -130,15 +130,15 @@ class Unit:
         if cause is None:
             return new_id(self._clock)
         self._emitted[cause.envelope.id] += 1
-        # Named after the service too: two that answer one event must not give their messages the same id.
+        # Includes the schema: two services that handle one event must not derive equal ids.
         return derived_id(cause.envelope.id, self._schema, self._emitted[cause.envelope.id])
 
 
 class Units:
-    """Opens units of work for one service.
+    """Opens units of work of one service.
 
     Args:
-        first: the statement of ours that each unit of a tenant begins with (`Database.tenant`).
+        first: Returns the first statement of each tenant unit (`Database.tenant`).
     """
 
     def __init__(
@@ -160,25 +160,25 @@ class Units:
         )
 
     def beginning(self, first: Callable[[TenantId], str]) -> "Units":
-        """Units of the same service, each of which begins with that statement of its tenant."""
+        """Return units of the same service with another first statement."""
         return Units(self._database, self._publisher, self._schema, self._clock, first)
 
     def tenant(
         self, tenant: TenantId, within: Mapping[str, str] | None = None
     ) -> AbstractAsyncContextManager[Unit]:
-        """Under row-level security of one tenant (`ids.SITE`: under the system role, for the site's own entities), as `Database.tenant`."""
+        """Open a unit under row-level security of one tenant, like `Database.tenant`. For `ids.SITE`: under the system role, for the site's entities."""
         return self._open(self._database.tenant(tenant, within, self._first(tenant)), tenant)
 
     def system(self) -> AbstractAsyncContextManager[Unit]:
-        """Over all tenants; each emitted message names its tenant."""
+        """Open a unit over all tenants; each emitted message names its tenant."""
         return self._open(self._database.system(), None)
 
     def reading(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A look over all tenants that changes nothing."""
+        """Return a connection over all tenants, for reads."""
         return self._database.system()
 
     async def reachable(self) -> bool:
-        """Whether Postgres answers now."""
+        """Return whether Postgres responds now."""
         try:
             async with asyncio.timeout(_PROBE_S), self._database.system() as connection:
                 await connection.execute(select(literal(1)))
@@ -230,7 +230,7 @@ def _correlation(message: Event | Command, cause: Delivery[Any] | None) -> UUID 
 
 
 def _trace(cause: Delivery[Any] | None) -> dict[str, str]:
-    """The current span's, unless it handles a batch of several traces: then the cause's own."""
+    """Return the current span's trace, or the cause's own if the span handles a batch of several traces."""
     headers: dict[str, str] = {}
     telemetry.inject(headers)
     if cause is None or telemetry.same_trace(headers, cause.envelope.trace):
@@ -241,6 +241,6 @@ def _trace(cause: Delivery[Any] | None) -> dict[str, str]:
 async def _attempt(action: Callable[[], Awaitable[None]]) -> None:
     try:
         await action()
-    except Exception as error:  # noqa: BLE001 - the commit stands whatever happens here
-        # The transaction stands: what this would have hastened comes by the guaranteed path.
+    except Exception as error:  # noqa: BLE001 - the transaction is committed in any case
+        # The transaction is committed: the guaranteed path delivers what this would have sped up.
         _log.warning("an action after a commit failed", error=repr(error))

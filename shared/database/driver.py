@@ -1,6 +1,6 @@
-"""asyncpg beneath SQLAlchemy, for hot paths: storing and reading points, saving a scheduler cycle, outbox and inbox. All else is SQLAlchemy Core.
+"""asyncpg beneath SQLAlchemy, for hot paths: storing and reading points, saving a scheduling cycle, outbox and inbox. All else uses SQLAlchemy Core.
 
-Neighbours: shared.database.engine opens the transactions; services use this in their `store` only.
+`shared.database.engine` opens the transactions; services use this only in their `store` modules.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 class AsyncpgDriver:
-    """asyncpg's connection inside a transaction that shared.database.engine has opened."""
+    """The asyncpg connection of a transaction opened by `shared.database.engine`."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -27,7 +27,7 @@ class AsyncpgDriver:
         return cls(driver_of(connection))
 
     async def fetch(self, sql: str, *arguments: object) -> Sequence[Row]:
-        """Run a prepared statement and return its rows; JSON is given as text, and comes decoded."""
+        """Run a prepared statement and return its rows. JSON is passed as text and returned decoded."""
         with _storable():
             rows: Sequence[Row] = await self._connection.fetch(sql, *arguments)
         return rows
@@ -35,7 +35,7 @@ class AsyncpgDriver:
     async def copy(
         self, table: str, schema: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
     ) -> None:
-        """COPY rows into a table on which the role may insert."""
+        """COPY rows into a table. The role needs the INSERT privilege on it."""
         with _storable():
             await self._connection.copy_records_to_table(
                 table, schema_name=schema, columns=list(columns), records=rows
@@ -43,13 +43,13 @@ class AsyncpgDriver:
 
 
 def driver_of(connection: AsyncConnection) -> Any:
-    """asyncpg's own connection, of one that is open: unlike `get_raw_connection` without a greenlet, which costs as a statement does."""
+    """Return the asyncpg connection of an open connection. Unlike `get_raw_connection` it needs no greenlet, which costs as much as a statement."""
     return connection.sync_connection.connection.driver_connection  # type: ignore[union-attr]
 
 
 @contextmanager
 def _storable() -> Iterator[None]:
-    """What the data itself is to blame for is Rejected; the rest is the transaction's to translate."""
+    """Raise Rejected for errors caused by the data; the transaction translates all others."""
     try:
         yield
     except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:

@@ -1,6 +1,6 @@
-"""Postgres: one engine with a connection pool per role (tenant under row-level security, system), and the vocabulary of migrations.
+"""Postgres: an engine with one connection pool per role (tenant under row-level security, system), and helpers for migrations.
 
-Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables; shared.database.upgrading runs the migrations.
+`shared.bus.units` opens transactions for handlers; each service's `store` modules hold the tables; `shared.database.upgrading` runs the migrations.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ from shared.telemetry import metrics
 _CONNECT_TIMEOUT_S = 10
 _POOL_TIMEOUT_S = 10
 _PREPARED_STATEMENTS = 500
-"""Of each connection: more than a service has statements, since preparing one again costs a round trip."""
+"""Per connection: more than a service has statements, since preparing one again costs a round trip."""
 _SERVER_SETTINGS = {
     "jit": "off",
-    # A process that freezes in a transaction keeps its locks no longer than this; a leader's lease is one of them.
+    # Bounds how long a process frozen in a transaction keeps its locks, such as a leader's lease.
     "idle_in_transaction_session_timeout": "10000",
-    # Ends the connections of a peak. The pool is LIFO, so that connections beyond the usual load stay unused.
+    # Closes connections opened for a peak. The pool is LIFO, so that connections beyond the usual load stay idle.
     "idle_session_timeout": "600000",
 }
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -47,26 +47,26 @@ _SETTING_NAME = re.compile(r"[a-z_]+")
 _SETTING_VALUE = re.compile(r"[0-9a-f,/-]*")
 _DISK_FULL = "53100"
 _RETRIED_CLASSES = {"08", "40", "53", "57"}
-"""Connection, rollback, resources and an operator's intervention: what Postgres may do the next time."""
+"""Connection errors, rollbacks, insufficient resources and operator intervention: a retry may succeed."""
 _UNSTORABLE_CLASSES = ("22", "23")
-"""What the data itself is to blame for: a NUL in a text, a value beyond a constraint."""
+"""Errors caused by the data: a NUL in a text, a constraint violation."""
 _RETRIED_STATES = {"25P03", "55P03"}
 _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
-"""Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
+"""Missing role or database, or a wrong password: perhaps not set up yet, so the process keeps retrying."""
 _LOST = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-"""What the driver raises on a connection that is gone or was torn in the middle of an answer."""
+"""Errors that the driver raises on a lost connection, or one lost in the middle of a reply."""
 _READ_ONLY_STATE = "25006"
-"""A standby, or a server that its operator or a full disk has made read-only."""
+"""A standby, or a server made read-only by its operator or a full disk."""
 _PROBE_ROWS = 10_000
 
 
 class _Pool:
-    """The engine of one role. Its connections are in autocommit mode: transactions are begun explicitly, with their settings in the same message."""
+    """Engine of one role. Connections are in autocommit mode: transactions are begun explicitly, together with their settings in one message."""
 
     def __init__(self, url: SecretStr, service: str, role: str, size: int) -> None:
         self._engine = _make_engine(url.get_secret_value(), service, size)
         self._role, self._size = role, size
-        # SQLAlchemy's own queue wakes nobody up when a connection cannot be made.
+        # SQLAlchemy's queue does not wake waiters if a connection cannot be made.
         self._free = asyncio.Semaphore(size)
         pool = cast(QueuePool, self._engine.pool)
         self._wait_time = metrics.watch_connection_pool(
@@ -75,7 +75,7 @@ class _Pool:
 
     @asynccontextmanager
     async def transaction(self, begin: str) -> AsyncIterator[AsyncConnection]:
-        """A transaction that starts with the statements `begin`: commits at the end, rolls back on an error."""
+        """Open a transaction with the statements `begin`: commit at the end, roll back on an error."""
         async with self.autocommit() as connection:
             driver = driver_of(connection)
             try:
@@ -88,7 +88,7 @@ class _Pool:
 
     @asynccontextmanager
     async def autocommit(self) -> AsyncIterator[AsyncConnection]:
-        """A connection without a transaction: each statement commits by itself."""
+        """Open a connection without a transaction: each statement commits separately."""
         async with translated(), self._slot():
             connection = await self._engine.connect()
             driver = driver_of(connection)
@@ -97,7 +97,7 @@ class _Pool:
             except Exception:
                 raise
             except BaseException:
-                # Cancelled, perhaps because Postgres hangs: wait for nothing, and return no open transaction to the pool.
+                # Cancelled, perhaps because Postgres hangs: do not wait, and return no open transaction to the pool.
                 driver.terminate()
                 raise
             finally:
@@ -108,7 +108,7 @@ class _Pool:
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
-        """One of the connections that the pool may have, once it is free."""
+        """Wait for one of the pool's connections."""
         started_s = time.perf_counter()
         try:
             async with asyncio.timeout(_POOL_TIMEOUT_S):
@@ -128,10 +128,9 @@ class _Pool:
 
 
 class Database:
-    """Opens transactions as the tenant role or as the system role. Errors that may pass become Transient.
+    """Opens transactions as the tenant role or the system role. Errors that may pass become Transient.
 
-    Each role has one pool of `pool_size` connections: do not open a second session within one, since callers that hold all connections
-    would wait for each other.
+    Each role has a pool of `pool_size` connections. Do not open a second session within one: callers that hold all connections would deadlock.
     """
 
     def __init__(self, settings: PostgresSettings, service: str) -> None:
@@ -141,48 +140,48 @@ class Database:
     def tenant(
         self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None, first: str = ""
     ) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A transaction that sees one tenant's rows only; commits at the end, rolls back on an error.
+        """Open a transaction that sees only one tenant's rows; commit at the end, roll back on an error.
 
         Args:
-            within: further settings, by name, that row-level security policies read: values of hexadecimal digits and `,/-`.
-            first: a constant statement to run before any other, such as one that takes a lock.
+            within: Further settings for row-level security policies, by name: values of hexadecimal digits and `,/-`.
+            first: A constant statement to run first, such as one that takes a lock.
 
         Raises:
-            ValueError: a value of `within` has other characters.
+            ValueError: A value of `within` has other characters.
         """
         return self._begin("BEGIN", tenant, within, first)
 
     def read(
         self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
     ) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A read session: a snapshot of what `tenant` sees. Statements that write fail."""
+        """Open a read session: a snapshot of what `tenant` sees. Statements that write fail."""
         return self._begin(_READ, tenant, within)
 
     def system(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A transaction over all tenants: for relay, cycle and reconcile modules, and for the site's own entities."""
+        """Open a transaction over all tenants: for relay, scheduling cycle and reconcilers, and for the site's entities."""
         return self._system.transaction("BEGIN")
 
     def system_autocommit(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A connection over all tenants on which each statement commits by itself: a process that freezes between statements holds no lock."""
+        """Open a connection over all tenants in autocommit mode: a process that freezes between statements holds no lock."""
         return self._system.autocommit()
 
     def _begin(
         self, begin: str, tenant: TenantId | UUID, within: Mapping[str, str] | None, first: str = ""
     ) -> AbstractAsyncContextManager[AsyncConnection]:
-        """BEGIN, settings and `first` go in one message: each statement of its own would be a round trip of every transaction."""
+        """Send BEGIN, settings and `first` in one message: separate statements would each cost a round trip per transaction."""
         if tenant == SITE and not within:
             return self._system.transaction(f"{begin}; {first}")
         settings = _set_local({"tenant": tenant.hex, **(within or {})})
         return self._tenant.transaction(f"{begin}; {settings}; {first}")
 
     async def probe(self, schema: str) -> str | None:
-        """Return None where the database takes a write.
+        """Return None if the database accepts a write.
 
-        It changes no row: an update of none is refused by a server that is read-only, the commit of a WAL record waits for the disk
-        (and for a synchronous standby), and rows that do not fit into `work_mem` make a temporary file, which a full disk refuses.
+        Changes no row. A read-only server rejects an UPDATE of zero rows. Committing a WAL record waits for the disk and any synchronous standby. Rows
+        that exceed `work_mem` create a temporary file, which a full disk rejects.
 
         Raises:
-            Transient: it takes none, with the reason.
+            Transient: The database accepts no writes; with the reason.
         """
         async with self._system.transaction("BEGIN; SET LOCAL work_mem = '64kB'") as connection:
             await AsyncpgDriver.of(connection).fetch(
@@ -204,7 +203,7 @@ class Database:
 
 
 def protect(op: Any, schema: str, table: str) -> None:
-    """In a migration: forces row-level security on a tenant table, and grants it to the schema's tenant and system roles."""
+    """In a migration: force row-level security on a tenant table, and grant it to the schema's tenant and system roles."""
     name = f'{schema}."{table}"'
     op.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY")
     op.execute(f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY")
@@ -215,12 +214,12 @@ def protect(op: Any, schema: str, table: str) -> None:
 
 
 def open_to_system(op: Any, schema: str, table: str) -> None:
-    """In a migration: grants a table without tenants to the system role alone."""
+    """In a migration: grant a table without tenants to the system role only."""
     op.execute(f'GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}."{table}" TO {schema}_system')
 
 
 def delivery_tables(op: Any, schema: str) -> None:
-    """In a migration: the inbox and outbox that the delivery loop uses."""
+    """In a migration: create inbox and outbox for the delivery loop."""
     op.execute(
         f"CREATE TABLE {schema}.outbox ("
         " id uuid PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY, tenant uuid NOT NULL,"
@@ -247,26 +246,27 @@ async def translated() -> AsyncIterator[None]:
     try:
         yield
     except (*_LOST, TimeoutError) as error:
-        raise Transient(f"Postgres does not answer: {error}", retry_after_s=0.5) from error
+        raise Transient(f"Postgres does not respond: {error}", retry_after_s=0.5) from error
     except (OperationalError, InterfaceError) as error:
-        raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
+        raise Transient(f"Postgres rejected the operation: {error.orig}", retry_after_s=0.2) from error
     except (DBAPIError, PostgresError) as error:
-        # The driver's own error comes while a connection is made, before SQLAlchemy has it.
+        # While a connection is made, driver errors are not yet wrapped by SQLAlchemy.
         cause = error.orig if isinstance(error, DBAPIError) else error
         state = getattr(cause, "sqlstate", None)
         if state == _DISK_FULL:
             raise Transient(
-                "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
+                "the database's disk is full; free some space, and operations resume automatically",
+                retry_after_s=2.0,
             ) from error
         if state == _READ_ONLY_STATE:
             raise Transient(
-                "the database is read-only; it goes on by itself once it takes writes again",
+                "the database is read-only; operations resume automatically once it accepts writes",
                 retry_after_s=1.0,
             ) from error
         if state in _NOT_SET_UP_STATES:
-            raise Transient(f"Postgres does not let us in: {cause}", retry_after_s=1.0) from error
+            raise Transient(f"Postgres rejected the login: {cause}", retry_after_s=1.0) from error
         if _is_retried(state) or (isinstance(error, DBAPIError) and error.connection_invalidated):
-            raise Transient(f"Postgres asked to try again: {cause}", retry_after_s=0.1) from error
+            raise Transient(f"Postgres asks to retry: {cause}", retry_after_s=0.1) from error
         raise
 
 
@@ -275,7 +275,7 @@ def _is_retried(state: str | None) -> bool:
 
 
 def deletion_tables(op: Any, schema: str) -> None:
-    """In a migration: what is being deleted, and the ids of what was, which outlive their tenant (`shared.bus.deletion`)."""
+    """In a migration: create the tables of pending deletions, and of deleted ids, which outlive their tenant (`shared.bus.deletion`)."""
     op.execute(f"CREATE TABLE {schema}.gone (id uuid PRIMARY KEY, since timestamptz NOT NULL DEFAULT now())")
     op.execute(f"GRANT SELECT, INSERT ON {schema}.gone TO {schema}_tenant, {schema}_system")
     op.execute(
@@ -286,7 +286,7 @@ def deletion_tables(op: Any, schema: str) -> None:
 
 
 def remember_entities(op: Any, schema: str) -> None:
-    """In a migration: which entity's state an outbox row holds, so that the newest of each can be kept. Repeating it changes nothing."""
+    """In a migration: record which entity's state an outbox row holds, so that the newest of each is kept. Idempotent."""
     op.execute(f"ALTER TABLE {schema}.outbox ADD COLUMN IF NOT EXISTS entity text")
     op.execute(
         f"CREATE INDEX IF NOT EXISTS outbox_entity ON {schema}.outbox (entity, position) WHERE entity IS NOT NULL"
@@ -294,7 +294,7 @@ def remember_entities(op: Any, schema: str) -> None:
 
 
 def driver_url(url: str) -> str:
-    """Return the address as SQLAlchemy expects it."""
+    """Return the URL in SQLAlchemy's format."""
     return url.replace("postgresql://", "postgresql+asyncpg://", 1)
 
 
@@ -317,14 +317,14 @@ def _make_engine(url: str, service: str, size: int) -> AsyncEngine:
 
 
 def _reject_unstorable(context: ExceptionContext) -> None:
-    """Raise Rejected at the statement itself for data that Postgres cannot store, so that a handler can answer it within its transaction."""
+    """Raise Rejected at the statement for data that Postgres cannot store, so that a handler can answer within its transaction."""
     state = getattr(context.original_exception, "sqlstate", None)
     if state is not None and state.startswith(_UNSTORABLE_CLASSES):
         raise Rejected("unstorable", f"Postgres cannot store this: {context.original_exception}")
 
 
 def _refuse_closed(connection: Any, *_: object) -> None:
-    """Make the pool replace a connection that is closed. Unlike `pool_pre_ping` this takes no round trip."""
+    """Make the pool replace a closed connection. Unlike `pool_pre_ping` this needs no round trip."""
     if connection.driver_connection.is_closed():
         raise DisconnectionError("this connection is closed")
 
@@ -332,12 +332,12 @@ def _refuse_closed(connection: Any, *_: object) -> None:
 def _set_local(settings: Mapping[str, str]) -> str:
     for name, value in settings.items():
         if not _SETTING_VALUE.fullmatch(value) or not _SETTING_NAME.fullmatch(name):
-            raise ValueError(f"{name} = {value!r} cannot stand in a setting of a transaction")
+            raise ValueError(f"{name} = {value!r} is not allowed as a transaction setting")
     return "; ".join(f"SET LOCAL muster.{name} = '{value}'" for name, value in settings.items())
 
 
 async def _roll_back(driver: Any) -> None:
-    """Ends the transaction; where that fails, the connection too."""
+    """Roll back; if that fails, terminate the connection."""
     ended = False
     try:
         with suppress(PostgresError, *_LOST):

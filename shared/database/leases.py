@@ -1,7 +1,7 @@
-"""A lease in Postgres: one holder at a time, with an epoch that rises at each change of holder and stands in the guard of every write.
+"""Leases in Postgres: one holder at a time, with an epoch that increases with each new holder and guards every write.
 
-Judged by Postgres' clock alone. The holder counts its own time by its monotonic clock from before it asked, so it stops before the
-row's deadline; a holder that was frozen finds its epoch passed, because its writes carry it.
+Expiry is decided by Postgres' clock. The holder measures its time with its monotonic clock from before the request, so it stops before the
+row expires. A holder that was frozen fails at its next write, because the write checks the epoch.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from shared.runtime.outages import Outages
 from shared.telemetry import metrics
 
 NOT_LEADER = "not_leader"
-_ASKING = "asking for a lease"
+_ASKING = "acquiring a lease"
 _GRACE_S = 3.0
-"""How long the jobs of a term may take to finish. A term that fails takes as long too, so that terms do not follow each other at once."""
+"""How long the jobs of a term may take to finish. A failed term also takes this long, so that terms do not restart at once."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lease in hand: valid while the monotonic clock is before `until`."""
+    """A held lease: valid while the monotonic clock is before `until`."""
 
     name: str
     epoch: int
@@ -39,10 +39,10 @@ class Held:
 
 
 class Lease:
-    """Takes, renews and gives back one named lease of a service's schema.
+    """Acquires, renews and releases one named lease of a service's schema.
 
     Args:
-        life_s: from the last renewal until another may take it; renewed at a third of it.
+        life_s: Time from the last renewal until another process may acquire it. Renewed at a third of it.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class Lease:
 
     @property
     def epoch(self) -> int:
-        """Of the lease in hand; raises Conflict (`not_leader`) when there is none or it has run out."""
+        """Epoch of the held lease. Raises Conflict (`not_leader`) if there is none or it has expired."""
         if self._held is None or self._clock.monotonic() >= self._held.until:
-            raise Conflict(NOT_LEADER, f"the lease {self._name} is not held here")
+            raise Conflict(NOT_LEADER, f"this process does not hold the lease {self._name}")
         return self._held.epoch
 
     @property
@@ -75,23 +75,23 @@ class Lease:
         return self._held is not None and self._clock.monotonic() < self._held.until
 
     async def vacancy(self) -> str | None:
-        """Return why nobody leads; None while this process or another holds the lease. For health checks.
+        """Return why there is no leader; None while this process or another holds the lease. For health checks.
 
         Raises:
-            Transient: the database does not answer.
+            Transient: The database does not respond.
         """
         if self.held:
             return None
         here = self._table.c
-        query = select(here.holder, here.expires_at, (here.expires_at >= func.now()).label("lasts"))
+        query = select(here.holder, here.expires_at, (here.expires_at >= func.now()).label("is_valid"))
         async with self._database.system_autocommit() as connection:
             found = (await connection.execute(query.where(here.name == self._name))).one_or_none()
         if found is None:
-            return f"no process has taken the lease {self._name} yet"
-        if found.lasts:
+            return f"no process has acquired the lease {self._name} yet"
+        if found.is_valid:
             return None
         return (
-            f"no process leads: the lease {self._name} of {found.holder} ended at"
+            f"there is no leader: the lease {self._name} of {found.holder} expired at"
             f" {found.expires_at:%H:%M:%S} UTC"
         )
 
@@ -100,10 +100,10 @@ class Lease:
         term: Callable[[int, asyncio.Event], Awaitable[None]],
         stopping: asyncio.Event,
     ) -> None:
-        """Waits for the lease, runs `term(epoch, ended)` while it is held, and so on until `stopping`.
+        """Acquire the lease, run `term(epoch, ended)` while it is held, and repeat until `stopping`.
 
-        `ended` is set when the lease is lost or the process stops; the term must return soon after. The lease is given back then.
-        A term that ends with Conflict (`not_leader`) has met its successor; anything else that it raises ends `lead` too.
+        `ended` is set when the lease is lost or the process stops; the term must return soon after, and the lease is released. A term may end with
+        Conflict (`not_leader`) if it has a successor; any other exception ends `lead` too.
         """
         while not stopping.is_set():
             if await self._take():
@@ -112,13 +112,16 @@ class Lease:
                 await _wait(stopping, self._life_s / 3)
 
     async def guard(self, connection: AsyncConnection) -> None:
-        """In the leader's transaction: raises Conflict (`not_leader`) unless the row still has this epoch; holds it until the commit.
+        """Check within the leader's transaction that the row still has this epoch, and lock it until the commit.
 
-        The lock stands in the way of another who takes the lease, and not of our own renewing, however long the transaction lasts.
+        The lock blocks other processes from acquiring the lease, but not this process from renewing it, however long the transaction lasts.
+
+        Raises:
+            Conflict: Another process holds the lease (`not_leader`).
         """
         query = select(self._table.c.epoch).where(self._table.c.name == self._name)
         if await connection.scalar(query.with_for_update(read=True, key_share=True)) != self.epoch:
-            raise Conflict(NOT_LEADER, f"the lease {self._name} has passed to another")
+            raise Conflict(NOT_LEADER, f"another process holds the lease {self._name}")
 
     async def _run_term(
         self,
@@ -127,7 +130,7 @@ class Lease:
     ) -> None:
         ended = asyncio.Event()
         epoch = self.epoch
-        _log.info("a lease was taken", lease=self._name, epoch=epoch)
+        _log.info("a lease was acquired", lease=self._name, epoch=epoch)
         work = asyncio.ensure_future(term(epoch, ended))
         stop = asyncio.ensure_future(stopping.wait())
         keep = asyncio.ensure_future(self._keep())
@@ -143,14 +146,16 @@ class Lease:
             except Conflict as error:
                 if error.code != NOT_LEADER:
                     raise
-                _log.warning("a term met its successor", lease=self._name, epoch=epoch)
+                _log.warning(
+                    "a term ended because another process holds the lease", lease=self._name, epoch=epoch
+                )
             finally:
                 keep.cancel()
                 await asyncio.gather(keep, return_exceptions=True)
                 await self._give_back()
 
     async def _keep(self) -> None:
-        """Renews, sooner again after a failure, and returns when the lease has run out or passed on."""
+        """Renew the lease, sooner after a failure; return when it has expired or another process holds it."""
         pause_s = self._life_s / 3
         while (left_s := self._left_s()) > 0:
             await asyncio.sleep(min(pause_s, left_s))
@@ -180,9 +185,9 @@ class Lease:
         )
         try:
             async with asyncio.timeout(self._life_s), self._database.system() as connection:
-                # The lock waits for a leader's transaction under `guard`; one that is not over yet is not looked at.
+                # The lock waits for a leader's transaction under `guard`.
                 await connection.execute(free.with_for_update())
-                # Counted from here, by both clocks: a lease that was waited for is not spent when it comes.
+                # Both clocks start here: time spent waiting for the lock must not shorten the lease.
                 asked = self._clock.monotonic()
                 epoch = await connection.scalar(take)
         except (Transient, TimeoutError) as error:
@@ -193,7 +198,7 @@ class Lease:
         return self._held is not None
 
     async def _renew(self, timeout_s: float) -> bool:
-        """Extends the lease in hand. False: that failed, and it is left to run out, or has passed to another."""
+        """Extend the held lease. False if that failed, and the lease will expire, or another process holds it."""
         held, asked = self._held, self._clock.monotonic()
         if held is None:
             return False
@@ -217,17 +222,17 @@ class Lease:
             async with asyncio.timeout(self._life_s), self._database.system() as connection:
                 await connection.execute(self._ending_in(-1.0, held.epoch))
         except (Transient, TimeoutError) as error:
-            _log.warning("a lease was left to run out", lease=self._name, error=repr(error))
+            _log.warning("a lease was not released and will expire", lease=self._name, error=repr(error))
 
     def _ending_in(self, seconds: float, epoch: int) -> Update:
-        """Changes when the lease ends, as long as this process holds it."""
+        """Set when the lease expires, if this process holds it."""
         here = self._table.c
         mine = (here.name == self._name, here.holder == self._holder, here.epoch == epoch)
         return update(self._table).where(*mine).values(expires_at=func.now() + timedelta(seconds=seconds))
 
 
 def lease_table(op: Any, schema: str) -> None:
-    """In a migration: the table of the schema's leases."""
+    """In a migration: create the schema's lease table."""
     op.execute(
         f"CREATE TABLE {schema}.lease (name text PRIMARY KEY, holder text NOT NULL, epoch bigint NOT NULL,"
         " expires_at timestamptz NOT NULL)"
@@ -240,7 +245,7 @@ async def run_term(
 ) -> None:
     """Run the jobs of a leader's term until it has `ended`, or one of them ends or fails.
 
-    The others are told by `over` then: they finish what is in hand, and are cancelled after a grace. A job's failure is raised.
+    Sets `over` to stop the other jobs: they finish their current work and are cancelled after a grace period. Raises a job's failure.
     """
     tasks = [asyncio.create_task(job) for job in (*jobs, ended.wait())]
     try:

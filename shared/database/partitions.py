@@ -1,7 +1,7 @@
-"""Daily range partitions: made ahead, dropped when old. The planning is pure; `Partitions` is the loop round it.
+"""Daily range partitions: created ahead, dropped when old. Planning is pure; `Partitions` runs it in a loop.
 
-A partitioned table has a column `day date`; the partition of a day is called `<table>_p20261121`. Dropping a partition
-is how old rows go: no DELETE, no vacuum.
+A partitioned table has a column `day date`; the partition of a day is named `<table>_p20261121`. Old rows are removed by dropping
+partitions: no DELETE, no vacuum.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,16 +21,16 @@ from shared.settings import PostgresSettings
 AHEAD_DAYS = 3
 EVERY = timedelta(hours=1)
 _LOCK = 7_240_511
-"""Advisory lock: replicas take turns, and the later one finds nothing to do."""
+"""Advisory lock: replicas run one after the other, and the later one finds nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """A table of daily partitions.
+    """A table with daily partitions.
 
     Attributes:
-        keep: age at which a whole day goes; None keeps all.
-        writers: roles that may insert into partitions directly (COPY is refused on a parent under row-level security).
+        keep: Age at which a day is dropped; None keeps all.
+        writers: Roles that may insert into partitions directly (COPY is rejected on a parent under row-level security).
     """
 
     schema: str
@@ -41,7 +41,7 @@ class Partitioned:
 
 @dataclass(frozen=True, slots=True)
 class PartitionPlan:
-    """The days for which a partition is to be made, and those whose partition is to be dropped, both ascending."""
+    """Days whose partition is to be created, and days whose partition is to be dropped, both ascending."""
 
     make: tuple[date, ...] = ()
     drop: tuple[date, ...] = ()
@@ -53,9 +53,9 @@ def plan_partitions(
     keep: timedelta | None,
     ahead_days: int = AHEAD_DAYS,
 ) -> PartitionPlan:
-    """Plan from yesterday (a transaction may begin before midnight) to `ahead_days` from today.
+    """Plan partitions from yesterday (a transaction may begin before midnight) to `ahead_days` from today.
 
-    A day is dropped when it lies wholly before `today - keep`; days that are still wanted are never dropped.
+    A day is dropped if it lies completely before `today - keep`; days of the planned range are never dropped.
     """
     present = set(existing)
     wanted = {today + timedelta(days=offset) for offset in range(-1, ahead_days + 1)}
@@ -70,7 +70,7 @@ def partition_name(table: str, day: date) -> str:
 
 
 def partition_day(table: str, name: str) -> date | None:
-    """Return the day of a partition by its name; None for a name that is not ours."""
+    """Return the day of a partition by its name; None if the name has another format."""
     prefix, _, digits = name.rpartition("_p")
     if prefix != table or len(digits) != 8 or not digits.isdigit():
         return None
@@ -78,7 +78,7 @@ def partition_day(table: str, name: str) -> date | None:
 
 
 async def apply_partitions(connection: AsyncConnection, table: Partitioned, today: date) -> PartitionPlan:
-    """Bring one table's partitions up to date inside the caller's transaction; the caller is the schema's owner."""
+    """Create and drop one table's partitions within the caller's transaction, which runs as the schema's owner."""
     await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     plan = plan_partitions(await load_days(connection, table), today, table.keep)
     for day in plan.make:
@@ -102,7 +102,7 @@ async def load_days(connection: AsyncConnection, table: Partitioned) -> list[dat
 
 
 class Partitions:
-    """Keeps a service's partitions under its owner's role: brought up to date on entering, then by the loop `run`."""
+    """Maintains a service's partitions under its owner role: once on entering, then in the loop `run`."""
 
     def __init__(self, settings: PostgresSettings, tables: Sequence[Partitioned], clock: Clock) -> None:
         self._engine = create_async_engine(
@@ -119,18 +119,18 @@ class Partitions:
         await self._engine.dispose()
 
     async def apply(self) -> None:
-        """Make and drop what today asks for; raises Transient while Postgres is away."""
+        """Create and drop partitions as of today. Raises Transient while Postgres is unavailable."""
         for table in self._tables:
             async with translated(), self._engine.begin() as connection:
                 await apply_partitions(connection, table, self._clock.now().date())
 
     async def run(self) -> None:
-        """Make and drop partitions every hour. Days ahead leave time for an outage."""
+        """Apply every hour. Partitions created days ahead cover outages."""
         await repeat(self.apply, EVERY)
 
 
 def _making(table: Partitioned, day: date) -> list[str]:
-    """SQL of one partition. Names are of the code and digits, never of a user."""
+    """Return the SQL of one partition. Names come from code and digits, never from users."""
     name = f'"{table.schema}"."{partition_name(table.table, day)}"'
     making = (
         f'CREATE TABLE {name} PARTITION OF "{table.schema}"."{table.table}" '

@@ -1,6 +1,6 @@
-"""Parts of statements that keep the same text, and one round trip, for any number of values or rows.
+"""SQL fragments whose text, and number of round trips, does not depend on the number of values or rows.
 
-Postgres takes 32,767 parameters at most; many values are one array, many rows an array for each column or one JSON document.
+Postgres allows at most 32,767 parameters. Many values are passed as one array; many rows as one array per column, or as one JSON document.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,18 +23,18 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.sql.expression import ColumnClause
 
 ctid: ColumnElement[Any] = column("ctid")
-"""Where a row lies: finds again, without an index, rows that the same statement has selected."""
+"""Physical location of a row: finds rows selected by the same statement without an index."""
 
 
 def among(column: ColumnElement[Any], values: Iterable[object]) -> ColumnElement[bool]:
-    """The column is one of these values."""
+    """Return the condition that the column equals one of these values."""
     return column == any_(literal(list(values), ARRAY(column.type)))
 
 
 def rows_given(
     columns: Sequence[ColumnClause[Any]], rows: Iterable[Sequence[object]], numbered: str | None = None
 ) -> TableValuedAlias:
-    """Rows as a table `given` with these columns' names and types; `numbered`: one more column that counts them from 1."""
+    """Return rows as a table `given` with these columns' names and types. `numbered`: name of an extra column that counts them from 1."""
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
     arrays = (literal(list(each), ARRAY(one.type)) for one, each in zip(columns, values, strict=True))
     named = [column(one.name, one.type) for one in columns]
@@ -43,9 +43,9 @@ def rows_given(
 
 
 def records(columns: Iterable[ColumnClause[Any]], name: str = "records") -> TableValuedAlias:
-    """Rows with these columns' names and types, which come as one JSON document (`as_json`) in the parameter `name`.
+    """Return rows with these columns' names and types, passed as one JSON document (`as_json`) in the parameter `name`.
 
-    It makes statements that are built once and run often.
+    For statements that are built once and executed often.
     """
     named = [column(one.name, one.type) for one in columns]
     document = cast(bindparam(name, type_=Text), JSONB)
@@ -53,10 +53,10 @@ def records(columns: Iterable[ColumnClause[Any]], name: str = "records") -> Tabl
 
 
 def as_json(rows: Sequence[Mapping[str, object]]) -> str:
-    """A parameter of `records`; ids and times are sent as text."""
+    """Return a parameter for `records`; ids and times are sent as text."""
     return orjson.dumps(rows, default=str).decode()
 
 
 def listed(found: Select[Any]) -> ColumnElement[bool]:
-    """The row is one of those that `found`, a select of `ctid` from the same table, lists: for changing some rows at a time."""
+    """Return the condition that the row is listed by `found`, a select of `ctid` from the same table: for changing rows in batches."""
     return ctid == any_(func.array(found.correlate(None).scalar_subquery()))

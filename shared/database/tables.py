@@ -1,6 +1,6 @@
-"""The tables that every service's schema has: its outbox and inbox, what is being deleted and what was, and its leases.
+"""Tables that every service's schema has: outbox, inbox, pending deletions, deleted ids, and leases.
 
-Neighbours: `shared.database.engine` and `shared.database.leases` create them in migrations.
+`shared.database.engine` and `shared.database.leases` create them in migrations.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _Time = DateTime(timezone=True)
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Of one schema. `deleted` holds ids that outlive their tenant."""
+    """Tables of one schema. `deleted`: ids that outlive their tenant."""
 
     outbox: Table
     inbox: Table
@@ -36,7 +36,7 @@ class Tables:
 
 @cache
 def tables_of(schema: str) -> Tables:
-    """The same tables for each call, because statements are cached by their tables."""
+    """Return the tables of a schema: the same objects for each call, because compiled statements are cached by table."""
     metadata = MetaData(schema=schema)
     return Tables(
         Table(

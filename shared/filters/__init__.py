@@ -1,1 +1,1 @@
-"""The one language in which people filter and order lists: its words, and the tree that they are read into."""
+"""The filter language for lists: tokens, and the tree that filters are parsed into."""

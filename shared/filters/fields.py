@@ -1,4 +1,4 @@
-"""What a list can be filtered and sorted by: fields of what it shows, by the names that are shown. Pure; `sql` has the same as SQL."""
+"""Fields by which a list can be filtered and sorted, under their public names. Pure; `sql` is the SQL counterpart."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from shared.filters.reader import Names, read_filter, read_orders
 from shared.filters.tree import All, Any, Comparison, Filter, Kind, Not, Order, Value
 
 Position = list[str | int | float | None]
-"""What of an item goes into a cursor."""
+"""The values of an item that a cursor contains."""
 _KINDS: dict[Anything, Kind] = {
     bool: Kind.BOOLEAN,
     int: Kind.NUMBER,
@@ -29,43 +29,44 @@ _KINDS: dict[Anything, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of what is listed, by its dotted name."""
+    """One field of a listed item, by its dotted name."""
 
     name: str
     kind: Kind
     is_optional: bool = False
-    """Whether it may be absent."""
+    """Whether the field may be absent."""
     choices: tuple[str, ...] = ()
-    """All texts that there are, where they are known."""
+    """All possible values, if they are known."""
     is_reckoned: bool = False
-    """Whether it is known only of what is shown, so that nothing is ordered by it."""
+    """Whether the value is computed only for displayed items, so that lists cannot be sorted by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which part of a list is asked for."""
+    """Which part of a list is requested."""
 
     filter: Filter[Field] | None
     orders: tuple[Order[Field], ...]
-    """The last one is by a field that tells all items apart."""
+    """The last one is by a field that is unique."""
     after: Position | None
-    """What the item before has in the fields that order."""
+    """Values of the order fields of the last item on the previous page."""
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The fields of one list, and how it is ordered where nobody says."""
+    """Fields of one list, and its default order."""
 
     fields: Mapping[str, Field]
     usual: tuple[Order[Field], ...]
-    """The last one by a field that tells all items apart, and so ties in every order."""
+    """The last field is unique and breaks ties in every order."""
 
     @classmethod
     def of(cls, model: type[BaseModel], *names: str, usual: str, reckoned: Sequence[str] = ()) -> "Listing":
-        """Return the listing of a model by these of its fields, dotted where they are parts of parts.
+        """Return the listing of a model with these fields, dotted for nested ones.
 
-        A field of texts by words is offered as `name.WORD`. `usual` is written as a sort. What is `reckoned` is filtered by and not ordered.
+        A field with a dictionary of texts is offered as `name.WORD`. `usual`: the default order, written as a sort. `reckoned`: fields that can
+        be filtered by but not sorted by.
         """
         fields = {name: _field_of(model, name) for name in names}
         fields |= {name: replace(_field_of(model, name), is_reckoned=True) for name in reckoned}
@@ -74,19 +75,19 @@ class Listing:
 
     @property
     def names(self) -> list[str]:
-        """As they are shown: `labels.WORD` for what has a value for each word."""
+        """Public names: `labels.WORD` for a dictionary field."""
         return [f"{name}.WORD" if field.kind is Kind.ANY else name for name, field in self.fields.items()]
 
     def read(self, filter_: str, sort: str) -> tuple[Filter[Field] | None, tuple[Order[Field], ...]]:
-        """Return what a filter and a sort say.
+        """Parse a filter and a sort.
 
         Raises:
-            Rejected: they cannot be understood, or speak of what cannot be filtered by.
+            Rejected: The text is not valid, or names an unknown field.
         """
         names = Names(self._read, next(iter(self.fields)))
         found = read_filter(filter_, names)
         if found is not None:
-            _refuse_unknown_words(found)
+            _refuse_unknown_choices(found)
         return found, self._ordered(read_orders(sort, names))
 
     def _read(self, parts: Sequence[str], place: str) -> Field:
@@ -100,39 +101,41 @@ class Listing:
         guess = f"did you mean '{close[0]}'? " if close else ""
         raise Rejected(
             "unknown_name",
-            f"this list has no '{name}' to go by",
+            f"this list cannot be filtered or sorted by '{name}'",
             place,
-            f"{guess}there are {', '.join(self.names)}",
+            f"{guess}available fields: {', '.join(self.names)}",
         )
 
     def _ordered(self, orders: tuple[Order[Field], ...]) -> tuple[Order[Field], ...]:
-        """Up to the key, behind which nothing is left to order."""
+        """Cut the orders at the unique key: nothing is left to order after it."""
         key = self.usual[-1].column
         for index, order in enumerate(orders):
             if order.column.kind is Kind.TEXTS or order.column.is_reckoned:
-                raise Rejected("bad_filter", f"a list is not ordered by '{order.column.name}'", "sort")
+                raise Rejected("bad_filter", f"this list cannot be sorted by '{order.column.name}'", "sort")
             if order.column.name == key.name:
                 return orders[: index + 1]
         return (*orders, Order(key)) if orders else self.usual
 
 
 def position_of(cells: Iterable[Anything]) -> Position:
-    """Return what of an item goes into a cursor."""
+    """Return the values of an item that go into a cursor."""
     return [_written(value) for value in cells]
 
 
 def read_position(wanted: ListQuery) -> list[Value | None]:
-    """Return what `position_of` was given.
+    """Return the values passed to `position_of`.
 
     Raises:
-        Rejected: the cursor was made for another order: the list's usual one has changed since.
+        Rejected: The cursor belongs to another order; the list's default order has changed since.
     """
     try:
         pairs = zip(wanted.after or [], wanted.orders, strict=True)
         return [_parsed(value, order.column.kind) for value, order in pairs]
     except ValueError:
         raise Rejected(
-            "cursor_invalid", "this list is ordered otherwise by now; begin again", "cursor"
+            "cursor_invalid",
+            "the list's order has changed since the cursor was issued; start again without a cursor",
+            "cursor",
         ) from None
 
 
@@ -146,16 +149,16 @@ def _parsed(value: str | int | float | None, kind: Kind) -> Value | None:
     return datetime.fromisoformat(value) if kind is Kind.TIME and isinstance(value, str) else value
 
 
-def _refuse_unknown_words(filter_: Filter[Field]) -> None:
-    """Whoever mistypes a state should hear so, and not be shown an empty list."""
+def _refuse_unknown_choices(filter_: Filter[Field]) -> None:
+    """Reject a mistyped value instead of returning an empty list."""
     for one in _comparisons(filter_):
         field = one.column
         if field.choices and one.value not in field.choices:
             raise Rejected(
                 "bad_filter",
-                f"'{field.name}' is never {one.value!r}",
+                f"'{field.name}' cannot be {one.value!r}",
                 "filter",
-                f"it is one of {', '.join(field.choices)}",
+                f"use one of {', '.join(field.choices)}",
             )
 
 
@@ -171,7 +174,7 @@ def _comparisons(filter_: Filter[Field]) -> Iterator[Comparison[Field]]:
 
 
 def _field_of(model: type[BaseModel], name: str) -> Field:
-    """Raises TypeError where a model has no such field, or nobody could compare it."""
+    """Raises TypeError if the model has no such field, or its type cannot be compared."""
     is_optional = False
     inner: Anything = model
     for part in name.split("."):

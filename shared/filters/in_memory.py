@@ -1,4 +1,4 @@
-"""Chooses of items in memory those that a list asks for; `sql` has the database do the same."""
+"""Filter and sort items in memory. `sql` does the same in the database."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -13,13 +13,13 @@ from shared.filters.tree import Absent, All, Any, Comparison, Contains, Filter, 
 
 T = TypeVar("T")
 Cells: TypeAlias = Callable[[Field], Anything]
-"""Of one item, what stands in a field; None where there is nothing."""
+"""Returns the value of a field of one item; None if it has none."""
 
 
 def select(items: Iterable[T], wanted: ListQuery, cell: Callable[[T, Field], Anything]) -> list[T]:
-    """Return the items behind the position that meet the filter, in order, and one more than are wanted where there are more."""
+    """Return the items after the position that match the filter, in order, and one more than the limit if there are more."""
     met = [item for item in items if wanted.filter is None or meets(wanted.filter, partial(cell, item))]
-    # By the last order first: each sort keeps what the ones before it made.
+    # Last order first: sorts are stable.
     for order in reversed(wanted.orders):
         met = _ordered(met, order, cell)
     if wanted.after is not None:
@@ -29,7 +29,7 @@ def select(items: Iterable[T], wanted: ListQuery, cell: Callable[[T, Field], Any
 
 
 def meets(filter_: Filter[Field], cell: Cells) -> bool:
-    """Whether an item with these cells meets a filter."""
+    """Return whether an item with these cells matches a filter."""
     match filter_:
         case All(of):
             return all(meets(one, cell) for one in of)
@@ -48,7 +48,7 @@ def meets(filter_: Filter[Field], cell: Cells) -> bool:
 
 
 def cell_of(item: BaseModel, field: Field) -> Anything:
-    """Return what a model has in a field; None where there is nothing of the sort."""
+    """Return the value of a model's field; None if it has none."""
     value: Anything = item
     for part in field.name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else getattr(value, part, None)
@@ -58,7 +58,7 @@ def cell_of(item: BaseModel, field: Field) -> Anything:
 
 
 def _ordered(items: Sequence[T], order: Order[Field], cell: Callable[[T, Field], Anything]) -> list[T]:
-    """Items with equal cells stay in their order, and those without any come last."""
+    """Sort items. Items with equal cells keep their order; items without a cell come last."""
     of = order.column
     present = [item for item in items if cell(item, of) is not None]
     absent = [item for item in items if cell(item, of) is None]

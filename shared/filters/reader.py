@@ -1,4 +1,4 @@
-"""Reads filters and orders into a tree: nothing that a user writes is ever run.
+"""Parser of filters and sorts. User input is parsed into a tree and never executed.
 
 `metrics.validation.accuracy.max > 0.9 and (hparams.optimizer in (adam, sgd) or not state = completed)`
 """
@@ -44,35 +44,35 @@ _WITH_TEXT = (Kind.TEXT, Kind.TEXTS, Kind.ANY)
 
 @dataclass(frozen=True, slots=True)
 class Names(Generic[C]):
-    """What the names of one list mean."""
+    """Names that one list understands."""
 
     read: Callable[[Sequence[str], str], C]
-    """From a dotted name's parts to its column; the other argument is the place that a refusal names. Raises Rejected for one that means nothing."""
+    """Maps the parts of a dotted name to a column; the other argument is the input named in errors. Raises Rejected for an unknown name."""
     example: str
-    """Names that mean something, for who wrote none."""
+    """Valid names, for error messages."""
 
 
 def read_filter(text: str, names: Names[C], place: str = "filter") -> Filter[C] | None:
-    """Return what a filter says; None for an empty one, which everything meets.
+    """Parse a filter; None for an empty one, which matches everything.
 
     Raises:
-        Rejected: at which character it cannot be understood, and why.
+        Rejected: The filter is not valid; the message says at which character, and why.
     """
-    return _Reader(text, names, place).whole() if text.strip() else None
+    return _Parser(text, names, place).whole() if text.strip() else None
 
 
 def read_orders(text: str, names: Names[C], place: str = "sort") -> tuple[Order[C], ...]:
-    """Return the columns, separated by commas, that order a list; `-` before one: the greatest first."""
-    return _Reader(text, names, place).orders() if text.strip() else ()
+    """Parse the columns of a sort, separated by commas; `-` before a column means descending."""
+    return _Parser(text, names, place).orders() if text.strip() else ()
 
 
 def read_name(text: str, names: Names[C], place: str = "column") -> C:
-    """Return the column that a name means."""
-    return _Reader(text, names, place).only_column()
+    """Parse the name of a column."""
+    return _Parser(text, names, place).only_column()
 
 
-class _Reader(Generic[C]):
-    """Descends through the words of one expression."""
+class _Parser(Generic[C]):
+    """Recursive-descent parser of one expression."""
 
     def __init__(self, text: str, names: Names[C], place: str) -> None:
         self._tokens, self._names, self._place = split(text, place), names, place
@@ -89,7 +89,7 @@ class _Reader(Generic[C]):
             found.append(self._order())
         self._end("a comma or the end")
         if len(found) > MOST_ORDERS:
-            raise Rejected("bad_filter", f"a list is ordered by at most {MOST_ORDERS} columns", self._place)
+            raise Rejected("bad_filter", f"a sort has at most {MOST_ORDERS} columns", self._place)
         return tuple(found)
 
     def only_column(self) -> C:
@@ -104,22 +104,22 @@ class _Reader(Generic[C]):
     def _any(self) -> Filter[C]:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise self._fault(f"parentheses go at most {DEEPEST} deep")
+            raise self._fault(f"parentheses can be nested at most {DEEPEST} deep")
         found = [self._all()]
-        while self._take_word("or"):
+        while self._take_keyword("or"):
             found.append(self._all())
         self._depth -= 1
         return found[0] if len(found) == 1 else Any(tuple(found))
 
     def _all(self) -> Filter[C]:
         found = [self._one()]
-        while self._take_word("and"):
+        while self._take_keyword("and"):
             found.append(self._one())
         return found[0] if len(found) == 1 else All(tuple(found))
 
     def _one(self) -> Filter[C]:
         is_negated = False
-        while self._take_word("not"):
+        while self._take_keyword("not"):
             is_negated = not is_negated
         if self._take_mark("("):
             found = self._any()
@@ -134,15 +134,15 @@ class _Reader(Generic[C]):
         if self._conditions > MOST_CONDITIONS:
             raise self._fault(f"a filter has at most {MOST_CONDITIONS} conditions")
         column = self._column()
-        if self._take_word("is"):
-            is_present = self._take_word("not")
-            if not self._take_word("absent"):
+        if self._take_keyword("is"):
+            is_present = self._take_keyword("not")
+            if not self._take_keyword("absent"):
                 raise self._fault("expected absent or not absent")
             return Not(Absent(column)) if is_present else Absent(column)
-        if self._take_word("contains"):
+        if self._take_keyword("contains"):
             return Contains(column, self._text_in(column))
-        is_negated = self._take_word("not")
-        if self._take_word("in"):
+        is_negated = self._take_keyword("not")
+        if self._take_keyword("in"):
             found = self._members(column)
             return Not(found) if is_negated else found
         if is_negated or self._token.sort != "operator":
@@ -163,7 +163,7 @@ class _Reader(Generic[C]):
 
     def _refuse_several(self, column: C) -> None:
         if column.kind is Kind.TEXTS:
-            raise self._fault("there may be several: expected contains or is absent")
+            raise self._fault("the field holds several values: expected contains or is absent")
 
     def _column(self) -> C:
         at = self._token
@@ -213,14 +213,14 @@ class _Reader(Generic[C]):
     def _number(self, token: Token) -> float:
         value = float(token.text)
         if isinf(value):
-            raise fault(f"{token.text} is beyond the numbers of 64 bits", token, self._place)
+            raise fault(f"{token.text} is out of range for a 64-bit number", token, self._place)
         return value
 
     def _time(self, value: Value, token: Token) -> datetime:
         try:
             found = datetime.fromisoformat(str(value) if isinstance(value, str) else "")
         except ValueError:
-            hint = 'times are texts such as "2026-11-22" or "2026-11-22T14:00:00+01:00"'
+            hint = 'write times as text, such as "2026-11-22" or "2026-11-22T14:00:00+01:00"'
             raise fault("expected a time", token, self._place, hint) from None
         return found if found.tzinfo else found.replace(tzinfo=UTC)
 
@@ -229,7 +229,7 @@ class _Reader(Generic[C]):
         if token.sort not in ("word", "text"):
             raise fault("expected a text", token, self._place)
         if column.kind not in _WITH_TEXT:
-            raise fault("only texts contain something", token, self._place)
+            raise fault("contains works only with text fields", token, self._place)
         return token.text
 
     @property
@@ -241,8 +241,8 @@ class _Reader(Generic[C]):
         self._next = min(self._next + 1, len(self._tokens) - 1)
         return token
 
-    def _take_word(self, *words: str) -> bool:
-        return self._token.is_word(*words) and bool(self._take())
+    def _take_keyword(self, *keywords: str) -> bool:
+        return self._token.is_word(*keywords) and bool(self._take())
 
     def _take_mark(self, mark: str) -> bool:
         return self._token.sort == "mark" and self._token.text == mark and bool(self._take())

@@ -1,4 +1,4 @@
-"""Filters, orders and pages of lists as SQL: fixed pieces, and whatever a user wrote as a bound parameter. Neighbour: `fields`."""
+"""Filters, orders and pages of lists as SQL: fixed fragments, with user input as bound parameters. `fields` is the counterpart in memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ COMPARE: Mapping[str, Callable[[ColumnElement[Anything], Anything], ColumnElemen
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """A page of rows; `next` is the position behind the last one, None where there are no more."""
+    """A page of rows. `next`: position after the last row; None if there are no more."""
 
     rows: Sequence[Anything]
     next: Position | None
@@ -50,29 +50,29 @@ class RowPage:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The SQL of a list's fields: a table's columns of those names, unless another is given."""
+    """SQL of a list's fields: the table's columns of these names unless `others` overrides them."""
 
     table: Table
     others: Mapping[str, ColumnElement[Anything]]
 
     def of(self, field: Field) -> ColumnElement[Anything]:
-        """Raises KeyError for a field that has none."""
+        """Return the SQL of a field. Raises KeyError for an unknown field."""
         return self.named(field.name)
 
     def named(self, name: str) -> ColumnElement[Anything]:
-        """The same, of a field by its name."""
+        """Return the SQL of a field by its name."""
         return self.others[name] if name in self.others else self.table.c[name]
 
 
 async def load_part(
     connection: AsyncConnection, query: Select[Anything], cells: Cells, wanted: ListQuery
 ) -> RowPage:
-    """Return the rows of a query that are asked for, in order."""
+    """Return the requested rows of a query, in order."""
     return cut((await connection.execute(part_of(query, cells, wanted))).all(), wanted)
 
 
 def part_of(query: Select[Anything], cells: Cells, wanted: ListQuery) -> Select[Anything]:
-    """Return the query of those rows, and of one more, by which one sees that there are more."""
+    """Return the query of these rows and one more, which shows whether more follow."""
     if wanted.filter is not None:
         query = query.where(condition(wanted.filter, cells))
     if wanted.after is not None:
@@ -84,20 +84,20 @@ def part_of(query: Select[Anything], cells: Cells, wanted: ListQuery) -> Select[
 
 
 def cut(rows: Sequence[Anything], wanted: ListQuery) -> RowPage:
-    """Return what `part_of` has found as a page."""
-    shown = rows[: wanted.limit]
-    if len(rows) == len(shown):
-        return RowPage(shown, None)
-    return RowPage(shown, position_at(shown[-1], wanted))
+    """Return the result of `part_of` as a page."""
+    page = rows[: wanted.limit]
+    if len(rows) == len(page):
+        return RowPage(page, None)
+    return RowPage(page, position_at(page[-1], wanted))
 
 
 def position_at(row: Anything, wanted: ListQuery) -> Position:
-    """Return the position behind a row that `load_part` has loaded."""
+    """Return the position after a row loaded by `load_part`."""
     return position_of(getattr(row, f"{_PREFIX}{place}") for place in range(len(wanted.orders)))
 
 
 def condition(filter_: Filter[Field], cells: Cells) -> ColumnElement[bool]:
-    """Return the SQL of a filter; it is true or false, never unknown."""
+    """Return the SQL of a filter; it is true or false, never NULL."""
     match filter_:
         case All(of):
             return and_(*(condition(one, cells) for one in of))
@@ -116,7 +116,7 @@ def condition(filter_: Filter[Field], cells: Cells) -> ColumnElement[bool]:
 
 
 def _known(field: Field, condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    """An absent cell meets nothing. Where none is absent, an index can serve the plain condition."""
+    """An absent cell matches nothing. If the field is never absent, the plain condition can use an index."""
     return func.coalesce(condition, false()) if field.is_optional else condition
 
 
@@ -127,7 +127,7 @@ def _holds(field: Field, cell: ColumnElement[Anything], text: str) -> ColumnElem
 
 
 def _sides(cell: ColumnElement[Anything], value: Value) -> tuple[ColumnElement[Anything], Anything]:
-    """What is compared with what: a whole number as one, so that an index can be used; ids as they are written."""
+    """Operands of a comparison: a whole number as an integer, so that an index can be used; ids as text."""
     if isinstance(value, str):
         return _as_text(cell), value
     if isinstance(value, float) and isinstance(cell.type, Integer):
@@ -142,13 +142,13 @@ def _as_text(cell: ColumnElement[Anything]) -> ColumnElement[Anything]:
 
 
 def _end(order: Order[Field], cell: ColumnElement[Anything]) -> ColumnElement[Anything]:
-    """Absent cells come last either way; where there are none nothing is said of them, so that an index can be walked."""
+    """Absent cells come last in both directions. NULLS LAST is left out for fields that are never absent, so that an index can be used."""
     ordered = cell.desc() if order.is_descending else cell.asc()
     return ordered.nulls_last() if order.column.is_optional else ordered
 
 
 def _is_behind(wanted: ListQuery, cells: Cells) -> ColumnElement[bool]:
-    """Of the row before: equal in what orders first, and behind in what orders next."""
+    """Condition for rows after the previous page's last row: equal in the first orders, and greater in the next one."""
     ways: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
     for order, at in zip(wanted.orders, read_position(wanted), strict=True):

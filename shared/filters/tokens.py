@@ -1,4 +1,4 @@
-"""The words of a filter and where each stands."""
+"""Tokenizer of filters."""
 
 import re
 from collections.abc import Iterator
@@ -25,30 +25,30 @@ _ESCAPED = re.compile(r"\\(.)")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word. `text` is what it says, without quotes; `at` the place of its first character, from 1."""
+    """A token. `text`: its text without quotes; `at`: position of its first character, from 1."""
 
     sort: Sort
     text: str
     at: int
 
     def is_word(self, *words: str) -> bool:
-        """Whether it is one of these words of the language; they may be written large."""
+        """Return whether the token is one of these keywords, in any case."""
         return self.sort == "word" and self.text.lower() in words
 
 
 def split(text: str, place: str) -> list[Token]:
-    """Return the words of an expression, `end` last.
+    """Return the tokens of an expression, `end` last.
 
     Raises:
-        Rejected: a character begins nothing, or the whole is too long.
+        Rejected: A character starts no token, or the text is too long.
     """
     if len(text) > MOST_CHARACTERS:
-        raise Rejected("bad_filter", f"an expression has at most {MOST_CHARACTERS} characters", place)
+        raise Rejected("bad_filter", f"an expression may have at most {MOST_CHARACTERS} characters", place)
     return [*_tokens(text, place), Token("end", "", len(text) + 1)]
 
 
 def fault(message: str, token: Token, place: str, hint: str | None = None) -> Rejected:
-    """The refusal of an expression at one of its words."""
+    """Return the error for an expression at one of its tokens."""
     where = "at its end" if token.sort == "end" else f"at character {token.at}"
     return Rejected("bad_filter", f"{where}: {message}", place, hint)
 
@@ -59,15 +59,13 @@ def _tokens(text: str, place: str) -> Iterator[Token]:
         found = _TOKEN.match(text, at)
         if found is None or found.lastgroup is None:
             at += len(text[at:]) - len(text[at:].lstrip())
-            what = (
-                "a text without its closing quote"
-                if text[at] in "\"'"
-                else f"{text[at]!r} means nothing here"
+            problem = (
+                "the closing quote is missing" if text[at] in "\"'" else f"{text[at]!r} is not expected here"
             )
-            raise Rejected("bad_filter", f"at character {at + 1}: {what}", place)
-        said, sort = found[found.lastgroup], found.lastgroup
+            raise Rejected("bad_filter", f"at character {at + 1}: {problem}", place)
+        value, sort = found[found.lastgroup], found.lastgroup
         if sort == "text":
-            yield Token("text", _ESCAPED.sub(r"\1", said[1:-1]), found.start(sort) + 1)
+            yield Token("text", _ESCAPED.sub(r"\1", value[1:-1]), found.start(sort) + 1)
         else:
-            yield Token(sort, said, found.start(sort) + 1)  # type: ignore[arg-type]
+            yield Token(sort, value, found.start(sort) + 1)  # type: ignore[arg-type]
         at = found.end()

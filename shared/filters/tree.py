@@ -1,4 +1,4 @@
-"""What filters and orders are once they are read. What a column is, each list says itself."""
+"""Syntax tree of filters and orders. Each list defines what a column is."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ Value: TypeAlias = bool | float | str | datetime
 
 
 class Kind(StrEnum):
-    """What a column's cells are; `any`: whatever the user gave."""
+    """Type of a column's cells. `any`: any type that the user supplied."""
 
     NUMBER = "number"
     TEXT = "text"
     TEXTS = "texts"
-    """Several, of which one may be looked for."""
+    """Several texts, of which one can be searched for."""
     BOOLEAN = "boolean"
     TIME = "time"
     ANY = "any"
 
 
 class Typed(Protocol):
-    """Whatever has cells of one kind."""
+    """A column with cells of one type."""
 
     @property
     def kind(self) -> Kind:
-        """What its cells are."""
+        """Type of the cells."""
 
 
 C = TypeVar("C", bound=Typed)
@@ -35,7 +35,7 @@ C = TypeVar("C", bound=Typed)
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Generic[C]):
-    """A cell against a value of its kind. An absent cell, and one of another kind, meets none."""
+    """Compares a cell with a value of its type. Cells that are absent or of another type never match."""
 
     column: C
     operator: Operator
@@ -44,7 +44,7 @@ class Comparison(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Contains(Generic[C]):
-    """A text that holds another, letter by letter; of several texts one that is this."""
+    """A text that contains another, character by character; for several texts, one that equals it."""
 
     column: C
     text: str
@@ -52,28 +52,28 @@ class Contains(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Absent(Generic[C]):
-    """There is no such value."""
+    """The cell has no value."""
 
     column: C
 
 
 @dataclass(frozen=True, slots=True)
 class Not(Generic[C]):
-    """True where the other is not."""
+    """Matches if the operand does not match."""
 
     of: "Filter[C]"
 
 
 @dataclass(frozen=True, slots=True)
 class All(Generic[C]):
-    """True where all are."""
+    """Matches if all operands match."""
 
     of: tuple["Filter[C]", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any(Generic[C]):
-    """True where one is."""
+    """Matches if one operand matches."""
 
     of: tuple["Filter[C]", ...]
 
@@ -83,14 +83,14 @@ Filter: TypeAlias = Comparison[C] | Contains[C] | Absent[C] | Not[C] | All[C] | 
 
 @dataclass(frozen=True, slots=True)
 class Order(Generic[C]):
-    """One column that orders; absent cells come last in either direction."""
+    """One sort column; absent cells come last in both directions."""
 
     column: C
     is_descending: bool = False
 
 
 def columns_of(filter_: Filter[C] | None, orders: Sequence[Order[C]] = ()) -> Iterator[C]:
-    """Every column that a filter and an order speak of."""
+    """Yield every column of a filter and of orders."""
     yield from (order.column for order in orders)
     match filter_:
         case Comparison() | Contains() | Absent():

@@ -1,1 +1,1 @@
-"""The private contract: every message of the platform, declared once. `catalogue.ALL` lists them."""
+"""The private contract: all messages of the platform, each declared once. `catalogue.ALL` lists them."""

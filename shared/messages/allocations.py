@@ -1,4 +1,4 @@
-"""The desired and the observed set: what the scheduler wants on a machine, and what the worker has there."""
+"""Desired and observed sets: what the scheduler wants a worker to run, and what the worker runs."""
 
 from typing import Literal
 from uuid import UUID
@@ -14,8 +14,11 @@ MOST_STEP_S = 86_400.0
 
 
 class DesiredAllocation(Record):
-    """What the worker should have running. `spec` is carried until the worker's reply names the allocation. `hangs`: every member of the
-    gang has said so at one time: each ends its ranks."""
+    """An allocation that the worker should run.
+
+    `spec` is sent until the worker's reply names the allocation. `hangs`: all members of the gang reported a hang at the same time; each
+    worker kills its ranks.
+    """
 
     allocation_id: AllocationId
     run_id: RunId
@@ -36,7 +39,10 @@ class DesiredAllocation(Record):
 
 
 class DesiredSet(ToWorker, kind="desired"):
-    """scheduler → worker, a core request answered by an ObservedSet; resent until observed equals desired. A lower epoch is refused."""
+    """scheduler → worker: the desired set, as a core request that the worker answers with an ObservedSet.
+
+    The scheduler resends it until the observed set equals it. The worker rejects a set with a lower epoch.
+    """
 
     worker: WorkerId
     epoch: int
@@ -45,7 +51,10 @@ class DesiredSet(ToWorker, kind="desired"):
 
 
 class Batches(Record):
-    """What the script of an elastic run has said of its batches, and measured of its gradient: its squared norm, and its variance at `first` samples."""
+    """Batch sizes and gradient statistics of an elastic run, as its script reports them.
+
+    Sizes are in samples. `grad_sqr`: squared norm of the gradient. `grad_var`: variance of the gradient at a batch of `first` samples.
+    """
 
     per_slot: int = Field(ge=1, le=MOST_SAMPLES)
     first: int = Field(ge=1, le=MOST_SAMPLES)
@@ -57,20 +66,27 @@ class Batches(Record):
 
 
 class StepMeasurement(Record):
-    """How an elastic run trains: seconds of a step; the same is said again while little changes. It comes from user code: the worker checks it."""
+    """Seconds per training step of an elastic run.
+
+    The worker sends the same value again while it changes little. It comes from user code, so the worker validates it.
+    """
 
     step_s: float = Field(gt=0, le=MOST_STEP_S, allow_inf_nan=False)
     batches: Batches | None = None
 
 
 class ObservedAllocation(Record):
-    """What the worker has of an allocation. An ended one stays until the desired set drops it. `measured`: of elastic runs, by the chief.
+    """State of an allocation on the worker. An ended allocation stays in the set until the desired set drops it.
 
-    `is_live`: its script can be resized while it trains. `prepared`: the generation for which the worker has what it needs; `joined`: the
-    one in which all ranks here train.
-
-    `invalid`: its script calls its hyperparameters invalid; `reason` says why. `policies`: log policies that its output here met.
-    `hangs`: of its ranks here steps were expected for `hang_timeout`, and nothing in them moves; elsewhere one may."""
+    Attributes:
+        measured: Of elastic runs, reported by the chief.
+        is_live: The script supports being resized while it trains.
+        prepared: Generation for which the worker has everything it needs.
+        joined: Generation in which all ranks on this worker train.
+        invalid: The script rejected its hyperparameters as invalid; `reason` says why.
+        policies: Log policies that the output on this worker matched.
+        hangs: Ranks on this worker have reported no step for `hang_timeout` and show no activity. Ranks on other workers may still be active.
+    """
 
     allocation_id: AllocationId
     run_id: RunId
@@ -105,25 +121,28 @@ class Slot(Record):
 
 
 class HeartbeatReply(BaseModel):
-    """The leader's answer to a heartbeat: its epoch; `known` false asks the worker to send everything again."""
+    """The leader's reply to a heartbeat. `known` is false if the worker must send its full state again."""
 
     epoch: int
     known: bool = True
 
 
 class ReclaimNotice(Record):
-    """The machine's provider takes it back: `in_s` from now, as seen by the worker (its provider's clock may be another); None: it does not say
-    when, or only that this has become likely."""
+    """Notice that the provider reclaims the machine.
+
+    `in_s`: seconds until then by the worker's clock (the provider's clock may differ). None: the provider gave no time, or only a warning that
+    a reclaim is likely.
+    """
 
     reason: str = Field(max_length=200)
     in_s: float | None = Field(None, ge=0, le=MOST_STEP_S, allow_inf_nan=False)
 
 
 class ObservedSet(WorkerRequest[HeartbeatReply], owner="scheduler", kind="observed"):
-    """worker → scheduler: the heartbeat (1 s), sent at once on a change; the same model answers a desired set.
+    """worker → scheduler: the heartbeat, sent every second and at once on a change. It also answers a desired set.
 
-    `incarnation` is new at each start of the daemon; `sequence` rises with each set sent; `epoch` is the highest seen, kept on disk.
-    `trouble`: why it can begin nothing new, in a sentence.
+    `incarnation` changes with each start of the daemon. `sequence` increases with each set. `epoch` is the highest one seen, stored on disk.
+    `trouble`: why the worker cannot start new work, in one sentence.
     """
 
     IS_TRACED = False

@@ -1,4 +1,4 @@
-"""The AsyncAPI 3 document of all messages: `python -m shared.messages.asyncapi` prints it; `docs/asyncapi.yaml` is the stored copy."""
+"""AsyncAPI 3 document of all messages. `python -m shared.messages.asyncapi` prints it; `docs/asyncapi.yaml` is the stored copy."""
 
 import sys
 from typing import Any
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def document() -> Document:
-    """The whole contract as data: a channel per subject, a schema per message and per answer."""
+    """Return the whole contract: a channel per subject, a schema per message and reply."""
     channels: Document = {}
     messages: Document = {}
     schemas: Document = {}
@@ -51,7 +51,7 @@ def document() -> Document:
 
 
 def text() -> str:
-    """The document as YAML, the same bytes for the same contract."""
+    """Return the document as YAML. Equal contracts give equal bytes."""
     return yaml.safe_dump(document(), sort_keys=False, width=120, allow_unicode=True)
 
 
@@ -79,12 +79,12 @@ def _add_schema(schemas: Document, model: type[Any]) -> None:
 
 
 def _envelope() -> Document:
-    words = ("Nats-Msg-Id", "Muster-Type", "Muster-Version", "Muster-Tenant")
-    more = ("Muster-Correlation", "Muster-Causation", "traceparent")
+    required = ("Nats-Msg-Id", "Muster-Type", "Muster-Version", "Muster-Tenant")
+    optional = ("Muster-Correlation", "Muster-Causation", "traceparent")
     return {
         "type": "object",
-        "properties": {word: {"type": "string"} for word in (*words, *more)},
-        "required": list(words),
+        "properties": {name: {"type": "string"} for name in (*required, *optional)},
+        "required": list(required),
     }
 
 

@@ -1,4 +1,4 @@
-"""What every message is: a frozen model whose class names its subject. Neighbours: the families beside it, shared.bus which carries them."""
+"""Base classes of messages: frozen models whose class names the subject. `shared.bus` carries them."""
 
 import json
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
@@ -12,37 +12,41 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 
 class Record(BaseModel):
-    """A part of a message. Unknown fields are ignored: within a version fields are only added."""
+    """Part of a message. Readers ignore unknown fields; a version only ever adds fields."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings")
 
     def as_json(self) -> dict[str, Any]:
-        """What its JSON text says, for columns: NaN and infinities are strings there too, where `model_dump` leaves numbers that Postgres refuses."""
+        """Return the model as JSON data for a column. NaN and infinities become strings, because Postgres rejects them as numbers."""
         return dict(json.loads(self.model_dump_json()))
 
 
 class Message(Record):
-    """Something that travels on the bus; its type name and version stand in the envelope."""
+    """A message on the bus. The envelope carries its type name and version."""
 
     TYPE: ClassVar[str] = ""
     VERSION: ClassVar[int] = 1
 
     def to_bytes(self) -> bytes:
-        """The JSON that travels; NaN and infinities as strings, which every reader turns back into floats."""
+        """Return the JSON to send. NaN and infinities are strings, which every reader converts back to floats."""
         return self.__pydantic_serializer__.to_json(self)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
-        """Raises pydantic.ValidationError where the payload is not of this type."""
+        """Parse a payload.
+
+        Raises:
+            pydantic.ValidationError: The payload is not of this type.
+        """
         return cls.model_validate_json(payload)
 
 
 class Event(Message):
-    """A fact, in the past tense, with the entity's whole public state and its strictly rising version.
+    """A fact, named in the past tense, with the entity's full public state and its strictly increasing version.
 
-    `key` names the field that holds the entity's id: of such events the newest is kept for ever, and can be published again. Without
-    it the event tells of no entity but of something that happened once: a result that was stored, a command that was refused. `line`
-    sets apart events of one entity whose versions are counted apart.
+    `key` names the field that holds the entity's id. The outbox keeps the newest such event of each entity forever, so that it can be
+    republished. An event without a key describes no entity but a single occurrence, such as a stored result or a rejected command. `line`
+    separates events of one entity whose versions are counted independently.
     """
 
     ENTITY: ClassVar[str] = ""
@@ -67,12 +71,12 @@ class Event(Message):
 
     @property
     def whose_state(self) -> str | None:
-        """What the event supersedes earlier events of; None where it tells of no entity."""
+        """Key of the state that the event supersedes; None if it describes no entity."""
         return f"{self.LINE}:{getattr(self, self.KEY)}" if self.KEY else None
 
 
 class Command(Message):
-    """A wish to its one owner; answered by an event of the entity or by `operation.refused`."""
+    """A request to the service that owns the entity. An event of the entity or `operation.refused` answers it."""
 
     OWNER: ClassVar[str] = ""
 
@@ -94,9 +98,9 @@ class Command(Message):
 
 
 class Query(Message, Generic[Reply]):
-    """A question to its one owner, answered by `Reply` or by an error of the tree.
+    """A question to its owner, answered by `Reply` or by an error of the error tree.
 
-    It changes nothing that the owner publishes; where it does (decision 0056), the same question again changes nothing more.
+    A query normally changes nothing that the owner publishes. One that does (decision 0056) is idempotent.
     """
 
     OWNER: ClassVar[str] = ""
@@ -117,10 +121,10 @@ class Query(Message, Generic[Reply]):
 
 
 class WorkerRequest(Message, Generic[Reply]):
-    """A worker's request to the owner: `rpt` for reports from its journal, `wrq` for everything else. The subject proves the worker."""
+    """A worker's request to the owner: `rpt` for reports from its journal, `wrq` for the rest. The subject authenticates the worker."""
 
     IS_TRACED: ClassVar[bool] = True
-    """Whether answering one that belongs to no trace begins one."""
+    """Whether answering a request without a trace starts one."""
     FAMILY: ClassVar[str] = ""
     OWNER: ClassVar[str] = ""
     REPLY: ClassVar[type[BaseModel]]
@@ -165,7 +169,7 @@ class ToWorker(Message):
 
 
 class Hint(Message):
-    """Only a cursor: who follows asks the owner from its own cursor, and on a slow poll too."""
+    """A notification that carries only a cursor. Followers query the owner from their own cursor, and also poll slowly."""
 
     TYPE = "live.hint"
 
@@ -173,7 +177,8 @@ class Hint(Message):
     id: UUID
     cursor: int
     about: tuple[UUID, ...] | None = Field(
-        default=None, description="Of a tenant's feed: the experiments that changed; null: perhaps any."
+        default=None,
+        description="In a tenant's feed, the experiments that changed; null if any of them may have changed.",
     )
 
     def subject(self, tenant: TenantId) -> str:
@@ -190,4 +195,4 @@ def _reply_type(cls: type[BaseModel]) -> type[BaseModel]:
             for argument in get_args(original):
                 if isinstance(argument, type) and issubclass(argument, BaseModel):
                     return argument
-    raise TypeError(f"{cls.__name__} does not say what answers it")
+    raise TypeError(f"{cls.__name__} has no reply type: subclass Query[Reply] or WorkerRequest[Reply]")

@@ -1,4 +1,4 @@
-"""Budgets: what a tenant, or a workspace of one, may spend in a month, and has."""
+"""Budgets: what a tenant or a workspace may spend in a month, and what it has spent."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,9 +10,10 @@ from shared.messages.base import Event, Query, Record
 
 
 class BudgetStatus(Record):
-    """Without a workspace the tenant's. `per_month` None: none. Money is in the currency of the pools' prices; months are of UTC.
+    """Monthly budget of a workspace, or of the tenant if `workspace` is None. `per_month` None: no budget.
 
-    Once it is spent no run is granted slots that cost; with `preempts` those that have some are asked for them.
+    Amounts are in the currency of the pool prices; months are in UTC. When the budget is spent, no run is granted slots that cost. With
+    `preempts`, runs that hold such slots are preempted.
     """
 
     workspace: str | None = None
@@ -21,7 +22,7 @@ class BudgetStatus(Record):
 
 
 class BudgetState(Record):
-    """A budget and what was spent of it since `since`."""
+    """A budget and the amount spent since `since`."""
 
     tenant: TenantId
     budget: BudgetStatus
@@ -30,7 +31,7 @@ class BudgetState(Record):
 
 
 class BudgetReached(Event):
-    """How far a budget is used up: told once for each month, amount and `percent` of it."""
+    """How much of a budget is used. Published once for each month, amount and `percent`."""
 
     budget_id: UUID
     version: int
@@ -43,24 +44,24 @@ class BudgetReached(Event):
 
 
 class BudgetWarned(BudgetReached, entity="budget", happened="warned"):
-    """scheduler → gateway: four fifths of a month's budget are spent."""
+    """scheduler → gateway: 80 % of a month's budget is spent."""
 
 
 class BudgetSpent(BudgetReached, entity="budget", happened="spent"):
-    """scheduler → gateway: all of it is, and nothing more that costs is granted."""
+    """scheduler → gateway: a month's budget is spent; nothing that costs is granted any more."""
 
 
 class BudgetStates(BaseModel):
-    """By tenant, its own first, then those of its workspaces by name."""
+    """By tenant: its own budget first, then those of its workspaces by name."""
 
     budgets: tuple[BudgetState, ...]
 
 
 class GetBudgets(Query[BudgetStates], owner="scheduler", name="budgets"):
-    """The budgets of the asking tenant; asked for the site, of all."""
+    """Return the budgets of the asking tenant; for the site, those of all tenants."""
 
 
 class SetBudget(Query[BudgetStates], owner="scheduler", name="set_budget"):
-    """Puts a budget of the asking tenant in the place of the one before; one without an amount takes it away. Answers as `GetBudgets`."""
+    """Replace a budget of the asking tenant. A budget without an amount deletes it. Answers like `GetBudgets`."""
 
     budget: BudgetStatus

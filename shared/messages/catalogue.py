@@ -1,4 +1,4 @@
-"""The list of all messages: what AsyncAPI, the contract tests and the dead-letter command read."""
+"""List of all messages, for AsyncAPI, the contract tests and the dead-letter command."""
 
 from shared.messages import (
     allocations,

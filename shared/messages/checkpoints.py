@@ -1,4 +1,4 @@
-"""Checkpoints: announced, uploaded, committed, restored from, collected."""
+"""Checkpoints: announce, upload, commit, restore, collect."""
 
 from datetime import datetime
 from typing import Literal
@@ -14,7 +14,11 @@ CheckpointState = Literal["uploading", "saved", "abandoned", "corrupt", "deleted
 
 
 class Restored(BaseModel):
-    """`best`: the searcher's metric at its best in what the run goes on from of its trial. `next`: the `first` behind these files."""
+    """The checkpoint to resume from.
+
+    `best`: best value of the searcher's metric among the trial's validations that still count. `next`: value of `first` for the next page
+    of files.
+    """
 
     checkpoint_id: CheckpointId | None = None
     step: int = 0
@@ -24,17 +28,18 @@ class Restored(BaseModel):
 
 
 class DamagedFile(BaseModel):
-    """A file of a checkpoint that came with other bytes than its manifest says, or not at all."""
+    """A checkpoint file whose download was missing or did not match the manifest."""
 
     checkpoint_id: CheckpointId
     path: str
 
 
 class Restore(WorkerRequest[Restored], owner="registry", kind="restore"):
-    """The newest good checkpoint of the run's trial (else its start checkpoint); from its step on, older runs' points are superseded.
+    """Return the newest good checkpoint of the run's trial, else its start checkpoint.
 
-    `damaged`: why the one answered before could not be used. The registry reads the file itself; if it is spoilt, that checkpoint is
-    corrupt, and the answer is the one before it. `first`: of the files, from which on, as many as an answer holds; None: all, at once.
+    From that checkpoint's step on, points of older runs are superseded. `damaged`: why the previous answer could not be used. The registry
+    then reads the file itself; if it is damaged, that checkpoint becomes corrupt and the answer is the one before it. `first`: index of the
+    first file to return, as many as fit into a reply; None returns all at once.
     """
 
     run_id: RunId
@@ -43,9 +48,9 @@ class Restore(WorkerRequest[Restored], owner="registry", kind="restore"):
 
 
 class UploadLinks(BaseModel):
-    """Where to send the files. What the tenant has already, under whatever name, is left out: it need not be sent.
+    """Presigned URLs for the files to upload. Files whose content the tenant already stores are left out.
 
-    `next`: the `first` behind these; None: there are no more. Of a file in parts an answer may hold some of them.
+    `next`: value of `first` for the next page; None on the last page. A page may hold only some parts of a file.
     """
 
     files: tuple[FileLink, ...]
@@ -55,21 +60,25 @@ class UploadLinks(BaseModel):
 
 
 class ManifestPage(Record):
-    """Some of a worker's files of a checkpoint; `parts` as in `Upload`."""
+    """A page of one worker's files of a checkpoint; `parts` as in `Upload`."""
 
     files: tuple[FileEntry, ...]
     parts: tuple[WorkerId, ...] = ()
 
 
 class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
-    """Announces a checkpoint and asks for one signed PUT per file. Repeating it repeats the answer with fresh signatures.
+    """Announce a checkpoint and request a signed PUT per file. Repeating the request returns the same answer with fresh signatures.
 
-    Where several workers of a gang hold its files, each announces and commits its own; `parts` names them all, and the checkpoint is
-    committed with the last part. `takes_headers`: the worker sends the headers that a link names, and
-    a large file in the parts that it names. `first`: from which request on, all files' and their parts' counted in the order of the
-    manifest, as many as an answer holds; None: all, at once. `page`: of files that are more than a message holds some, in place of `files` and
-    `parts`; they are added to those that were sent before, links are to them alone, and the commit says how many there are in all.
-    `given_up`: why the worker cannot upload it; the checkpoint is abandoned for that reason.
+    If several workers of a gang hold its files, each announces and commits its own. `parts` lists all of these workers, and the checkpoint is
+    committed with the last of them.
+
+    Attributes:
+        takes_headers: The worker sends the headers that a link names, and splits a large file into the parts that it names.
+        first: Index of the first upload request to return, counting all files and their parts in manifest order, as many as fit into a reply;
+            None returns all at once.
+        page: A page of a manifest that is too large for one message, instead of `files` and `parts`. The files are added to those of earlier
+            pages, and the reply has links for this page only. The commit states the total number of files.
+        given_up: Why the worker cannot upload the checkpoint. The registry abandons it with this reason.
     """
 
     run_id: RunId
@@ -91,9 +100,9 @@ class Committed(BaseModel):
 
 
 class CommitCheckpoint(WorkerRequest[Committed], owner="registry", kind="commit"):
-    """The manifest: commits when the reports mark has reached `after_report` and every object has its size and hash.
+    """Commit a manifest once the reports up to `after_report` are stored and every object has its size and hash.
 
-    `files`: how many the worker has announced, in pages; None: they were announced as one.
+    `files`: number of files that the worker announced in pages; None if it announced them in one message.
     """
 
     run_id: RunId
@@ -104,37 +113,37 @@ class CommitCheckpoint(WorkerRequest[Committed], owner="registry", kind="commit"
 
 
 MOST_AT_ONCE = 16
-"""Checkpoints in one message. They are small: a page of a manifest, or of links, goes alone."""
+"""Checkpoints per message. Only small ones are batched: a page of a manifest or of links is sent alone."""
 
 
 class UploadLinksOfMany(BaseModel):
-    """By checkpoint, in the order asked."""
+    """One answer per checkpoint, in the order requested."""
 
     answers: tuple[UploadLinks, ...]
 
 
 class UploadMany(WorkerRequest[UploadLinksOfMany], owner="registry", kind="upload_many"):
-    """Several checkpoints of one run announced at once, each as by `Upload`; where one is refused with an error all are."""
+    """Announce several checkpoints of one run, each as with `Upload`. If one fails with an error, all fail."""
 
     run_id: RunId
     uploads: tuple[Upload, ...] = Field(min_length=1, max_length=MOST_AT_ONCE)
 
 
 class CommittedMany(BaseModel):
-    """By checkpoint, in the order asked."""
+    """One answer per checkpoint, in the order requested."""
 
     answers: tuple[Committed, ...]
 
 
 class CommitMany(WorkerRequest[CommittedMany], owner="registry", kind="commit_many"):
-    """Several manifests of one run at once, in their order, each as by `CommitCheckpoint`; where one is refused with an error all are."""
+    """Commit several manifests of one run in order, each as with `CommitCheckpoint`. If one fails with an error, all fail."""
 
     run_id: RunId
     commits: tuple[CommitCheckpoint, ...] = Field(min_length=1, max_length=MOST_AT_ONCE)
 
 
 class CheckpointEvent(Event, key="checkpoint_id"):
-    """`settles`: until now it was awaited, neither saved nor given up: each announced checkpoint has one such event."""
+    """`settles`: the checkpoint was neither saved nor abandoned before. Each announced checkpoint has exactly one such event."""
 
     checkpoint_id: CheckpointId
     trial_id: TrialId
@@ -154,19 +163,19 @@ class CheckpointEvent(Event, key="checkpoint_id"):
 
 
 class CheckpointSaved(CheckpointEvent, entity="checkpoint", happened="saved"):
-    """registry → searcher, scheduler, gateway: its manifest is committed; it can be restored from."""
+    """registry → searcher, scheduler, gateway: the manifest is committed; runs can restore from the checkpoint."""
 
 
 class CheckpointAbandoned(CheckpointEvent, entity="checkpoint", happened="abandoned"):
-    """It was announced and will never be committed."""
+    """registry → searcher, scheduler, gateway: the checkpoint was announced and will never be committed."""
 
 
 class CheckpointCorrupt(CheckpointEvent, entity="checkpoint", happened="corrupt"):
-    """What is stored is not what was announced; it is never restored from."""
+    """registry → searcher, scheduler, gateway: the stored bytes differ from those announced; runs never restore from it."""
 
 
 class CheckpointDeleted(CheckpointEvent, entity="checkpoint", happened="deleted"):
-    """Collected by the retention rule or by a person."""
+    """registry → gateway: the checkpoint was deleted by the retention rule or by a user."""
 
 
 class UploadsDelayed(Event, entity="checkpoint", happened="delayed"):
@@ -194,7 +203,7 @@ class CheckpointView(Record):
     created_at: datetime
     reason: str | None = None
     verified_at: datetime | None = None
-    """When the file of it that was not read for longest was read and found to be what it was."""
+    """When the file of the checkpoint that was verified longest ago was last read and matched its hash."""
 
 
 class CheckpointPage(BaseModel):
@@ -203,7 +212,7 @@ class CheckpointPage(BaseModel):
 
 
 class CheckpointFields(Record):
-    """By what lists of checkpoints are filtered and sorted, under the names that people are shown."""
+    """Fields by which lists of checkpoints are filtered and sorted, under their public names."""
 
     id: UUID
     trial: UUID
@@ -217,7 +226,7 @@ class CheckpointFields(Record):
 
 
 class ListCheckpoints(Query[CheckpointPage], owner="registry", name="checkpoints"):
-    """`filter` and `sort` speak of `CheckpointFields`; without them they come in the order of their making."""
+    """List checkpoints. `filter` and `sort` use the fields of `CheckpointFields`; the default order is by creation time."""
 
     trial_id: TrialId | None = None
     experiment_id: ExperimentId | None = None
@@ -229,7 +238,7 @@ class ListCheckpoints(Query[CheckpointPage], owner="registry", name="checkpoints
 
 
 class FileLinks(BaseModel):
-    """`next`: the `first` behind these files; None: there are no more."""
+    """`next`: value of `first` for the next page; None on the last page."""
 
     checkpoint_id: CheckpointId
     step: int
@@ -238,21 +247,21 @@ class FileLinks(BaseModel):
 
 
 class GetCheckpointFiles(Query[FileLinks], owner="registry", name="checkpoint_files"):
-    """`first`: from which file on, as many as an answer holds; None: all, at once."""
+    """Return presigned URLs of a checkpoint's files. `first`: index of the first file, as many as fit; None returns all at once."""
 
     checkpoint_id: CheckpointId
     first: int | None = None
 
 
 class EditCheckpoint(Query[CheckpointView], owner="registry", name="edit_checkpoint"):
-    """Metadata by its top-level keys: what is given replaces what was there, null takes it away."""
+    """Change metadata by top-level key: a value replaces the old one, null deletes the key."""
 
     checkpoint_id: CheckpointId
     metadata: dict[str, JsonValue]
 
 
 class VerificationRequested(BaseModel):
-    """How much is read now, each file once however many checkpoints share it."""
+    """How much is queued for verification; files shared by several checkpoints count once."""
 
     checkpoints: int
     files: int
@@ -260,9 +269,9 @@ class VerificationRequested(BaseModel):
 
 
 class VerifyCheckpoints(Query[VerificationRequested], owner="registry", name="verify_checkpoints"):
-    """Have the files of one saved checkpoint, or of all of an experiment, read and compared; `verified_at` or state `corrupt` tells the outcome.
+    """Read and verify the files of one saved checkpoint, or of all of an experiment. `verified_at` or state `corrupt` shows the result.
 
-    `is_waiting`: ask for nothing, only say how much of what was asked for an experiment is still to be read.
+    `is_waiting`: queue nothing; only return how much of an experiment's earlier request is still to be read.
     """
 
     checkpoint_id: CheckpointId | None = None
@@ -271,13 +280,13 @@ class VerifyCheckpoints(Query[VerificationRequested], owner="registry", name="ve
 
 
 class DeleteCheckpoint(Query[CheckpointView], owner="registry", name="delete_checkpoint"):
-    """By a person's word; refused with the reason for what is registered, in use, or not settled yet."""
+    """Delete a checkpoint on a user's request. Rejected with the reason if it is registered, in use, or not settled yet."""
 
     checkpoint_id: CheckpointId
 
 
 class CheckpointRetention(Record):
-    """How many checkpoints survive collection; the three sets are united."""
+    """How many checkpoints survive collection. A checkpoint is kept if any of the three rules keeps it."""
 
     save_experiment_best: int
     save_trial_best: int
@@ -292,7 +301,11 @@ class CollectedCheckpoint(Record):
 
 
 class Collected(BaseModel):
-    """`checkpoints` are the first of the `count` that go; `size_bytes` is theirs, `freed_bytes` what no other checkpoint holds."""
+    """Result of a collection.
+
+    `checkpoints` holds the first of the `count` deleted ones. `size_bytes`: their total size. `freed_bytes`: the part of it that no other
+    checkpoint shares.
+    """
 
     policy: CheckpointRetention
     dry_run: bool
@@ -304,9 +317,9 @@ class Collected(BaseModel):
 
 
 class CollectCheckpoints(Query[Collected], owner="registry", name="collect_checkpoints"):
-    """Have an experiment's checkpoints go that its rule does not keep, at once, also while it runs; a dry run only says which.
+    """Delete an experiment's checkpoints that its retention rule does not keep, also while it runs. A dry run only lists them.
 
-    Counts that are given stand in place of the config's from now on (in a dry run: are tried).
+    Counts replace those of the config from now on; in a dry run they are only tried.
     """
 
     experiment_id: ExperimentId
@@ -317,7 +330,7 @@ class CollectCheckpoints(Query[Collected], owner="registry", name="collect_check
 
 
 class WorkspaceUse(Record):
-    """A workspace's bytes: what checkpoints of its experiments hold, each content once, and their media."""
+    """Bytes of a workspace: the distinct contents of its experiments' checkpoints, and their media."""
 
     workspace: str
     used_bytes: int
@@ -325,9 +338,10 @@ class WorkspaceUse(Record):
 
 
 class StorageUse(BaseModel):
-    """A tenant's bytes in the store, each content once; no maximum bounds nothing.
+    """Bytes that a tenant stores, each distinct content counted once. `maximum_bytes` None: no limit.
 
-    `workspaces`: by name, those with bytes or a maximum; what several hold counts in each, so that they may add up to more than the tenant's.
+    `workspaces`: those with bytes or a limit, by name. Content shared by several workspaces counts in each, so their sum may exceed the
+    tenant's total.
     """
 
     used_bytes: int
@@ -336,4 +350,4 @@ class StorageUse(BaseModel):
 
 
 class GetStorage(Query[StorageUse], owner="registry", name="storage"):
-    """How much the tenant stores, and each of its workspaces."""
+    """Return how many bytes the tenant and each of its workspaces store."""

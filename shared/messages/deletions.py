@@ -1,4 +1,4 @@
-"""Deletion: what the gateway asks of every owner, and what each says when it has nothing left. Neighbour: `shared.bus.deletion`, which carries it out."""
+"""Deletion: the gateway's command to each owning service, and the event that confirms it. `shared.bus.deletion` carries it out."""
 
 from typing import Literal
 from uuid import UUID
@@ -9,9 +9,10 @@ Scope = Literal["experiment", "workspace", "tenant"]
 
 
 class DeleteEntity(Command):
-    """`target`: the experiment's id, or the tenant's; of a workspace an id that stands for it. `is_forced`: registered versions go too.
+    """Delete everything that the owner stores of an experiment, a workspace or a tenant.
 
-    Sent in the tenant's name; where the tenant itself goes, in the site's.
+    `target`: id of the experiment or tenant; for a workspace, an id that represents it. `is_forced`: also delete registered versions. The
+    command is sent in the tenant's name, or in the site's if the tenant itself is deleted.
     """
 
     scope: Scope
@@ -22,15 +23,15 @@ class DeleteEntity(Command):
 
 
 class DeleteFromSearcher(DeleteEntity, owner="searcher", verb="delete_entity"):
-    """gateway → searcher: its trials are over."""
+    """gateway → searcher, after all trials have ended."""
 
 
 class DeleteFromScheduler(DeleteEntity, owner="scheduler", verb="delete_entity"):
-    """gateway → scheduler: what was used stays, as nobody's."""
+    """gateway → scheduler: usage records are kept without an owner."""
 
 
 class DeleteFromRegistry(DeleteEntity, owner="registry", verb="delete_entity"):
-    """gateway → registry, before the others: it alone may refuse, for what is registered or in use."""
+    """gateway → registry, before the other services. Only the registry may reject it, because something is registered or in use."""
 
 
 BY_OWNER: dict[str, type[DeleteEntity]] = {
@@ -39,7 +40,7 @@ BY_OWNER: dict[str, type[DeleteEntity]] = {
 
 
 class EntityDeleted(Event, entity="entity", happened="deleted"):
-    """An owner → gateway: nothing of it is left there."""
+    """owner → gateway: the owner stores nothing of the entity any more."""
 
     operation_id: UUID
     owner: str

@@ -1,4 +1,4 @@
-"""Submissions, experiments and trials: what the gateway commits and the searcher owns."""
+"""Submissions, experiments and trials: committed by the gateway, owned by the searcher."""
 
 from datetime import datetime
 from typing import Literal
@@ -34,7 +34,7 @@ TrialState = Literal[
 
 
 class SubmissionCommitted(Event, entity="submission", happened="committed", key="experiment_id"):
-    """gateway → searcher, registry. The experiment's id is the submission's."""
+    """gateway → searcher, registry: a submission was committed. Its id is the experiment's id."""
 
     experiment_id: ExperimentId
     version: int = 1
@@ -51,7 +51,7 @@ class SubmissionCommitted(Event, entity="submission", happened="committed", key=
 
 
 class BestTrial(Record):
-    """The best validation so far by the search's first metric, of those within its limits."""
+    """Best validation so far by the search's first metric, among those within its limits."""
 
     trial_id: TrialId
     trial_number: int
@@ -61,8 +61,11 @@ class BestTrial(Record):
 
 
 class TrialCounts(Record):
-    """How many trials are in each state, and how many the search may make (None = it does not know). Invalid ones count apart from
-    those in error, and not among those it may make; finishing ones apart from those that are stopping."""
+    """Number of trials in each state.
+
+    `planned`: how many trials the search may create; None if it does not know. `invalid` trials are not counted in `error` or `planned`;
+    `finishing` ones are not counted in `stopping`.
+    """
 
     queued: int = 0
     running: int = 0
@@ -78,14 +81,14 @@ class TrialCounts(Record):
 
 
 class SearchChanges(Record):
-    """What people have changed of a running search; `operation_id`: the newest change that is made."""
+    """Changes that users made to a running search. `operation_id`: the newest change that was applied."""
 
     operation_id: UUID
     max_concurrent_trials: int | None = None
 
 
 class SearchBudget(Record):
-    """What a search may use in all, as it is now, and what it had used when this was told."""
+    """Current budget of a search, and what it had used when this was published."""
 
     slot_hours: float | None = None
     cost: float | None = None
@@ -95,7 +98,7 @@ class SearchBudget(Record):
 
 
 class ExperimentChanged(Event, entity="experiment", happened="changed", key="experiment_id"):
-    """searcher → gateway, registry. State at once; progress and best at most once a second."""
+    """searcher → gateway, registry: state changes at once; progress and best at most once per second."""
 
     experiment_id: ExperimentId
     version: int
@@ -115,9 +118,10 @@ class ExperimentChanged(Event, entity="experiment", happened="changed", key="exp
 
 
 class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line="trial wish"):
-    """searcher → scheduler, registry. The newest version wins, also for a trial not seen before; each ends in one `request.closed`.
+    """searcher → scheduler, registry: desired state of a trial. The newest version wins, also for a new trial.
 
-    `request` counts the trial's requests from 1: it rises when a closed trial is wanted again, so that each request closes once.
+    Each request ends with one `request.closed`. `request` counts the trial's requests from 1 and increases when a closed trial is requested
+    again.
     """
 
     trial_id: TrialId
@@ -130,7 +134,7 @@ class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line
 
 
 class Validated(Record):
-    """One validation of a trial: the step, the search's first metric there, and what else counts by name."""
+    """One validation of a trial: the step, the value of the search's first metric, and other metrics by name."""
 
     step: int
     value: float
@@ -138,10 +142,14 @@ class Validated(Record):
 
 
 class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
-    """searcher → gateway, registry. `final` unpins its checkpoints. `invalid`: it ended in error because its script calls its
-    hyperparameters invalid; another was made in its stead. `source`: the number of the trial that it copies, from whose `start_checkpoint` it
-    starts. `finishing`: it is `stopping`, its last run has ended, and what that announced is not all
-    stored; `reason` says what is missing."""
+    """searcher → gateway, registry: state of a trial.
+
+    Attributes:
+        final: The trial's checkpoints are no longer pinned.
+        invalid: The trial ended in error because its script rejected its hyperparameters; the search created a replacement.
+        source: Number of the trial that this one copies; it starts from `start_checkpoint`, a checkpoint of that trial.
+        finishing: The trial is `stopping`, its last run has ended, and some of its announced data is not stored yet; `reason` says what.
+    """
 
     trial_id: TrialId
     experiment_id: ExperimentId
@@ -165,7 +173,10 @@ class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
 
 
 class TrialVerdict(ToWorker, kind="verdict"):
-    """searcher → worker, after commit: the fast path. Answers validation number `validation` of the run; `next_decide_at` None = never again."""
+    """searcher → worker, after the commit: the search's decision on validation number `validation` of the run (fast path).
+
+    `next_decide_at` None: the search decides no more about this run.
+    """
 
     run_id: RunId
     validation: int
@@ -174,40 +185,47 @@ class TrialVerdict(ToWorker, kind="verdict"):
 
 
 class PauseExperiment(Command, owner="searcher", verb="pause_experiment"):
+    """Pause an experiment: its trials save and stop, and resume later."""
+
     experiment_id: ExperimentId
 
 
 class ResumeExperiment(Command, owner="searcher", verb="resume_experiment"):
+    """Resume a paused experiment."""
+
     experiment_id: ExperimentId
 
 
 class CancelExperiment(Command, owner="searcher", verb="cancel_experiment"):
-    """Trials are asked to stop, save and end."""
+    """Stop the trials gracefully: each is asked to save and exit."""
 
     experiment_id: ExperimentId
 
 
 class KillExperiment(Command, owner="searcher", verb="kill_experiment"):
-    """Trials are ended at once."""
+    """Kill the trials at once."""
 
     experiment_id: ExperimentId
 
 
 class KillTrial(Command, owner="searcher", verb="kill_trial"):
-    """One trial is ended at once, and its search goes on. Answered by `trial.changed` in state `stopping`, or in a final one."""
+    """Kill one trial at once; its search continues. Answered by `trial.changed` in state `stopping` or a final state."""
 
     experiment_id: ExperimentId
     trial_number: int
 
 
 class FinishExperiment(Command, owner="searcher", verb="finish_experiment"):
-    """The search ends early, as completed, with the best so far: trials are asked to save and stop."""
+    """End the search early as completed, with the best trial so far. Trials are asked to save and stop."""
 
     experiment_id: ExperimentId
 
 
 class EditSearch(Command, owner="searcher", verb="edit_search"):
-    """A running search goes so far from now on; what is None stays, and limits of its budget that are `lifted` go. Answered by `experiment.changed` with the operation's id in its terms."""
+    """Change the limits of a running search. Answered by `experiment.changed` with the operation's id in its terms.
+
+    Fields that are None stay unchanged; budget limits listed in `lifted` are removed.
+    """
 
     experiment_id: ExperimentId
     max_trials: int | None = None
@@ -219,12 +237,14 @@ class EditSearch(Command, owner="searcher", verb="edit_search"):
 
 
 class ArchiveExperiment(Command, owner="searcher", verb="archive_experiment"):
+    """Archive an experiment, or with `archived` false restore it from the archive."""
+
     experiment_id: ExperimentId
     archived: bool = True
 
 
 class OperationRefused(Event, entity="operation", happened="refused"):
-    """owner → gateway: a command that could not be carried out, with a stable code."""
+    """owner → gateway: a command that was rejected, with a stable code."""
 
     operation_id: UUID
     version: int = 1
@@ -234,13 +254,13 @@ class OperationRefused(Event, entity="operation", happened="refused"):
 
 
 class Accepted(Record):
-    """A check that found nothing wrong; warnings are for the user."""
+    """Result of a successful check; warnings are for the user."""
 
     warnings: tuple[str, ...] = ()
 
 
 class ValidateConfig(Query[Accepted], owner="searcher", name="validate"):
-    """Would the searcher take this config? Raises Rejected with the place."""
+    """Check whether the searcher accepts a config. Raises Rejected with the position in the config."""
 
     config: dict[str, JsonValue]
 
@@ -250,13 +270,13 @@ class Referenced(BaseModel):
 
 
 class GetReferences(Query[Referenced], owner="searcher", name="references"):
-    """Which of these checkpoints a wanted trial still names: the registry asks before it deletes."""
+    """Return which of these checkpoints a requested trial still references; the registry asks before it deletes."""
 
     checkpoints: tuple[CheckpointId, ...]
 
 
 class ParetoTrial(Record):
-    """A trial that none other beats in every metric, with its best validation: all that counts of it by name."""
+    """A Pareto-optimal trial, with the metrics of its best validation by name."""
 
     trial_id: TrialId
     number: int
@@ -267,7 +287,10 @@ class ParetoTrial(Record):
 
 
 class ParetoPage(BaseModel):
-    """`total` trials are on the front, `admissible` were compared; `next` is the last one's place where more follow."""
+    """A page of the Pareto front.
+
+    `total`: trials on the front. `admissible`: trials that were compared. `next`: position of the last trial if more follow.
+    """
 
     trials: tuple[ParetoTrial, ...]
     total: int
@@ -276,7 +299,7 @@ class ParetoPage(BaseModel):
 
 
 class GetParetoFront(Query[ParetoPage], owner="searcher", name="front"):
-    """The Pareto front as it is now, best by the first metric first, from behind `after` (loss and number), at most `limit`."""
+    """Return the current Pareto front, best by the first metric first. `after`: position (loss, number) to continue from."""
 
     experiment_id: ExperimentId
     after: tuple[float, int] | None = None

@@ -1,4 +1,4 @@
-"""All points of an experiment, or the table of its trials, as files that readers of Arrow and Parquet know."""
+"""Exports of an experiment's points or trial table as Arrow or Parquet files."""
 
 from typing import Literal
 from uuid import UUID
@@ -14,9 +14,9 @@ Format = Literal["arrow", "parquet"]
 
 
 class Exported(BaseModel):
-    """`files` are there once it `is_ready`; until then the same question with `export_id` asks how far it is. Kept for a day.
+    """State of an export. `files` are listed once it `is_ready`; until then, repeat the query with `export_id`. Exports are kept for a day.
 
-    `next`: there are more files, from this one on.
+    `next`: value of `first` for the next page of files.
     """
 
     export_id: UUID
@@ -27,9 +27,9 @@ class Exported(BaseModel):
 
 
 class Export(Query[Exported]):
-    """What any export is asked for by. The same rows in the same format are written once.
+    """Base of export queries. The same rows in the same format are written only once.
 
-    `first`: from which file on the answer has them.
+    `first`: index of the first file to return.
     """
 
     experiment_id: ExperimentId
@@ -39,14 +39,14 @@ class Export(Query[Exported]):
 
 
 class ExportMetrics(Export, owner="registry", name="export"):
-    """Has the current points of an experiment's trials written, by trial, group, name and step."""
+    """Export the current points of an experiment's trials, ordered by trial, group, name and step."""
 
     group: str | None = None
     names: tuple[str, ...] = ()
 
 
 class ExportTable(Export, owner="registry", name="export_table"):
-    """Has the trials that meet a filter written, in an order; without `columns` with all that there are, of metrics the last values."""
+    """Export the trials that match a filter, in order. Without `columns`: all columns, with the last value of each metric."""
 
     filter: str = ""
     sort: str = ""

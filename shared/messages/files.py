@@ -1,4 +1,4 @@
-"""Files and archives: what a stored file is, and how the code of an experiment goes in and out."""
+"""Stored files, and upload and download of an experiment's code."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from shared.messages.base import Query, Record, WorkerRequest
 
 
 class FileEntry(Record):
-    """A file of a checkpoint or archive: relative path with forward slashes, no `..`, no links."""
+    """A file of a checkpoint or archive: a relative path with forward slashes, without `..` and links."""
 
     path: str
     size_bytes: int
@@ -17,7 +17,7 @@ class FileEntry(Record):
 
 
 class PartLink(Record):
-    """Where a stretch of a file is sent, by itself."""
+    """Upload URL of one part of a file."""
 
     first: int
     size_bytes: int
@@ -25,9 +25,9 @@ class PartLink(Record):
 
 
 class FileLink(FileEntry):
-    """A file with a URL signed for one method and a short life; a request without these `headers` is refused.
+    """A file with a short-lived URL signed for one method. The store rejects requests without these `headers`.
 
-    A file with `parts` is too large for one request: each is sent to its own URL, and nothing to the file's.
+    If `parts` is not empty, the file is too large for one request: send each part to its own URL and nothing to the file's.
     """
 
     url: str
@@ -42,11 +42,13 @@ class CodeLink(BaseModel):
 
 
 class GetCode(WorkerRequest[CodeLink], owner="registry", kind="code"):
+    """worker → registry: return where to read the run's code archive."""
+
     run_id: RunId
 
 
 class UploadTarget(BaseModel):
-    """`known`: nothing needs to be sent. Otherwise PUT the bytes to `url` with these `headers`, then confirm."""
+    """`known`: the content is stored already; send nothing. Otherwise PUT the bytes to `url` with these `headers`, then confirm."""
 
     known: bool
     url: str | None = None
@@ -54,9 +56,9 @@ class UploadTarget(BaseModel):
 
 
 class GetUploadUrl(Query[UploadTarget], owner="registry", name="upload_url"):
-    """Where a content-addressed artifact of the tenant goes (`code`: the deterministic archive of a model folder).
+    """Return where to upload a content-addressed artifact of the tenant (`code`: deterministic archive of a model folder).
 
-    `takes_headers`: who asks sends the headers that the answer names.
+    `takes_headers`: the client sends the headers that the answer names.
     """
 
     kind: Literal["code"] = "code"
@@ -66,23 +68,23 @@ class GetUploadUrl(Query[UploadTarget], owner="registry", name="upload_url"):
 
 
 class CodeFiles(BaseModel):
-    """Files of a code archive in its order, from the one that was asked for on; `next` is where to go on."""
+    """Files of a code archive in archive order, starting with the requested one. `next`: value of `first` for the next page."""
 
     size_bytes: int
-    """Of the archive as it is stored."""
+    """Of the stored archive."""
     files: tuple[FileEntry, ...]
     next: int | None = None
 
 
 class GetCodeFiles(Query[CodeFiles], owner="registry", name="code_files"):
-    """What stands in a code archive of the tenant; NotFound where it has none of that hash."""
+    """List the files of a code archive of the tenant. Raises NotFound if the tenant has no archive with this hash."""
 
     sha256: str
     first: int = 0
 
 
 class CodeText(BaseModel):
-    """One file of a code archive: `text` is None where it is no text, and its beginning where it is long (`is_cut`)."""
+    """One file of a code archive. `text` is None for binary files, and truncated for long ones (`is_cut`)."""
 
     file: FileEntry
     text: str | None
@@ -90,7 +92,7 @@ class CodeText(BaseModel):
 
 
 class GetCodeText(Query[CodeText], owner="registry", name="code_text"):
-    """One file of a code archive of the tenant; NotFound where there is none."""
+    """Return one file of a code archive of the tenant. Raises NotFound if there is none."""
 
     sha256: str
     path: str
@@ -102,7 +104,7 @@ class Confirmed(BaseModel):
 
 
 class ConfirmUpload(Query[Confirmed], owner="registry", name="confirm_upload"):
-    """The registry reads what was sent, and keeps it when size and hash are right; otherwise Rejected. Repeatable."""
+    """Verify an upload and keep it if size and hash match; otherwise Rejected. Idempotent."""
 
     kind: Literal["code"] = "code"
     sha256: str

@@ -1,4 +1,4 @@
-"""The health of one process, as it reports it: the last result of each of its checks."""
+"""Health of one process: the last result of each of its checks."""
 
 from datetime import datetime
 
@@ -7,16 +7,16 @@ from pydantic import Field
 from shared.messages.base import Query, Record
 
 PROCESS = "process"
-"""The check of a process itself: it has started, and is not ending."""
+"""Check of the process itself: it has started and is not ending."""
 
 
 class CheckResult(Record):
-    """What one check found."""
+    """Result of one check."""
 
     name: str = Field(description="What is checked, such as `bus` or `database`.")
     ok: bool
-    reason: str | None = Field(default=None, description="Why it failed; null while it holds.")
-    since: datetime = Field(description="When the check began to hold, or to fail.")
+    reason: str | None = Field(default=None, description="Why the check failed; null while it passes.")
+    since: datetime = Field(description="When the check last changed between passing and failing.")
 
 
 class HealthReport(Record):
@@ -30,19 +30,19 @@ class HealthReport(Record):
 
 
 class SearcherHealth(Query[HealthReport], owner="searcher", name="health"):
-    """gateway → searcher: do the dependencies of a replica work?"""
+    """gateway → searcher: health of a replica's dependencies."""
 
 
 class SchedulerHealth(Query[HealthReport], owner="scheduler", name="health"):
-    """gateway → scheduler: do the dependencies of the leader or of a stand-by work?"""
+    """gateway → scheduler: health of the dependencies of the leader or a standby."""
 
 
 class ProvisionerHealth(Query[HealthReport], owner="provisioner", name="health"):
-    """gateway → provisioner: do the dependencies of the leader or of a stand-by work?"""
+    """gateway → provisioner: health of the dependencies of the leader or a standby."""
 
 
 class RegistryHealth(Query[HealthReport], owner="registry", name="health"):
-    """gateway → registry: do the dependencies of a replica work?"""
+    """gateway → registry: health of a replica's dependencies."""
 
 
 BY_OWNER: dict[str, type[Query[HealthReport]]] = {

@@ -1,4 +1,4 @@
-"""Instances and their prices: what the provisioner owns."""
+"""Rented instances and their prices, owned by the provisioner."""
 
 from datetime import datetime
 from typing import Literal
@@ -24,7 +24,10 @@ InstanceState = Literal[
 
 
 class InstanceChanged(Event, entity="instance", happened="changed", key="instance_id"):
-    """provisioner → gateway, scheduler. `machine_kind`, `zone`, `purchase`: as what it was rented; `since`: when it came into its state."""
+    """provisioner → gateway, scheduler: state of a rented instance.
+
+    `machine_kind`, `zone` and `purchase`: what was rented. `since`: when the instance entered its state.
+    """
 
     instance_id: InstanceId
     version: int
@@ -44,8 +47,10 @@ class InstanceChanged(Event, entity="instance", happened="changed", key="instanc
 
 
 class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
-    """provisioner → scheduler, gateway: what a pool may grow to, what a slot of its machines costs for an hour (None: nothing is known),
-    and what keeps it from growing. `is_closing`: it goes with its last machine."""
+    """provisioner → scheduler, gateway: size limits and prices of a pool of rented machines.
+
+    `price_per_slot_hour` None: unknown. `fault`: what prevents the pool from growing. `is_closing`: the pool is removed with its last machine.
+    """
 
     pool: PoolName
     version: int
@@ -73,7 +78,7 @@ class Prices(BaseModel):
 
 
 class GetPrices(Query[Prices], owner="provisioner", name="prices"):
-    """What one instance of each pool costs."""
+    """Return the price of one instance of each pool."""
 
 
 class Cost(Record):
@@ -88,4 +93,6 @@ class Costs(BaseModel):
 
 
 class GetCosts(Query[Costs], owner="provisioner", name="costs"):
+    """Return instance hours and costs by pool since a time."""
+
     since: datetime | None = None

@@ -1,4 +1,4 @@
-"""What a search has decided, in order, and whether it comes out the same when it is decided again."""
+"""The decision journal of a search, and its replay to check that the search decides the same again."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ class JournalPage(BaseModel):
 
 
 class GetJournal(Query[JournalPage], owner="searcher", name="journal"):
-    """The experiment's decisions in order, from `after` (exclusive), at most `limit`."""
+    """Return the experiment's decisions in order, starting after position `after`, at most `limit`."""
 
     experiment_id: ExperimentId
     after: int = 0
@@ -29,7 +29,7 @@ class GetJournal(Query[JournalPage], owner="searcher", name="journal"):
 
 
 class ReplayDifference(BaseModel):
-    """The first decision that comes out otherwise: what was recorded of it, what is decided now, and both in a sentence."""
+    """The first decision that differs in a replay: as recorded, as recomputed, and both as a sentence (`said`)."""
 
     position: int
     kind: str
@@ -39,7 +39,7 @@ class ReplayDifference(BaseModel):
 
 
 class Replayed(BaseModel):
-    """What a replay came to: of `decisions`, the first `checked` were decided again; without a difference they came out the same."""
+    """Result of a replay: the first `checked` of `decisions` were recomputed. Without a `difference` they were equal."""
 
     decisions: int
     checked: int
@@ -47,6 +47,6 @@ class Replayed(BaseModel):
 
 
 class ReplayExperiment(Query[Replayed], owner="searcher", name="replay"):
-    """Decides an experiment's search again from its journal; what is not done by the deadline stays unchecked."""
+    """Recompute an experiment's search from its journal. Decisions not reached before the deadline stay unchecked."""
 
     experiment_id: ExperimentId

@@ -1,4 +1,4 @@
-"""Limits: what a tenant, or a workspace of one, may have. Written by the gateway, enforced by one owner each."""
+"""Limits of tenants and workspaces. The gateway writes them; one service enforces each."""
 
 from uuid import UUID
 
@@ -7,9 +7,9 @@ from shared.messages.base import Event
 
 
 class LimitsChanged(Event, entity="limits", happened="changed", key="limit_id"):
-    """gateway → scheduler, for the site: slots of one pool. Without a workspace the tenant as a whole is meant.
+    """gateway → scheduler, for the site: limits on slots of one pool, of a workspace, or of the tenant if `workspace` is None.
 
-    `guaranteed` comes back on demand in pools with preemption; beyond it is borrowed, up to `maximum` (None: whatever is free).
+    In pools with preemption, `guaranteed` slots are reclaimed on demand. Slots beyond that are borrowed, up to `maximum` (None: no limit).
     """
 
     limit_id: UUID
@@ -29,9 +29,9 @@ class WorkspaceStorageLimitChanged(
     key="limit_id",
     line="workspace_storage_limit",
 ):
-    """gateway → registry, in the tenant's own name: how many bytes one of its workspaces may store (None: as many as the tenant).
+    """gateway → registry, in the tenant's name: how many bytes a workspace may store (None: only the tenant's limit applies).
 
-    Kept apart from the tenant's: who does not know of workspaces would take it for that.
+    A separate event type, because a consumer that does not know workspaces would mistake it for the tenant's limit.
     """
 
     limit_id: UUID
@@ -43,7 +43,7 @@ class WorkspaceStorageLimitChanged(
 class StorageLimitChanged(
     Event, entity="limits", happened="storage_changed", key="limit_id", line="storage_limit"
 ):
-    """gateway → registry, in the tenant's own name: how many bytes it may store (None: as many as there is room for)."""
+    """gateway → registry, in the tenant's name: how many bytes the tenant may store (None: no limit)."""
 
     limit_id: UUID
     version: int

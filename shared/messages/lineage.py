@@ -1,4 +1,4 @@
-"""Where things come from and what was made of them: of one version in a record, of all in a graph."""
+"""Lineage: the record of one model version, and the graph of what each entity was made from."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ EdgeKind = Literal["used", "ran", "searched", "saved", "started", "registered", 
 
 
 class Dataset(Record):
-    """Data as a config states it."""
+    """A dataset as a config names it."""
 
     name: str
     version: str | None = None
@@ -20,7 +20,7 @@ class Dataset(Record):
 
 
 class Lineage(Record):
-    """Where a model version comes from, as it was when the version was made."""
+    """What a model version was made from, recorded when the version was created."""
 
     experiment_id: ExperimentId
     trial_id: TrialId
@@ -35,11 +35,13 @@ class Lineage(Record):
 
 
 class GetLineage(Query[Lineage], owner="registry", name="lineage"):
+    """Return what a model version was made from."""
+
     version_id: VersionId
 
 
 class LineageNode(Record):
-    """One thing of the graph. `name` is what people call it; `facts` are words and numbers to show beside it."""
+    """An entity in the lineage graph. `name`: display name; `facts`: values to show with it."""
 
     id: str
     kind: NodeKind
@@ -48,7 +50,7 @@ class LineageNode(Record):
 
 
 class LineageEdge(Record):
-    """`source` came first and had a part in `target`."""
+    """`source` was an input of `target`."""
 
     source: str
     target: str
@@ -56,7 +58,7 @@ class LineageEdge(Record):
 
 
 class LineageGraph(Record):
-    """The start, what it came from and what came of it. `truncated`: there is more than an answer holds."""
+    """The start entity, its ancestors and its descendants. `truncated`: the graph is larger than a reply can hold."""
 
     start: str
     nodes: tuple[LineageNode, ...]
@@ -65,7 +67,10 @@ class LineageGraph(Record):
 
 
 class GetLineageGraph(Query[LineageGraph], owner="registry", name="lineage_graph"):
-    """`kind` and `id` say where to begin: an entity's id, a code's hash, a dataset's `name`, `name@version` or hash."""
+    """Return the lineage graph around an entity.
+
+    `kind` and `id` name the entity to start from: an entity's id, a code hash, or a dataset's `name`, `name@version` or hash.
+    """
 
     kind: NodeKind
     id: str

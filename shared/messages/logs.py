@@ -1,4 +1,4 @@
-"""Logs as they are read back, by cursor."""
+"""Reading and searching stored log lines by cursor."""
 
 from typing import Literal
 
@@ -22,9 +22,10 @@ class StoredLine(Record):
 
 
 class LogPage(BaseModel):
-    """`next` is the cursor after what was looked through, which may be further where nothing more was found; `ended` says that no more can come.
+    """A page of log lines.
 
-    `tail` and `before`: the last lines that were asked for are not found yet, so many of them lie before that line; ask again with both.
+    `next`: cursor behind the last line that was scanned, even if it did not match. `ended`: no more lines will come. `tail` and `before`: the
+    requested last lines were not all found in time; `tail` more are needed before line `before`. Repeat the query with both values.
     """
 
     lines: tuple[StoredLine, ...]
@@ -35,7 +36,10 @@ class LogPage(BaseModel):
 
 
 class LineFilter(Record):
-    """Which lines. `pattern` is a regular expression (RE2); `level` the least one; times are those of the worker that read the line."""
+    """Filter on log lines.
+
+    `pattern`: a regular expression (RE2). `level`: the minimum level. Times are those at which the worker read the line.
+    """
 
     rank: int | None = None
     contains: str | None = None
@@ -47,7 +51,7 @@ class LineFilter(Record):
 
 
 class GetLogs(LineFilter, Query[LogPage], owner="registry", name="logs"):
-    """Lines of one trial; with `tail` from where so many of the wanted ones are left, of those before a line where `before` says so."""
+    """Return log lines of one trial. `tail`: start so that only this many matching lines remain, counted before line `before` if it is set."""
 
     trial_id: TrialId
     after: int = 0
@@ -63,16 +67,16 @@ class FoundLine(StoredLine):
 
 
 class FoundLines(BaseModel):
-    """`next` goes on behind what was looked through, also where nothing was found in the time there was; None at the end."""
+    """`next`: cursor behind the last line that was scanned, even if the search found nothing before its time limit; None at the end."""
 
     lines: tuple[FoundLine, ...]
     next: str | None = None
 
 
 class SearchLogs(LineFilter, Query[FoundLines], owner="registry", name="search_logs"):
-    """Lines of many trials: of these trials, of these experiments, or (both None) of all of the tenant.
+    """Search log lines of these trials, of these experiments, or of the whole tenant if both are None.
 
-    The newest experiment comes first, its trials by number, a trial's lines in their order.
+    Order: newest experiment first, then trial number, then line.
     """
 
     experiments: tuple[ExperimentId, ...] | None = None

@@ -1,4 +1,4 @@
-"""Pools of rented machines: as people define them, what they may rent, and what that has cost."""
+"""Pools of rented machines: their definitions, available machine kinds and costs."""
 
 from datetime import date, datetime
 from typing import Literal
@@ -13,18 +13,22 @@ from shared.messages.workers import IssuedJoin
 
 
 class PoolDefinition(Record):
-    """What machines a pool may rent, and how many.
+    """Which machines a pool may rent, and how many.
 
     Attributes:
-        kinds: Of the catalogue, and `zones` of theirs (empty: all of them), in the order in which they are preferred with `order: given`.
-        minimum, maximum: Machines; `maximum_slots`: also bounds them by slots.
-        reserve_slots: Kept idle for what may come.
-        spot_share: At most this share of the slots is on spot machines, and at least `on_demand_slots` are not. `falls_back`: others are taken
-            where spot machines are not to be had.
-        moves_runs: In a pool with spot machines, runs are asked to save and go on elsewhere once that has become cheaper for long enough to pay.
-        patience_s: While more and more slots are asked for, renting waits so long at most, so that larger machines cover them.
-        idle_timeout_s: A machine that was idle for so long goes; `join_timeout_s`: one that has not joined by then is given up.
-        budget_per_month: Money, from the first of each month in UTC: no machine is launched that could pass it within the hour.
+        kinds: Machine kinds of the catalogue, in order of preference with `order: given`.
+        zones: Zones of these kinds; empty: all of them.
+        minimum, maximum: Number of machines.
+        maximum_slots: Limit on the slots of all machines.
+        reserve_slots: Slots kept idle for new requests.
+        spot_share: Maximum share of slots on spot machines.
+        on_demand_slots: Minimum number of slots on on-demand machines.
+        falls_back: Rent on-demand machines when spot machines are unavailable.
+        moves_runs: In a pool with spot machines, ask runs to save and resume on cheaper machines once the saving pays for the move.
+        patience_s: While demand keeps growing, delay renting by at most this time, so that larger machines cover the requests.
+        idle_timeout_s: Release a machine after it was idle for this time.
+        join_timeout_s: Give up a machine that has not joined after this time.
+        budget_per_month: Amount per calendar month in UTC. The pool launches no machine that could exceed it within the hour.
     """
 
     kinds: tuple[str, ...]
@@ -46,7 +50,7 @@ class PoolDefinition(Record):
 
 
 class OfferView(Record):
-    """A kind of machine as it can be had somewhere. `held`: why none of it is asked for before `held_until`."""
+    """An available combination of machine kind, provider, zone and purchase type. `held`: why none is requested before `held_until`."""
 
     kind: str
     provider: str
@@ -63,8 +67,10 @@ class OfferView(Record):
 
 
 class MachinePool(Record):
-    """A pool of rented machines. `definition` None: the provisioner's settings define it. `fault`: what keeps it from growing as it would; `spent`: this
-    month, in money."""
+    """A pool of rented machines.
+
+    `definition` None: the provisioner's settings define the pool. `fault`: what prevents the pool from growing. `spent`: amount spent this month.
+    """
 
     pool: PoolName
     definition: PoolDefinition | None = None
@@ -82,13 +88,16 @@ class MachinePools(BaseModel):
 
 
 class GetMachinePools(Query[MachinePools], owner="provisioner", name="pools"):
-    """All pools by name, or one; a pool that is not there is left out."""
+    """Return all pools by name, or one. An unknown pool gives an empty list."""
 
     pool: PoolName | None = None
 
 
 class SetMachinePool(Query[MachinePools], owner="provisioner", name="set_pool"):
-    """Defines a pool, for the site. `is_new`: only if there is none of the name; false: only if there is. Raises Rejected with the field that cannot be."""
+    """Create or change a pool, for the site. Raises Rejected with the invalid field.
+
+    `is_new` true: only if no pool has this name. False: only if one has.
+    """
 
     pool: PoolName
     definition: PoolDefinition
@@ -96,7 +105,7 @@ class SetMachinePool(Query[MachinePools], owner="provisioner", name="set_pool"):
 
 
 class CloseMachinePool(Query[MachinePools], owner="provisioner", name="close_pool"):
-    """Has a pool's machines go as their runs end, and then the pool. Raises NotFound, and Rejected for the pool of the settings."""
+    """Release a pool's machines as their runs end, then remove the pool. Raises NotFound, and Rejected for a pool defined by the settings."""
 
     pool: PoolName
 
@@ -106,11 +115,14 @@ class MachineKinds(BaseModel):
 
 
 class GetMachineKinds(Query[MachineKinds], owner="provisioner", name="kinds"):
-    """The whole catalogue."""
+    """Return the whole catalogue."""
 
 
 class Spending(Record):
-    """What machines of one kind of a pool have cost on one day (UTC). `hours`: that they stood; `slot_hours`: that their slots did."""
+    """Cost of the machines of one kind in a pool on one day (UTC).
+
+    `hours`: machine hours. `slot_hours`: slot hours of these machines.
+    """
 
     day: date
     pool: PoolName
@@ -127,15 +139,17 @@ class Spendings(BaseModel):
 
 
 class GetSpending(Query[Spendings], owner="provisioner", name="spending"):
-    """The ledger by day, pool, kind and purchase, from a day on to another, both counted; at most 92 days."""
+    """Return the cost ledger by day, pool, kind and purchase type, from `since` to `until` inclusive; at most 92 days."""
 
     since: date
     until: date
 
 
 class IdentifyMachine(Query[IssuedJoin], owner="provisioner", name="identify"):
-    """Whether a rented machine that has not joined yet is the worker that it says it is, by what its provider has signed: then it gets a token to join
-    with at once. Raises Rejected (`bad_identity`), and Transient while the machine is too new to be on record."""
+    """Check a rented machine's identity document, signed by its provider, and issue a join token for immediate use.
+
+    Raises Rejected (`bad_identity`), and Transient while the machine is too new to be on record.
+    """
 
     worker: WorkerId
     document: str
@@ -143,7 +157,7 @@ class IdentifyMachine(Query[IssuedJoin], owner="provisioner", name="identify"):
 
 
 class EndedInstance(BaseModel):
-    """An instance that is being ended."""
+    """An instance that is being terminated."""
 
     worker: WorkerId
     pool: PoolName
@@ -151,7 +165,7 @@ class EndedInstance(BaseModel):
 
 
 class EndInstance(Query[EndedInstance], owner="provisioner", name="end_instance"):
-    """Ends a machine as it is, for the site, whatever runs there; its runs go on elsewhere, uncharged. Raises NotFound."""
+    """Terminate a machine at once, for the site. Its runs resume elsewhere and are not charged for it. Raises NotFound."""
 
     instance_id: InstanceId
     reason: str

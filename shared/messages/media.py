@@ -1,6 +1,6 @@
-"""What trials log beside numbers: images, tables, texts, histograms, and pieces of TensorBoard's event files.
+"""Media that trials log: images, tables, texts, histograms, and chunks of TensorBoard event files.
 
-A worker sends them in packs: one object of the store that holds the bytes of many, each catalogued by where in the pack it lies.
+A worker sends them in packs. A pack is one object in the store that holds many items; the catalogue records each item's byte range.
 """
 
 from typing import Literal
@@ -14,11 +14,14 @@ from shared.messages.base import Query, Record, WorkerRequest
 MediaKind = Literal["image", "table", "text", "histogram", "events"]
 ITEMS_PER_PACK = 500
 PACK_BYTES = 24 * 1024 * 1024
-"""A worker closes a pack at 8 MiB; its last piece has 16 MiB at most."""
+"""A worker closes a pack at 8 MiB; its last item has at most 16 MiB."""
 
 
 class MediaItem(Record):
-    """One piece in a pack, from byte `offset` of it on. Of `events`, `name` is the file's path and `step` the byte of the file at which the piece begins."""
+    """One item of a pack, starting at byte `offset`.
+
+    For kind `events`, `name` is the file's path and `step` is the offset of the chunk in that file.
+    """
 
     kind: MediaKind
     group: str
@@ -33,7 +36,10 @@ class MediaItem(Record):
 
 
 class MediaTarget(BaseModel):
-    """PUT the pack to `url` with these `headers` and commit it; without one it is stored already, or `refused` says why it is not taken."""
+    """Where to upload a pack: PUT it to `url` with these `headers`, then commit it.
+
+    `url` None: the pack is stored already, or `refused` says why it is rejected.
+    """
 
     url: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
@@ -41,7 +47,7 @@ class MediaTarget(BaseModel):
 
 
 class SendMedia(WorkerRequest[MediaTarget], owner="registry", kind="send_media"):
-    """Asks for a signed PUT for a pack; repeating it repeats the answer. `takes_headers`: the worker sends the headers that the answer names."""
+    """Request a signed PUT for a pack. Idempotent. `takes_headers`: the worker sends the headers that the answer names."""
 
     run_id: RunId
     pack_id: UUID
@@ -51,14 +57,14 @@ class SendMedia(WorkerRequest[MediaTarget], owner="registry", kind="send_media")
 
 
 class MediaCommitted(BaseModel):
-    """The pack is settled. `refused`: what of it is not kept, and why; `is_missing`: it has to be sent, again."""
+    """Result of a commit. `refused`: which items were rejected, and why. `is_missing`: the pack must be uploaded again."""
 
     is_missing: bool = False
     refused: str | None = None
 
 
 class CommitMedia(WorkerRequest[MediaCommitted], owner="registry", kind="commit_media"):
-    """What lies in a pack that was sent; kept once its size and hash are right. Repeatable."""
+    """Catalogue the items of an uploaded pack once its size and hash match. Idempotent."""
 
     run_id: RunId
     pack_id: UUID
@@ -66,7 +72,7 @@ class CommitMedia(WorkerRequest[MediaCommitted], owner="registry", kind="commit_
 
 
 class MediaView(Record):
-    """A piece of media that counts, and where its bytes are: those from `offset` on of what `url` reads (a `Range` header gets them alone)."""
+    """A media item that counts, and its location: its bytes start at `offset` of the object at `url` (use a `Range` header)."""
 
     id: str
     kind: MediaKind
@@ -89,7 +95,7 @@ class MediaPage(BaseModel):
 
 
 class GetMedia(Query[MediaPage], owner="registry", name="media"):
-    """A trial's media in the order in which they were stored; what a later run superseded is left out, but for event files."""
+    """Return a trial's media in storage order, without superseded items; event files are never superseded."""
 
     trial_id: TrialId
     kinds: tuple[MediaKind, ...] = ()
@@ -102,14 +108,14 @@ class GetMedia(Query[MediaPage], owner="registry", name="media"):
 
 
 class GetMediaPiece(Query[MediaView], owner="registry", name="media_piece"):
-    """One piece of a trial's media by its id. Not found where it is none of this trial, or counts no more."""
+    """Return one media item of a trial by its id. NotFound if it belongs to another trial or was superseded."""
 
     trial_id: TrialId
     id: str
 
 
 class MediaName(Record):
-    """All of one name together. Of `events`, the steps are bytes of the file."""
+    """All items of one name. For kind `events`, steps are byte offsets in the file."""
 
     kind: MediaKind
     group: str
@@ -126,7 +132,7 @@ class MediaNamePage(BaseModel):
 
 
 class GetMediaNames(Query[MediaNamePage], owner="registry", name="media_names"):
-    """What a trial has logged, by kind, group and name; `after` is the last of the page before."""
+    """Return the names that a trial has logged, by kind, group and name. `after`: the last entry of the previous page."""
 
     trial_id: TrialId
     after: str | None = None

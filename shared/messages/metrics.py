@@ -1,4 +1,4 @@
-"""Metrics as they are read back: series, comparisons and summaries of the stored points."""
+"""Reading metrics: series, comparisons and summaries of stored points."""
 
 from pydantic import BaseModel
 
@@ -26,7 +26,7 @@ class SeriesPage(BaseModel):
 
 
 class GetSeries(Query[SeriesPage], owner="registry", name="series"):
-    """A trial's metrics by step, superseded points left out; `max_points` down-samples each series by LTTB."""
+    """Return a trial's metrics by step without superseded points. `max_points` downsamples each series with LTTB."""
 
     trial_id: TrialId
     group: str | None = None
@@ -41,6 +41,8 @@ class SeriesPages(BaseModel):
 
 
 class CompareTrials(Query[SeriesPages], owner="registry", name="compare"):
+    """Return the metrics of several trials, in the order requested; like `GetSeries` of each."""
+
     trials: tuple[TrialId, ...]
     group: str | None = None
     names: tuple[str, ...] = ()
@@ -50,7 +52,7 @@ class CompareTrials(Query[SeriesPages], owner="registry", name="compare"):
 
 
 class TrialSummary(Record):
-    """Kept current while points arrive: one row a metric."""
+    """Summary of one metric, kept current as points arrive."""
 
     group: str
     name: str
@@ -68,11 +70,16 @@ class TrialSummaries(BaseModel):
 
 
 class GetSummaries(Query[TrialSummaries], owner="registry", name="summaries"):
+    """Return the summary of each of a trial's metrics."""
+
     trial_id: TrialId
 
 
 class ReportCursor(Record):
-    """How far somebody has read what a trial reports: up to a record of a run. `step` is the highest there, `count` how many points the run had up to there."""
+    """Read position in a trial's reports: a record of a run.
+
+    `step`: the highest step up to there. `count`: the number of points of the run up to there.
+    """
 
     run_number: int = 0
     record: int = -1
@@ -91,7 +98,7 @@ class ReportedPoint(Record):
 
 
 class ReportedPoints(BaseModel):
-    """Whole records, in the order of their reporting; `is_last` where nothing was left out behind `end`."""
+    """Complete records in the order of reporting. `is_last`: nothing follows `end`."""
 
     points: tuple[ReportedPoint, ...]
     end: ReportCursor
@@ -99,9 +106,10 @@ class ReportedPoints(BaseModel):
 
 
 class GetReported(Query[ReportedPoints], owner="registry", name="reported"):
-    """What a trial's script has reported behind a place, run by run; what was measured around it (`system`, `timing`) is no part of it.
+    """Return what a trial's script reported after a position, run by run. The platform's own groups (`system`, `timing`) are left out.
 
-    Of a run that has a successor only what counts is told, and nothing that came after the successor's first was read. `from_now`: only where it stands.
+    Of a run that was restarted, only points that count are returned, and nothing that arrived after the first read of its successor.
+    `from_now`: return only the current position.
     """
 
     trial_id: TrialId
@@ -111,22 +119,22 @@ class GetReported(Query[ReportedPoints], owner="registry", name="reported"):
 
 
 class TrialReportCursor(Record):
-    """A trial, and how far somebody has read what it reports."""
+    """A trial, and the position up to which its reports were read."""
 
     trial_id: TrialId
     after: ReportCursor = ReportCursor()
 
 
 class ReportedByTrials(BaseModel):
-    """What each of the trials has reported, in the order asked."""
+    """Reports of each trial, in the order requested."""
 
     trials: tuple[ReportedPoints, ...]
 
 
 class GetReportedByTrials(Query[ReportedByTrials], owner="registry", name="reported_by_trials"):
-    """What the scripts of several trials have reported, each behind its own place: as `GetReported` of each, with `limit` points of all together.
+    """Return the reports of several trials, each after its own position; like `GetReported`, with `limit` points in total.
 
-    `group`, `names`: of these metrics alone; a place then counts their points, and is good for the same question only.
+    `group`, `names`: return only these metrics. A position then counts only their points and is valid only for the same query.
     """
 
     trials: tuple[TrialReportCursor, ...]

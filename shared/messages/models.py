@@ -1,4 +1,4 @@
-"""Models and their versions: what is asked of the registry, and what it says of them."""
+"""Models and their versions: commands to the registry, and its events."""
 
 from datetime import datetime
 from typing import Literal
@@ -15,7 +15,7 @@ Stage = Literal["none", "candidate", "staging", "production", "archived"]
 
 
 class Approval(Record):
-    """One person's yes to a change of stage."""
+    """One user's approval of a stage change."""
 
     by: str
     at: datetime
@@ -23,7 +23,7 @@ class Approval(Record):
 
 
 class PendingStage(Record):
-    """A change of stage that waits for the approvals that the model asks for. `needed`: how many in all."""
+    """A stage change that waits for approvals. `needed`: the total number of approvals."""
 
     stage: Stage
     by: str
@@ -34,7 +34,7 @@ class PendingStage(Record):
 
 
 class StageChange(Record):
-    """A stage that a version came to: who asked for it, and who agreed."""
+    """A completed stage change: who requested it, and who approved it."""
 
     stage: Stage
     by: str
@@ -44,6 +44,8 @@ class StageChange(Record):
 
 
 class CreateModel(Command, owner="registry", verb="create_model"):
+    """Create a model in a workspace."""
+
     model_id: ModelId
     name: str
     workspace: str = UNCATEGORIZED
@@ -56,7 +58,10 @@ class CreateModel(Command, owner="registry", verb="create_model"):
 
 
 class EditModel(Command, owner="registry", verb="edit_model"):
-    """What is None stays. `approvals`, of the stages that it names: how many people besides who asks must agree before a version comes there."""
+    """Change a model. Fields that are None stay unchanged.
+
+    `approvals`: for each stage, how many users besides the requester must approve before a version reaches it.
+    """
 
     model_id: ModelId
     description: str | None = None
@@ -69,7 +74,7 @@ class EditModel(Command, owner="registry", verb="edit_model"):
 
 
 class SetAlias(Command, owner="registry", verb="set_alias"):
-    """From now on the alias names this version, and no other; None: it names none."""
+    """Point an alias at one version of the model; `number` None removes the alias."""
 
     model_id: ModelId
     alias: str
@@ -78,12 +83,16 @@ class SetAlias(Command, owner="registry", verb="set_alias"):
 
 
 class DeleteModel(Command, owner="registry", verb="delete_model"):
+    """Delete a model with all its versions, unless one is in use."""
+
     model_id: ModelId
     reason: str
     by: str
 
 
 class CreateVersion(Command, owner="registry", verb="create_version"):
+    """Register a saved checkpoint as a version of a model."""
+
     version_id: VersionId
     model_id: ModelId
     checkpoint_id: CheckpointId
@@ -97,7 +106,7 @@ class CreateVersion(Command, owner="registry", verb="create_version"):
 
 
 class EditVersion(Command, owner="registry", verb="edit_version"):
-    """What is None stays; checkpoint, lineage, signature, name and metadata never change."""
+    """Change a version. Fields that are None stay unchanged. Checkpoint, lineage, signature, name and metadata are immutable."""
 
     version_id: VersionId
     comment: str | None = None
@@ -108,7 +117,7 @@ class EditVersion(Command, owner="registry", verb="edit_version"):
 
 
 class SetStage(Command, owner="registry", verb="set_stage"):
-    """Takes effect at once where the model asks for no approvals, else when they are there."""
+    """Change a version's stage: at once if the model requires no approvals for it, otherwise once they are given."""
 
     version_id: VersionId
     stage: Stage
@@ -117,7 +126,7 @@ class SetStage(Command, owner="registry", verb="set_stage"):
 
 
 class DecideStage(Command, owner="registry", verb="decide_stage"):
-    """One person's answer to the pending change of stage; a no ends it, and so does a no of who asked."""
+    """Approve or reject a pending stage change. One rejection ends it, also the requester's own."""
 
     version_id: VersionId
     approve: bool
@@ -126,13 +135,18 @@ class DecideStage(Command, owner="registry", verb="decide_stage"):
 
 
 class DeleteVersion(Command, owner="registry", verb="delete_version"):
+    """Delete a version that is not in use."""
+
     version_id: VersionId
     reason: str
     by: str
 
 
 class RecordConsumer(Command, owner="registry", verb="record_consumer"):
-    """Something used the version: `kind` is its word (inference, evaluation), `reference` its own id there; the second of both is the same."""
+    """Record a use of the version.
+
+    `kind`: what used it, such as inference or evaluation. `reference`: its id there. A second use with equal kind and reference is ignored.
+    """
 
     consumer_id: UUID
     version_id: VersionId
@@ -143,6 +157,8 @@ class RecordConsumer(Command, owner="registry", verb="record_consumer"):
 
 
 class ModelChanged(Event, entity="model", happened="changed", key="model_id"):
+    """registry → gateway: state of a model."""
+
     model_id: ModelId
     version: int
     name: str
@@ -163,6 +179,8 @@ class ModelChanged(Event, entity="model", happened="changed", key="model_id"):
 
 
 class VersionChanged(Event, entity="version", happened="changed", key="version_id"):
+    """registry → gateway: state of a model version."""
+
     version_id: VersionId
     model_id: ModelId
     model_name: str

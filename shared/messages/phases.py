@@ -1,4 +1,4 @@
-"""What a run did when on its machine: told by its worker once it is over, kept beside the run, shown along time."""
+"""Timeline of a run on its machine: reported by its worker when each phase ends, and stored with the run."""
 
 from typing import Literal
 
@@ -17,16 +17,17 @@ PhaseKind = Literal[
     "write_checkpoint",
     "upload_checkpoint",
 ]
-"""The three behind `prepare` lie within it."""
+"""The three kinds after `prepare` are parts of it."""
 REASON_CHARACTERS = 300
 _LAST_MS = 253_402_300_799_999
-"""The end of the year 9999."""
+"""End of the year 9999."""
 
 
 class PhaseRecord(Record):
-    """`number` and `step` are a checkpoint's; the number is 0 of what a run does once. Times are the worker's wall clock, for display only.
+    """One phase of a run. Times are the worker's wall clock, for display only.
 
-    `waits_for`: an upload that fails and is tried again is not over: this is why, as of `ended_ms`.
+    `number` and `step` are those of a checkpoint; `number` is 0 for phases that occur once per run. `waits_for`: an upload failed and is being
+    retried; this is the reason, as of `ended_ms`.
     """
 
     kind: PhaseKind
@@ -38,11 +39,11 @@ class PhaseRecord(Record):
 
 
 class PhasesStored(BaseModel):
-    """They are kept, or need not be."""
+    """The phases are stored, or need not be."""
 
 
 class ReportPhases(WorkerRequest[PhasesStored], family="rpt", owner="registry", kind="phases"):
-    """worker → registry. The same again changes nothing; those of rank 0's worker count."""
+    """worker → registry: phases of a run. Idempotent. Only those from the worker of rank 0 are stored."""
 
     run_id: RunId
     phases: tuple[PhaseRecord, ...] = Field(max_length=100)
@@ -54,7 +55,7 @@ class RunPhases(Record):
 
 
 class TrialPhases(Record):
-    """By run; what a run has not told is not there."""
+    """Phases by run. Runs without reported phases are left out."""
 
     trial_id: TrialId
     runs: tuple[RunPhases, ...]
@@ -65,6 +66,6 @@ class PhasesByTrials(BaseModel):
 
 
 class GetPhases(Query[PhasesByTrials], owner="registry", name="phases"):
-    """What the runs of these trials did, in the order asked; an unknown trial has none."""
+    """Return the phases of these trials' runs, in the order requested. An unknown trial has none."""
 
     trials: tuple[TrialId, ...]

@@ -1,4 +1,4 @@
-"""What an experiment would cost, and what that is reckoned from: the pool as it is now, and earlier trials of the same code."""
+"""Estimates of an experiment's cost, and their inputs: the current state of the pool, and earlier trials of the same code."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,11 +12,11 @@ from shared.messages.specs import SlotKind, Thousandths
 from shared.messages.workers import WorkerView
 
 Basis = Literal["earlier_trials", "stated_model"]
-"""From what learning curves and times come: earlier trials of the same code, or a model that the documentation states."""
+"""Source of learning curves and step times: earlier trials of the same code, or the model that the documentation describes."""
 
 
 class Spread(Record):
-    """In eight of ten futures between `low` and `high`; `middle` is the median."""
+    """Distribution over simulations: 10th percentile (`low`), median (`middle`) and 90th percentile (`high`)."""
 
     low: float
     middle: float
@@ -24,25 +24,30 @@ class Spread(Record):
 
 
 class RungTrials(Record):
-    """How many trials come as far as a rung; `at` is in the units of the search's time."""
+    """Number of trials that reach a rung. `at`: the rung, in units of the search's time."""
 
     at: float
     trials: Spread
 
 
 class ExperimentPlan(BaseModel):
-    """What an experiment comes to, in several futures. Where it is not known how long a step takes, times, slot-hours and cost are None.
+    """Cost and duration of an experiment, estimated from several simulations.
+
+    Durations, slot-hours and cost are None if the duration of a step is unknown.
 
     Attributes:
-        on: The machines, in words.
-        unit: What a step is: the search's `time_metric`, or `step`.
-        trials: Made by the search; `stopped` of them before their time.
-        steps: Trained in all.
-        slots: Of one trial.
-        step_s: What a step takes.
-        waits_s: Until the first trial has its slots; `took_s`: from the submission to the end.
-        earlier_runs, earlier_experiments: How many the answer is made from.
-        others_running, others_waiting: Requests that have slots of the pool now, or wait for some.
+        on: Description of the machines.
+        futures: Number of simulations.
+        unit: Unit of a step: the search's `time_metric`, or `step`.
+        trials: Trials created by the search.
+        stopped: Trials stopped early.
+        steps: Total steps trained.
+        slots: Slots per trial.
+        step_s: Duration of a step.
+        waits_s: Time until the first trial gets its slots.
+        took_s: Time from submission to end.
+        earlier_runs, earlier_experiments: How many the estimate is based on.
+        others_running, others_waiting: Other requests that hold or wait for slots of the pool.
     """
 
     on: str
@@ -68,15 +73,16 @@ class ExperimentPlan(BaseModel):
 
 
 class PlanExperiment(Query[ExperimentPlan], owner="simulator", name="plan"):
-    """What would this experiment cost on this pool, and when would it end? Raises Rejected where a trial fits nowhere.
+    """Estimate what an experiment would cost on a pool and when it would end. Raises Rejected if a trial fits on no machine.
 
     Attributes:
-        code_hash: Of whose earlier trials the answer is made; None: of none.
-        cluster: Machines to plan for, as `muster simulate` takes them, instead of a pool.
-        whole: As if nothing else ran in the pool.
-        step_s: What a step takes, and `steps`: how long a trial trains; None: as earlier trials show, or the search says.
-        price_per_slot_hour: None: as the pool's machines cost.
-        futures: How often the search is played at most.
+        code_hash: Use earlier trials of this code; None: use none.
+        cluster: Machines to plan for instead of a pool, in the format of `muster simulate`.
+        whole: Assume an otherwise empty pool.
+        step_s: Duration of a step; None: as in earlier trials.
+        steps: Training steps of a trial; None: as in earlier trials, or as the search states.
+        price_per_slot_hour: None: the price of the pool's machines.
+        futures: Maximum number of simulations.
     """
 
     config: dict[str, JsonValue]
@@ -91,14 +97,14 @@ class PlanExperiment(Query[ExperimentPlan], owner="simulator", name="plan"):
 
 
 class OutlookRequest(Record):
-    """Somebody's request for slots. Whose it is stands as a number that means something within one answer only; the asker is 0.
+    """An anonymized request for slots. `tenant`, `workspace` and `experiment` are numbers valid within one answer; the asker is 0.
 
     Attributes:
-        count: So many alike, waiting one behind the other.
-        workers: How many slots it holds where; empty: it waits.
-        age_s: So long it has held them, or waited.
-        rest_s: How much longer it will hold slots (one that waits: how long, once it has some): the 10th, 30th, 50th, 70th and 90th of 100
-            cases. Empty: nothing is known.
+        count: Number of identical requests that wait one after the other.
+        workers: Slots held on each worker; empty: the request waits.
+        age_s: How long the request has held its slots, or waited.
+        rest_s: Expected remaining time with slots (for a waiting request: total time with slots), as the 10th, 30th, 50th, 70th and 90th
+            percentile. Empty: unknown.
     """
 
     tenant: int
@@ -121,7 +127,7 @@ class OutlookRequest(Record):
 
 
 class OutlookLimit(Record):
-    """What a tenant may hold (`workspace` None), or a workspace of one."""
+    """Slot limit of a workspace, or of a tenant if `workspace` is None."""
 
     tenant: int
     workspace: int | None = None
@@ -131,7 +137,7 @@ class OutlookLimit(Record):
 
 
 class OutlookWindow(Record):
-    """Slots booked for a tenant or a workspace of one, in seconds from now."""
+    """A reservation of slots for a tenant or workspace, in seconds from now."""
 
     tenant: int
     workspace: int | None = None
@@ -141,7 +147,7 @@ class OutlookWindow(Record):
 
 
 class Outlook(BaseModel):
-    """A pool as it is now: what stands, who holds and waits for what, and how long that will probably be so."""
+    """Current state of a pool: its workers, the requests that hold or wait for slots, and how long they probably will."""
 
     pool: PoolView
     workers: tuple[WorkerView, ...]
@@ -152,18 +158,19 @@ class Outlook(BaseModel):
 
 
 class GetOutlook(Query[Outlook], owner="scheduler", name="outlook"):
-    """A pool as one workspace of the asking tenant finds it. Raises Rejected for a pool that does not exist."""
+    """Return a pool's state as seen from one workspace of the asking tenant. Raises Rejected for an unknown pool."""
 
     pool: PoolName
     workspace: str
 
 
 class EarlierRun(Record):
-    """A run of the code that was asked for, with its validations in order.
+    """An earlier run of the requested code, with its validations in order.
 
     Attributes:
-        outcome: As `run.ended` told it; None: it was not told.
-        times: What the search would count as the trial's time at each validation; `at_ms`: when it was reported (Unix).
+        outcome: As in `run.ended`; None: not reported.
+        times: The trial's time at each validation, as the search would count it.
+        at_ms: When each validation was reported (Unix milliseconds).
         values: The metric; NaN where it was not reported.
     """
 
@@ -181,14 +188,16 @@ class EarlierRun(Record):
 
 
 class Curves(BaseModel):
-    """The newest runs that have ended, oldest first."""
+    """The newest ended runs, oldest first."""
 
     runs: tuple[EarlierRun, ...]
 
 
 class GetCurves(Query[Curves], owner="registry", name="curves"):
-    """How trials of this code learned, and how long they took. `time_metric` None: the step is the time. Runs that reported neither are
-    left out."""
+    """Return learning curves and durations of earlier trials of this code.
+
+    `time_metric` None: the step is the time. Runs that reported neither metric are left out.
+    """
 
     code_hash: str
     metric: str
@@ -196,7 +205,7 @@ class GetCurves(Query[Curves], owner="registry", name="curves"):
 
 
 class PriorTrial(Record):
-    """What a trial of an earlier experiment came to, as a warm start takes it; `time`: how far it was judged when its search stopped it."""
+    """Result of a trial of an earlier experiment, as a warm start uses it. `time`: the trial's time when its search stopped it."""
 
     experiment: int
     trial: int
@@ -207,8 +216,7 @@ class PriorTrial(Record):
 
 
 class PriorObservationsReply(BaseModel):
-    """What a search knows of earlier experiments before its first trial: points to try first, and trials to learn from. `notes`: what of
-    them serves for nothing."""
+    """Prior observations of a search: points to try first, and trials to learn from. `notes`: which of them cannot be used."""
 
     points: tuple[dict[str, JsonValue], ...] = ()
     known: tuple[PriorTrial, ...] = ()
@@ -216,15 +224,19 @@ class PriorObservationsReply(BaseModel):
 
 
 class GetPriorObservations(Query[PriorObservationsReply], owner="searcher", name="warmth"):
-    """What would a search of this config know of the experiments that its `warm_start` names? Raises Rejected where there is no such
-    experiment in its workspace."""
+    """Return the prior observations that a search with this config takes from the experiments in its `warm_start`.
+
+    Raises Rejected if its workspace has no such experiment.
+    """
 
     config: dict[str, JsonValue]
 
 
 class ProvidedPool(Record):
-    """What the provider of a pool brings: machines alike, from `minimum` to `maximum` of them. `boot_s`: from an order to a machine that
-    takes work, as the newest have shown; None: none has come yet."""
+    """Machines that a pool's provider can rent: identical machines, between `minimum` and `maximum`.
+
+    `standing`: workers that are rented now. `boot_s`: time from an order to a usable machine, measured on the newest ones; None: none yet.
+    """
 
     pool: PoolName
     slots_per_instance: int
@@ -243,4 +255,4 @@ class ProvidedPools(BaseModel):
 
 
 class GetProvided(Query[ProvidedPools], owner="provisioner", name="provided"):
-    """What the provider can bring, and what of it stands."""
+    """Return the machines that providers can rent, and those that are rented now."""

@@ -1,4 +1,4 @@
-"""Pools: what they need, what they have, and the view of the whole cluster."""
+"""Pools: their demand and capacity, and a view of the whole cluster."""
 
 from typing import Literal
 
@@ -11,9 +11,11 @@ from shared.messages.workers import WorkerView
 
 
 class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="pool demand"):
-    """scheduler → provisioner: slots that could be used now beyond what stands, and the largest single-machine need.
-    `single_node_sizes`: how many requests wait for so many slots on one machine, the largest first. `unaffordable_slots`: wait too, and are not asked for,
-    since the month's budgets of tenants or workspaces do not bear them."""
+    """scheduler → provisioner: slots that could be used now beyond the existing capacity, and the largest single-machine request.
+
+    `single_node_sizes`: pairs of slots per machine and number of waiting requests, largest first. `unaffordable_slots`: also wait, but are not
+    requested because a tenant's or workspace's monthly budget does not cover them.
+    """
 
     pool: PoolName
     version: int
@@ -28,8 +30,11 @@ class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="po
 
 
 class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="pool capacity"):
-    """scheduler → searcher, gateway: what a pool has. `expected_slots`: what may stand idle once all has left that was asked to, and the
-    provider has brought what it can. `price_per_slot_hour`: of its provider's machines; None: nothing is known."""
+    """scheduler → searcher: capacity of a pool.
+
+    `expected_slots`: idle slots once all preempted runs have left and the provider has added what it can. `price_per_slot_hour`: of the
+    provider's machines; None: unknown.
+    """
 
     pool: PoolName
     version: int
@@ -42,8 +47,7 @@ class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="
 
 
 class PoolRules(Record):
-    """How a pool is shared: who goes first, who may be asked for slots, and how soon; and on which machines runs go.
-    The defaults are those of a pool that nobody has configured, as in the scheduler's core."""
+    """Scheduling rules of a pool: queue order, preemption and placement. The defaults are those of a pool that was not configured."""
 
     order: Literal["fifo", "priority", "fair_share"] = "fair_share"
     preemption: bool = True
@@ -60,7 +64,7 @@ class PoolRules(Record):
 
 
 class EditPool(Command, owner="scheduler", verb="edit_pool"):
-    """gateway → scheduler, for the site: from now on the pool has these rules, whatever waits and runs in it."""
+    """gateway → scheduler, for the site: set the pool's rules, for its waiting and running requests too."""
 
     pool: PoolName
     rules: PoolRules
@@ -85,4 +89,4 @@ class ClusterView(BaseModel):
 
 
 class GetCluster(Query[ClusterView], owner="scheduler", name="snapshot"):
-    """Pools and workers, without any tenant's content."""
+    """Return pools and workers, without content of any tenant."""

@@ -1,4 +1,4 @@
-"""The queue: how a request ends or is edited, why it waits, and whether it could ever be placed."""
+"""The queue: outcomes and edits of requests, why a request waits, and whether it can be placed at all."""
 
 from datetime import datetime
 from typing import Literal
@@ -15,9 +15,9 @@ RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed"
 
 
 class RequestClosed(Event, entity="request", happened="closed", key="trial_id"):
-    """scheduler → searcher: the one end of `trial.wanted` number `request`, even if no run existed.
+    """scheduler → searcher: the single end of request number `request` of `trial.wanted`, even if it had no run.
 
-    `invalid`: it failed because its script calls its hyperparameters invalid; `reason` says why.
+    `invalid`: it failed because its script rejected its hyperparameters; `reason` says why.
     """
 
     trial_id: TrialId
@@ -31,7 +31,7 @@ class RequestClosed(Event, entity="request", happened="closed", key="trial_id"):
 
 
 class EditExperiment(Command, owner="scheduler", verb="edit_experiment"):
-    """gateway → scheduler: what is None stays as it is. Answered by `request.ranked` with the operation's id."""
+    """gateway → scheduler: fields that are None stay unchanged. Answered by `request.ranked` with the operation's id."""
 
     experiment_id: ExperimentId
     priority: int | None = None
@@ -44,7 +44,7 @@ class EditExperiment(Command, owner="scheduler", verb="edit_experiment"):
 
 
 class RequestRanked(Event, entity="request", happened="ranked", key="experiment_id", line="rank"):
-    """scheduler → gateway: the experiment's part in the queue, set by its first request and by people since. `pool` None: as submitted."""
+    """scheduler → gateway: the experiment's policy in the queue, set by its first request and by later edits. `pool` None: as submitted."""
 
     experiment_id: ExperimentId
     version: int
@@ -57,7 +57,7 @@ class RequestRanked(Event, entity="request", happened="ranked", key="experiment_
 
 
 class ExpectedStart(Record):
-    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`. `runs`: ended ones it is reckoned from."""
+    """When a trial will probably start: `earliest` and `latest` are the 10th and 90th percentile. `runs`: number of ended runs used."""
 
     earliest: datetime
     expected: datetime
@@ -66,17 +66,17 @@ class ExpectedStart(Record):
 
 
 class HeldSlots(Record):
-    """Slots of one worker, by their numbers there."""
+    """Slots of one worker, by number."""
 
     worker: WorkerId
     slots: tuple[int, ...]
 
 
 class QueueEntry(Record):
-    """A waiting or running request. Work of other tenants is never listed, only counted in the reasons.
+    """A waiting or running request. Requests of other tenants are never listed, only counted in the reasons.
 
-    `slots`: what its run holds, or the most that it waits for; an elastic one takes from `min_slots` to `max_slots`.
-    `held`: where a running one has them. `expected_start`: of a waiting one, where it was asked for and can be told.
+    `slots`: slots held by its run, or the maximum that it waits for; an elastic request takes from `min_slots` to `max_slots`. `held`: slots of
+    a running request. `expected_start`: of a waiting request, if requested and known.
     """
 
     trial_id: TrialId
@@ -104,7 +104,7 @@ class QueuePage(BaseModel):
 
 
 class QueueFields(Record):
-    """By what the queue is filtered and sorted, under the names that people are shown."""
+    """Fields by which the queue is filtered and sorted, under their public names."""
 
     experiment: UUID
     experiment_number: int
@@ -121,12 +121,14 @@ class QueueFields(Record):
 
 
 QUEUE = Listing.of(QueueFields, *QueueFields.model_fields, usual="trial")
-"""Without a sort it comes in the order of service, which no field tells."""
+"""Without a sort the queue comes in scheduling order, which no field contains."""
 
 
 class GetQueue(Query[QueuePage], owner="scheduler", name="queue"):
-    """`filter` and `sort` speak of `QueueFields`; without a sort it comes in the order of service. With a filter a page may hold fewer than its limit.
-    `starts`: the first of the page that wait are shown with when they will probably start."""
+    """List the queue. `filter` and `sort` use the fields of `QueueFields`; without a sort it comes in scheduling order.
+
+    With a filter, a page may hold fewer entries than its limit. `starts`: include the expected start of the first waiting requests of the page.
+    """
 
     pool: PoolName | None = None
     after: str | None = None
@@ -137,7 +139,7 @@ class GetQueue(Query[QueuePage], owner="scheduler", name="queue"):
 
 
 class SlotHolder(Record):
-    """A run of the asker's tenant that holds what a trial waits for; `leaving`: it was asked to give it back, or is ending."""
+    """A run of the asker's tenant that holds slots a trial waits for. `leaving`: it was asked to release them, or is ending."""
 
     experiment_number: int
     trial_number: int
@@ -148,8 +150,7 @@ class SlotHolder(Record):
 
 
 class PreemptionReason(Record):
-    """Why a trial's run was asked for its slots. `by`: the trial that was to have them, as `experiment.trial`, where it is of the
-    same tenant."""
+    """Why a trial's run was preempted. `by`: the trial that gets the slots, as `experiment.trial`, if it is of the same tenant."""
 
     run_number: int
     code: str
@@ -158,7 +159,7 @@ class PreemptionReason(Record):
 
 
 class StartSuggestion(Record):
-    """A change with which the trial would start, as a plan has found. `command` makes it; `pool` is the value where it is no number."""
+    """A change with which the trial would start, found by a scheduling plan. `command` makes it. `pool`: the new value if it is not a number."""
 
     code: str
     starts: Literal["now", "soon"]
@@ -172,11 +173,11 @@ class Explanation(BaseModel):
     """Why a trial waits or runs: a stable code, a sentence, and the facts as data.
 
     Attributes:
-        position: Its place in the queue, from 1.
-        holders: The largest of its tenant's own `own_runs` runs that hold what it waits for.
-        other_runs, other_slots: What other tenants hold of that.
-        given_back: Set when its present or last run was asked for its slots.
-        expected_start: None where it is not known: too few runs have ended, or it waits for more than runs' ends.
+        position: Position in the queue, from 1.
+        holders: The largest of the tenant's own `own_runs` runs that hold what the trial waits for.
+        other_runs, other_slots: What other tenants hold of it.
+        given_back: Set if the trial's current or last run was preempted.
+        expected_start: None if unknown: too few runs have ended, or the trial waits for something other than ending runs.
     """
 
     trial_id: TrialId
@@ -196,15 +197,22 @@ class Explanation(BaseModel):
 
 
 class Explain(Query[Explanation], owner="scheduler", name="explain"):
+    """Explain why a trial waits or runs."""
+
     trial_id: TrialId
 
 
 class Placeable(BaseModel):
+    """Result of a successful check; warnings are for the user."""
+
     warnings: tuple[str, ...] = ()
 
 
 class ValidatePlacement(Query[Placeable], owner="scheduler", name="validate"):
-    """Could this ever be placed? Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, `labels_unknown`, …) with the place in the config."""
+    """Check whether a request can ever be placed.
+
+    Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, `labels_unknown`, …) with the position in the config.
+    """
 
     pool: PoolName
     workspace: str | None = None

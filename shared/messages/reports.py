@@ -1,4 +1,4 @@
-"""Reports: what a worker journals and sends, and what becomes of a validation."""
+"""Reports that a worker journals and sends, and the events about validations."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -10,7 +10,7 @@ from shared.messages.base import Event, Record, WorkerRequest
 
 
 class Report(Record):
-    """Points of one metric group at one step. Step counts what the user counts; time is the worker's wall clock, for display only."""
+    """Points of one metric group at one step. The user defines what a step counts; times are the worker's wall clock, for display only."""
 
     kind: Literal["report"] = "report"
     group: str = "training"
@@ -20,7 +20,7 @@ class Report(Record):
 
 
 class Validation(Record):
-    """A validation: `number` counts the run's from 1 without gaps. The searcher's only source of results is what becomes of it."""
+    """A validation. `number` counts those of the run from 1 without gaps. The searcher learns results only from validations."""
 
     kind: Literal["validation"] = "validation"
     number: int
@@ -43,7 +43,7 @@ _RECORD = TypeAdapter[Report | Validation | LogLine](JournalRecord)
 
 
 class Mark(BaseModel):
-    """The registry's committed mark of a source: the next number it expects. `retry_after_s`: nothing was stored, try again then."""
+    """The registry's committed mark of a source: the next record number that it expects. `retry_after_s`: nothing was stored; retry after this time."""
 
     next: int
     retry_after_s: float | None = None
@@ -51,7 +51,7 @@ class Mark(BaseModel):
 
 
 class ReportBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="reports"):
-    """worker → registry. Records `first …` of one source (this worker's journal of the run, one of three streams), at most 512 KiB."""
+    """worker → registry: records from `first` on of one source (a worker's journal of the run, one of three streams), at most 512 KiB."""
 
     run_id: RunId
     stream: Literal["reports"] = "reports"
@@ -62,12 +62,12 @@ class ReportBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="rep
 
     @property
     def unreadable(self) -> tuple[str, ...]:
-        """What of it could not be read, a reason each; it is left out, and the rest is here."""
+        """Reasons why parts of the batch could not be parsed. These parts are left out; the rest is kept."""
         return self._unreadable
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
-        """A value that is no number takes neither the other values with it nor its record's place in the journal."""
+        """Parse a batch. A value that is not a number drops neither the record's other values nor its number in the journal."""
         try:
             return super().from_bytes(payload)
         except ValidationError:
@@ -82,6 +82,8 @@ class ReportBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="rep
 
 
 class LogBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="logs"):
+    """worker → registry: log lines from `first` on of one journal of the run."""
+
     run_id: RunId
     stream: Literal["logs"] = "logs"
     first: int
@@ -89,7 +91,7 @@ class LogBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="logs")
 
 
 class ProfileBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="profile"):
-    """worker → registry. What a worker has measured of a run on its machine, in a journal of its own: it holds up no report of the run."""
+    """worker → registry: measurements of a run's machine, in a separate journal so that they delay no report of the run."""
 
     run_id: RunId
     stream: Literal["profile"] = "profile"
@@ -98,7 +100,7 @@ class ProfileBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="pr
 
 
 class ValidationStored(Event, entity="validation", happened="stored"):
-    """registry → searcher, written in the transaction that stores the report. `worker` is where the verdict goes; `stale`: no rung may count it."""
+    """registry → searcher, emitted in the transaction that stores the report. `worker`: where to send the verdict. `stale`: do not count it."""
 
     trial_id: TrialId
     experiment_id: ExperimentId
@@ -114,16 +116,16 @@ class ValidationStored(Event, entity="validation", happened="stored"):
 
 
 class CurrentValidation(Record):
-    """A validation that still counts."""
+    """A validation that is not superseded."""
 
     step: int
     values: dict[str, float]
 
 
 class ValidationsSuperseded(Event, entity="validation", happened="superseded"):
-    """registry → searcher: a run goes on from `step`, and what its predecessors validated beyond that counts no more; written where that is decided.
+    """registry → searcher: a run resumes from `step`; validations of earlier runs beyond that step no longer count.
 
-    `standing`: the ten best by the searcher's metric of those that count, the best first.
+    Emitted in the transaction that decides this. `standing`: the ten best validations that still count, best first by the searcher's metric.
     """
 
     trial_id: TrialId
@@ -137,7 +139,7 @@ class ValidationsSuperseded(Event, entity="validation", happened="superseded"):
 
 
 def _parsed(payload: bytes) -> dict[str, Any] | None:
-    """A batch's parts where it has the shape of one; else None."""
+    """Return the batch as a dictionary if it has the shape of a batch; else None."""
     try:
         found = from_json(payload)
     except ValueError:
@@ -146,7 +148,7 @@ def _parsed(payload: bytes) -> dict[str, Any] | None:
 
 
 def _readable(record: Any, reasons: list[str]) -> JournalRecord:
-    """The record without those of its values that are no numbers; an empty report where nothing of it can be read."""
+    """Return the record without values that are not numbers; an empty report if nothing can be parsed."""
     try:
         return _RECORD.validate_python(record)
     except ValidationError as error:
@@ -157,9 +159,9 @@ def _readable(record: Any, reasons: list[str]) -> JournalRecord:
         }
     if wrong:
         kept = {name: value for name, value in record["values"].items() if name not in wrong}
-        reasons.extend(f"The value of {name[:64]!r} is no number." for name in sorted(wrong))
+        reasons.extend(f"The value of {name[:64]!r} is not a number." for name in sorted(wrong))
         return _readable({**record, "values": kept}, reasons)
     reasons.append(
-        "A record has not the form of a report; the worker and the registry may be of different versions."
+        "A record does not have the format of a report; the worker and the registry may have different versions."
     )
     return Report(step=0, time_ms=0, values={})

@@ -1,26 +1,26 @@
-"""`muster republish`: an operator's wish that a service says again how each of its entities is."""
+"""`muster republish`: commands to a service to publish the current state of all its entities again."""
 
 from shared.messages.base import Command
 
 
 class RepublishGateway(Command, owner="gateway", verb="republish"):
-    """operator → gateway, of the site: every submission."""
+    """operator → gateway, for the site: publish every submission again."""
 
 
 class RepublishSearcher(Command, owner="searcher", verb="republish"):
-    """operator → searcher, of the site: every experiment, trial and wish."""
+    """operator → searcher, for the site: publish every experiment, trial and trial request again."""
 
 
 class RepublishScheduler(Command, owner="scheduler", verb="republish"):
-    """operator → scheduler, of the site: every run, request, worker and pool."""
+    """operator → scheduler, for the site: publish every run, request, worker and pool again."""
 
 
 class RepublishProvisioner(Command, owner="provisioner", verb="republish"):
-    """operator → provisioner, of the site: every instance and provider."""
+    """operator → provisioner, for the site: publish every instance and provider again."""
 
 
 class RepublishRegistry(Command, owner="registry", verb="republish"):
-    """operator → registry, of the site: every checkpoint, model and model version."""
+    """operator → registry, for the site: publish every checkpoint, model and model version again."""
 
 
 BY_OWNER: dict[str, type[Command]] = {

@@ -1,4 +1,4 @@
-"""Reservations: slots of a pool booked for a window of time, for one tenant or a workspace of it."""
+"""Reservations: slots of a pool for a time window, for one tenant or workspace."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ from shared.messages.base import Command, Query, Record
 
 
 class ReserveSlots(Command, owner="scheduler", verb="reserve_slots"):
-    """gateway → scheduler, for the site: from `begins_at` on and before `ends_at` so many slots serve this holder alone."""
+    """gateway → scheduler, for the site: reserve slots for this holder from `begins_at` (inclusive) to `ends_at` (exclusive)."""
 
     reservation_id: UUID
     pool: PoolName
@@ -22,13 +22,13 @@ class ReserveSlots(Command, owner="scheduler", verb="reserve_slots"):
 
 
 class CancelReservation(Command, owner="scheduler", verb="cancel_reservation"):
-    """gateway → scheduler, for the site: nothing is kept any more; what the holder runs goes on."""
+    """gateway → scheduler, for the site: cancel the reservation; the holder's runs continue."""
 
     reservation_id: UUID
 
 
 class ReservationView(Record):
-    """`held_slots`: what the holder has of them now, while the window lasts."""
+    """`held_slots`: slots of the reservation that the holder uses now, during the window."""
 
     reservation_id: UUID
     pool: PoolName
@@ -45,4 +45,4 @@ class ReservationList(BaseModel):
 
 
 class GetReservations(Query[ReservationList], owner="scheduler", name="reservations"):
-    """Bookings that are not over, by begin. Asked for a tenant it tells of that tenant's alone, asked for the site of all."""
+    """Return reservations that are not over, by start time: those of the asking tenant, or all if asked for the site."""

@@ -1,4 +1,4 @@
-"""For how long what trials report is kept: rules of a tenant and of its workspaces, beside what an experiment's config says."""
+"""Retention rules of tenants and workspaces for what trials report, in addition to an experiment's config."""
 
 from pydantic import BaseModel, Field
 
@@ -8,10 +8,10 @@ MOST_DAYS = 36_500
 
 
 class RetentionRule(Record):
-    """Days since the report; None says nothing. Without a workspace it is the tenant's, for all of them.
+    """Retention in days since the report; None: no rule. Without a workspace the rule applies to the whole tenant.
 
-    Points go after the fewest of `metric_retention_days` that experiment, workspace and tenant name. They are thinned after the
-    `metric_detail_days` of the first of these that names any. Log lines go after the fewest of `log_retention_days`.
+    Points are deleted after the smallest `metric_retention_days` of experiment, workspace and tenant. They are thinned after the
+    `metric_detail_days` of the first of these that sets it. Log lines are deleted after the smallest `log_retention_days`.
     """
 
     workspace: str | None = None
@@ -21,16 +21,16 @@ class RetentionRule(Record):
 
 
 class RetentionRules(BaseModel):
-    """The tenant's own first, then those of its workspaces by name."""
+    """The tenant's own rule first, then those of its workspaces by name."""
 
     rules: tuple[RetentionRule, ...]
 
 
 class GetRetention(Query[RetentionRules], owner="registry", name="retention"):
-    """The rules of the asking tenant that say anything."""
+    """Return the rules of the asking tenant."""
 
 
 class SetRetention(Query[RetentionRules], owner="registry", name="set_retention"):
-    """Puts a rule in the place of the one before, from the next hourly look on; one that says nothing takes it away. Answers as `GetRetention`."""
+    """Replace a rule; it takes effect with the next hourly pass. A rule with no values deletes it. Answers like `GetRetention`."""
 
     rule: RetentionRule

@@ -1,4 +1,4 @@
-"""Runs: what the scheduler grants, how each ended, and whose reports a run's are."""
+"""Runs: granted, resized and ended by the scheduler, and which allocation a run's reports belong to."""
 
 from datetime import datetime
 from typing import Literal
@@ -11,7 +11,7 @@ from shared.messages.base import Event, Query
 from shared.messages.specs import GangMember, Signal
 
 RUN_DELETED = "run_deleted"
-"""The code of who is asked about a run of what was deleted: nobody waits for it to come."""
+"""Error code for a run whose experiment or tenant was deleted; the worker does not wait for it."""
 RunOutcome = Literal[
     "completed",
     "stopped",
@@ -22,11 +22,11 @@ RunOutcome = Literal[
     "failed",
     "lost",
 ]
-"""How a run ended: `failed` is the user's code, `lost` is machines or the platform."""
+"""How a run ended. `failed`: the user's code failed. `lost`: machines or the platform failed."""
 
 
 class RunEvent(Event, key="run_id"):
-    """The public state of a run; the chief is the first member. `token` fences: a later run of the trial has a higher one."""
+    """Public state of a run. The chief is the first member. `token` is a fencing token: later runs of the trial have higher ones."""
 
     run_id: RunId
     trial_id: TrialId
@@ -47,15 +47,14 @@ class RunGranted(RunEvent, entity="run", happened="granted"):
 
 
 class RunResized(RunEvent, entity="run", happened="resized"):
-    """scheduler → searcher, registry, gateway: same token, a higher generation."""
+    """scheduler → searcher, registry, gateway: same token, higher generation."""
 
 
 class RunEnded(RunEvent, entity="run", happened="ended"):
-    """scheduler → searcher, registry, gateway. `validations` and `checkpoints` count what the run announced (None: unknown, a lost run).
+    """scheduler → searcher, registry, gateway. `validations` and `checkpoints`: counts that the run announced (None: unknown, as for a lost run).
 
-    `forced`: the run was ended without its consent, so its token is stale from here on, whatever the outcome is called.
-    `invalid`: it failed because its script calls its hyperparameters invalid; it is not restarted. `labels`: names of the log
-    policies that its output met.
+    `forced`: the run was ended without its consent, so its token is stale from now on, whatever the outcome. `invalid`: it failed because its
+    script rejected its hyperparameters; it is not restarted. `labels`: names of the log policies that its output matched.
     """
 
     ended_at: datetime
@@ -74,8 +73,11 @@ class RunEnded(RunEvent, entity="run", happened="ended"):
 
 
 class AllocationFacts(BaseModel):
-    """Whose reports a run's are: the chief's (the first of `members`) for all that the gang says as one. The members are those of all
-    generations: what one has written before it left is taken. `stale`: a later token exists or the run was ended as lost or forced."""
+    """Who may report for a run: its chief (the first of `members`) for everything that concerns the whole gang.
+
+    `members` includes those of all generations, so that reports written before a worker left are accepted. `stale`: a later token exists, or
+    the run ended as lost or forced.
+    """
 
     tenant: UUID
     experiment_id: ExperimentId
@@ -90,9 +92,11 @@ class AllocationFacts(BaseModel):
 
     @property
     def chief(self) -> WorkerId:
-        """Where rank 0 runs, in every generation of the run."""
+        """The worker of rank 0, in every generation of the run."""
         return self.members[0]
 
 
 class GetAllocation(Query[AllocationFacts], owner="scheduler", name="allocation"):
+    """Return the allocation of a run: its tenant, trial, token and members."""
+
     run_id: RunId

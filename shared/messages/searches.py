@@ -1,4 +1,4 @@
-"""Searches that a program drives: what it tells, and what it is told. Asked and told by request: the program waits for the answer."""
+"""Searches driven by a program: its operations, and the events for it. Requests, because the program waits for the answer."""
 
 from datetime import datetime
 from typing import Literal
@@ -10,7 +10,7 @@ from shared.messages.base import Query, Record
 
 
 class SearchOperation(Record):
-    """One thing that a program tells its search; which fields count follows from the verb."""
+    """One operation of the program on its search. The verb determines which fields are used."""
 
     verb: Literal["create", "go_on", "stop", "progress", "shutdown", "fail"]
     key: str = ""
@@ -22,7 +22,7 @@ class SearchOperation(Record):
 
 
 class SearchEvent(Record):
-    """What a program is to know of a trial; several of one number happened at once."""
+    """An event of a trial, for the program. Events with the same number happened together."""
 
     number: int
     at: datetime
@@ -39,7 +39,7 @@ class SearchEvent(Record):
 
 
 class SearchEventPage(BaseModel):
-    """Events in order. `scanned`: there is none up to that number but these. `is_over`: the experiment has ended."""
+    """Events in order. `scanned`: there are no others up to this number. `is_over`: the experiment has ended."""
 
     events: tuple[SearchEvent, ...]
     scanned: int
@@ -48,7 +48,7 @@ class SearchEventPage(BaseModel):
 
 
 class GetSearchEvents(Query[SearchEventPage], owner="searcher", name="search_events"):
-    """What happened in a driven search behind number `after` (None: behind what is acknowledged). `driver`: who asks, to drive it."""
+    """Return events of a driven search after number `after` (None: after the acknowledged ones). `driver`: the client, if it drives the search."""
 
     experiment_id: ExperimentId
     after: int | None = None
@@ -57,7 +57,7 @@ class GetSearchEvents(Query[SearchEventPage], owner="searcher", name="search_eve
 
 
 class DrivenSearch(BaseModel):
-    """Who drives a search, and how far that is. `waiting`: events that are not acknowledged, the oldest of `waiting_since`."""
+    """State of a driven search: its driver and its progress. `waiting`: events not acknowledged yet, the oldest since `waiting_since`."""
 
     driver: str | None = None
     seen_at: datetime | None = None
@@ -68,15 +68,15 @@ class DrivenSearch(BaseModel):
 
 
 class GetDrivenSearch(Query[DrivenSearch], owner="searcher", name="driven_search"):
-    """Who drives the search?"""
+    """Return the state of a driven search."""
 
     experiment_id: ExperimentId
 
 
 class SubmitSearchOperations(Query[DrivenSearch], owner="searcher", name="tell_search"):
-    """Carry out all of the operations, or none; the same ones again change nothing. `acknowledge`: events up to there are done with.
+    """Carry out all operations, or none. Idempotent. `acknowledge`: number up to which events are processed.
 
-    A request with an effect, as decision 0056 has it: the program waits for the answer, and says it again where none comes.
+    A request with an effect (decision 0056): the program waits for the answer and repeats the request if none comes.
     """
 
     experiment_id: ExperimentId

@@ -1,4 +1,4 @@
-"""Parts that several messages share: what a trial needs, who is in a gang."""
+"""Parts shared by several messages: what a trial needs, and the members of a gang."""
 
 from enum import StrEnum
 from typing import Literal
@@ -13,14 +13,14 @@ from shared.messages.base import Record
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
 Thousandths = int
-"""Of one slot: how a part of it is counted; people read and write 0.5."""
+"""Thousandths of one slot. Users read and write fractions such as 0.5."""
 WHOLE_SLOT = 1000
 UNCATEGORIZED = "Uncategorized"
-"""The workspace and project of an experiment that names none."""
+"""Workspace and project of an experiment that names none."""
 
 
 class DesiredState(StrEnum):
-    """What the searcher wants of a trial; the newest version wins. stop, cancel, kill and park are never restarted."""
+    """Desired state of a trial, set by the searcher; the newest version wins. stop, cancel, kill and park are never restarted."""
 
     RUN = "run"
     PARK = "park"
@@ -30,7 +30,7 @@ class DesiredState(StrEnum):
 
 
 class Signal(StrEnum):
-    """What the scheduler asks of a running allocation; `RUN` asks nothing. `should_stop()` returning True acknowledges it."""
+    """What the scheduler asks of a running allocation; `RUN` asks nothing. The script acknowledges it when `should_stop()` returns True."""
 
     RUN = "run"
     PREEMPT = "preempt"
@@ -41,8 +41,10 @@ class Signal(StrEnum):
 
 
 class Slots(Record):
-    """How many slots a run takes: `min < max` makes it elastic; 0 is a run without slots. `part`: it takes so much of one slot,
-    which it shares with others of its tenant; 0: whole slots. Labels and workers say on which machines."""
+    """Slots that a run takes. `min < max` makes it elastic; 0 is a run without slots. Labels and workers restrict the machines.
+
+    `part`: fraction of one slot in thousandths, shared with other runs of the same tenant; 0: whole slots.
+    """
 
     min: int = 1
     max: int = 1
@@ -55,7 +57,7 @@ class Slots(Record):
 
 
 class QueueShare(Record):
-    """The experiment's part in the queue. Only an experiment's first request sets it; later changes come by `edit_experiment`."""
+    """The experiment's policy in the queue. Only its first request sets it; `edit_experiment` changes it later."""
 
     priority: int | None = None
     weight: float = 1.0
@@ -66,7 +68,7 @@ PolicyAction = Literal["cancel_retries", "exclude_node", "label"]
 
 
 class LogPolicy(Record):
-    """A pattern that the worker looks for in what ranks print, and what follows. An empty one switches the default of that name off."""
+    """A pattern that the worker matches against the output of ranks, and the action on a match. An empty pattern disables the default policy of this name."""
 
     name: str
     pattern: str
@@ -74,15 +76,14 @@ class LogPolicy(Record):
 
 
 class PolicyMatch(Record):
-    """A log policy whose pattern a line of the run's output holds."""
+    """A log policy that matched a line of the run's output."""
 
     name: str
     action: PolicyAction = "label"
 
 
 class TrialSpec(Record):
-    """All that a run needs to know of its trial; the scheduler stores it unread, but for whom it belongs to, slots, pool, share,
-    restarts and timeouts."""
+    """Everything that a run needs to know about its trial. The scheduler reads only workspace, owner, slots, pool, share, restarts and timeouts."""
 
     experiment_number: int
     experiment_name: str = ""
@@ -119,9 +120,10 @@ class TrialSpec(Record):
 
 
 class GangMember(Record):
-    """One worker of a gang. Ranks are numbered through the members in their order; the first is the chief.
+    """One worker of a gang. Ranks are numbered across members in order; the first member is the chief.
 
-    `part`: how much of its one slot is the run's; 0: all of its slots."""
+    `part`: the run's fraction of the member's single slot, in thousandths; 0: all of its slots.
+    """
 
     worker: WorkerId
     slots: int

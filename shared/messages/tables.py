@@ -1,4 +1,4 @@
-"""The table of an experiment's trials: what they were made of, where they stand, and what they reached."""
+"""The table of an experiment's trials: hyperparameters, state and metrics."""
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -7,7 +7,7 @@ from shared.messages.base import Query, Record
 
 
 class TableRow(Record):
-    """`cells`: one for each column; None where the trial has no such value; what is no finite number is `NaN`, `Infinity` or `-Infinity`."""
+    """`cells`: one per column. None: the trial has no value. Values that are not finite are `NaN`, `Infinity` or `-Infinity`."""
 
     trial_id: TrialId
     number: int
@@ -16,7 +16,7 @@ class TableRow(Record):
 
 
 class TablePage(BaseModel):
-    """`columns`: as they were asked for, else in full. `total`: how many rows meet the filter, on the first page only. `next`: what to ask `after` for the page behind."""
+    """`columns`: as requested, else their full names. `total`: number of rows that match, on the first page only. `next`: `after` of the next page."""
 
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
@@ -25,8 +25,7 @@ class TablePage(BaseModel):
 
 
 class DeclaredColumns(Record):
-    """What the config of an experiment declares, reported or not: its search's metric, the validation metrics that its searcher reads, and
-    the paths of its hyperparameters."""
+    """What the config declares, reported or not: the search's metric, validation metrics that its searcher reads, hyperparameter paths."""
 
     metric: str | None = None
     smaller_is_better: bool = True
@@ -35,7 +34,7 @@ class DeclaredColumns(Record):
 
 
 class GetTable(Query[TablePage], owner="registry", name="table"):
-    """One page of the trials that meet a filter, in an order; without `columns` those that say most."""
+    """Return one page of the trials that match a filter, in order. Without `columns`: a default selection."""
 
     experiment_id: ExperimentId
     filter: str = ""
@@ -47,14 +46,14 @@ class GetTable(Query[TablePage], owner="registry", name="table"):
 
 
 class KnownColumns(BaseModel):
-    """Every name that a filter, a sort or a column of the experiment can have; of a metric without its stat. `next`: there are more, from this place on."""
+    """All names for filters, sorts and columns of the experiment; metrics without a statistic. `next`: index of the first name on the next page."""
 
     columns: tuple[str, ...]
     next: int | None = None
 
 
 class GetColumns(Query[KnownColumns], owner="registry", name="columns"):
-    """The names from place `first` on, as many as fit into an answer."""
+    """Return column names from index `first` on, as many as fit into a reply."""
 
     experiment_id: ExperimentId
     first: int = Field(default=0, ge=0)

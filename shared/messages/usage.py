@@ -1,4 +1,4 @@
-"""Usage: who held how many slots for how long."""
+"""Usage: how many slots were held for how long."""
 
 from datetime import date, datetime
 from typing import Literal
@@ -12,8 +12,10 @@ UsageKey = Literal["day", "tenant", "workspace", "user", "experiment", "pool"]
 
 
 class SlotUsageRow(Record):
-    """What was used in the period; of the keys, those are set that were asked for. `cost` is of slots whose price was known, in its currency.
-    Days are of UTC."""
+    """Usage in a period. Only the keys that were requested are set. Days are in UTC.
+
+    `cost`: of slots whose price was known, in its currency.
+    """
 
     day: date | None = None
     tenant: TenantId | None = None
@@ -32,9 +34,9 @@ class UsagePage(BaseModel):
 
 
 class GetUsage(Query[UsagePage], owner="scheduler", name="usage"):
-    """Slot-seconds between `since` and `until` by each of `by`, in the order of the keys; what is held still counts up to now.
+    """Return slot-seconds between `since` and `until`, grouped and ordered by `by`. Slots still held count up to now.
 
-    Asked for a tenant it tells of that tenant alone, asked for the site of all.
+    Asked for a tenant, it returns that tenant's usage; asked for the site, that of all tenants.
     """
 
     by: tuple[UsageKey, ...]

@@ -1,4 +1,4 @@
-"""Workers: how they come, are emptied and go, and the credentials they come with."""
+"""Workers: joining, draining and losing them, and their credentials."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,7 +12,7 @@ from shared.messages.specs import SlotKind
 
 
 class WorkerJoined(Event, entity="worker", happened="joined", key="worker"):
-    """scheduler → gateway, provisioner: the worker answers and its slots can be granted. Also sent again when it changes (slots, draining)."""
+    """scheduler → provisioner, registry: the worker responds and its slots can be granted. Sent again when slots or draining change."""
 
     worker: WorkerId
     version: int
@@ -28,6 +28,8 @@ class WorkerJoined(Event, entity="worker", happened="joined", key="worker"):
 
 
 class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
+    """scheduler → provisioner, registry: the worker does not respond; it may come back."""
+
     worker: WorkerId
     version: int
     pool: PoolName
@@ -36,8 +38,10 @@ class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
 
 
 class WorkerLostForGood(Event, entity="worker", happened="gone", key="worker", line="worker gone"):
-    """scheduler → registry: the worker is lost for good, and with it what only it holds. Its instance is gone, or it was silent for very
-    long; if it comes back after all, `worker.joined` says so."""
+    """scheduler → registry: the worker is lost for good, with all data that only it holds.
+
+    Its instance was terminated, or it was silent for very long. If it returns nevertheless, `worker.joined` is sent.
+    """
 
     worker: WorkerId
     version: int
@@ -47,7 +51,7 @@ class WorkerLostForGood(Event, entity="worker", happened="gone", key="worker", l
 
 
 class WorkerRefused(Event, entity="worker", happened="refused"):
-    """scheduler → provisioner: a machine showed a good token and could not be let in all the same, being of another version or not what it should be."""
+    """scheduler → provisioner: a machine had a valid token but was rejected, because of its version or because it does not match its order."""
 
     worker: WorkerId
     pool: PoolName
@@ -56,7 +60,7 @@ class WorkerRefused(Event, entity="worker", happened="refused"):
 
 
 class DrainWorker(Command, owner="scheduler", verb="drain_worker"):
-    """provisioner, gateway → scheduler. `reclaim` false waits for its runs; true preempts them. `undo` takes it back."""
+    """provisioner, gateway → scheduler. `reclaim` false waits for its runs; true preempts them. `undo` cancels the drain."""
 
     worker: WorkerId
     reclaim: bool = False
@@ -64,7 +68,7 @@ class DrainWorker(Command, owner="scheduler", verb="drain_worker"):
 
 
 class DisableSlot(Command, owner="scheduler", verb="disable_slot"):
-    """gateway → scheduler: the slot takes no more work, and what runs there ends by itself. `undo` takes it back."""
+    """gateway → scheduler: grant the slot no more work; its current run may finish. `undo` enables it again."""
 
     worker: WorkerId
     slot: int
@@ -72,7 +76,7 @@ class DisableSlot(Command, owner="scheduler", verb="disable_slot"):
 
 
 class WorkerDrained(Event, entity="worker", happened="drained", key="worker"):
-    """scheduler → provisioner: nothing runs there, its journal and uploads are empty, and nothing will be granted."""
+    """scheduler → provisioner: the worker has no runs, its journal and uploads are empty, and nothing more will be granted."""
 
     worker: WorkerId
     version: int
@@ -81,12 +85,14 @@ class WorkerDrained(Event, entity="worker", happened="drained", key="worker"):
 
 
 class IssuedJoin(BaseModel):
+    """A join token and its expiry."""
+
     token: str
     expires_at: datetime
 
 
 class IssueJoin(Query[IssuedJoin], owner="scheduler", name="issue_join"):
-    """A join token for one worker, kept as a hash, good once until it expires."""
+    """Issue a join token for one worker. It is stored as a hash, and valid once until it expires."""
 
     pool: PoolName
     worker: WorkerId | None = None
@@ -103,6 +109,8 @@ class Credentials(BaseModel):
 
 
 class Join(Query[Credentials], owner="scheduler", name="join"):
+    """Join with a token, and return the worker's credentials."""
+
     token: str
     worker: WorkerId
     user_key: str
@@ -113,12 +121,14 @@ class Join(Query[Credentials], owner="scheduler", name="join"):
 
 
 class Renew(WorkerRequest[Credentials], owner="scheduler", kind="renew"):
+    """worker → scheduler: renew credentials before they expire."""
+
     worker: WorkerId
     user_key: str
 
 
 class WorkerKey(BaseModel):
-    """The public half of the key that a worker joined with, and until when its credentials are good."""
+    """Public key that a worker joined with, and when its credentials expire."""
 
     worker: WorkerId
     user_key: str
@@ -126,7 +136,7 @@ class WorkerKey(BaseModel):
 
 
 class GetWorkerKey(Query[WorkerKey], owner="scheduler", name="worker_key"):
-    """the operator's tool → scheduler: what to revoke so that the bus lets a worker in no more."""
+    """operator's tool → scheduler: the key to revoke in order to lock a worker out of the bus."""
 
     worker: WorkerId
 

@@ -1,4 +1,4 @@
-"""Objects in a bucket, behind one port. Adapters: `s3` (any S3 server, by the minio client), `directory` (tests)."""
+"""Objects in a bucket, behind one interface. Adapters: `s3` (any S3 server, with the minio client), `directory` (tests)."""
 
 from shared.objects.port import LEAST_PART_BYTES, Digest, ObjectStat, ObjectStore, SignedPut, read_all
 

@@ -1,7 +1,7 @@
-"""Whether a store keeps whoever holds a signed request to the bytes that were signed: tried on the server itself, as a thief would.
+"""Tests whether a store enforces the content of a signed upload, by trying to upload other content.
 
-What S3 promises (AWS, "Checking object integrity": the checksum is computed and compared before the object is stored; headers
-`x-amz-…` that were not signed are refused) not every imitation keeps. Where one does not, uploads are copied and read back.
+AWS computes and compares the checksum before it stores the object, and rejects unsigned `x-amz-…` headers ("Checking object integrity").
+Not every compatible server does. If the store does not, uploads are copied and read back.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ _log = structlog.get_logger()
 
 
 class Binding:
-    """What was found of a store, looked for when it is first needed.
+    """Result of the test for one store, run when it is first needed.
 
     Args:
-        prefix: below which objects are made for the trial, and deleted.
-        is_wanted: False leaves it at no without a trial.
+        prefix: Prefix of the test objects, which are deleted afterwards.
+        is_wanted: False skips the test and reports no.
     """
 
     def __init__(
@@ -43,22 +43,22 @@ class Binding:
         self._trying = asyncio.Lock()
 
     async def holds(self) -> bool:
-        """Whether a request signed for a content can write nothing else. Raises `Transient` while the store is away."""
+        """Return whether a request signed for a content can write nothing else. Raises `Transient` while the store is unavailable."""
         async with self._trying:
             if self._holds is None:
                 self._holds = await binds_content(
                     self._store, self._bucket, f"{self._prefix}binding/{new_id(self._clock)}"
                 )
                 if not self._holds:
-                    _log.warning("the store takes other bytes than were signed; uploads are read back")
+                    _log.warning("the store accepts bytes other than those signed; uploads are read back")
         return self._holds
 
 
 async def binds_content(store: ObjectStore, bucket: str, key: str) -> bool:
-    """Return whether nothing but the signed bytes gets to a key, neither first nor over them, and the store tells their SHA-256.
+    """Return whether only the signed bytes can be written to a key, initially and later, and the store reports their SHA-256.
 
     Raises:
-        Transient: The store is away, or answered that it has trouble.
+        Transient: The store is unavailable or reported a server error.
     """
     other = f"{key}-other"
     digest = Digest(len(_GOOD), sha256(_GOOD).hexdigest())
@@ -80,13 +80,14 @@ async def binds_content(store: ObjectStore, bucket: str, key: str) -> bool:
 
 async def _is_kept_out(store: ObjectStore, signed: SignedPut, other: str) -> bool:
     statuses = [
-        await _status(store, SignedPut(signed.url, headers), body) for headers, body in _tricks(signed, other)
+        await _status(store, SignedPut(signed.url, headers), body)
+        for headers, body in _attacks(signed, other)
     ]
     return all(status >= 400 for status in statuses)
 
 
-def _tricks(signed: SignedPut, other: str) -> Iterator[tuple[dict[str, str], bytes]]:
-    """Ways to get something else in: as it is, with no or another checksum, with a weaker one beside, as a copy."""
+def _attacks(signed: SignedPut, other: str) -> Iterator[tuple[dict[str, str], bytes]]:
+    """Yield attempts to store other content: unchanged headers, missing or wrong checksum, additional weaker checksum, copy."""
     headers = dict(signed.headers)
     weaker = {"x-amz-checksum-crc32": b64encode(zlib.crc32(_EVIL).to_bytes(4, "big")).decode()}
     yield headers, _EVIL
@@ -101,5 +102,5 @@ def _tricks(signed: SignedPut, other: str) -> Iterator[tuple[dict[str, str], byt
 async def _status(store: ObjectStore, put: SignedPut, content: bytes) -> int:
     status = await store.send(put, content)
     if status >= 500 or status == 429:
-        raise Transient(f"The object store answered {status} to a trial of signed uploads.")
+        raise Transient(f"The object store returned {status} to the test of signed uploads.")
     return status

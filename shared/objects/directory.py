@@ -1,4 +1,4 @@
-"""A bucket that is a directory, for tests: the same promises as a server's, without one."""
+"""A bucket in a directory, for tests: the guarantees of a server without one."""
 
 import hashlib
 import secrets
@@ -19,9 +19,9 @@ PIECE_BYTES = 64 * 1024
 
 
 class DirectoryObjects:
-    """Objects as files of `root`; signed URLs have the scheme `directory:`, and `send` and `fetch` obey them.
+    """Objects as files in `root`. Signed URLs have the scheme `directory:`; `send` and `fetch` enforce them.
 
-    A key is the name of one file, its slashes escaped: no key leads out of the directory.
+    A key is one file name with escaped slashes: no key leads out of the directory.
     """
 
     def __init__(self, root: Path, clock: Clock) -> None:
@@ -101,14 +101,14 @@ class DirectoryObjects:
         return 200
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no connections."""
 
     def _takes(self, signed: str, content: bytes) -> bool:
-        """Whether these bytes are the ones that were signed."""
+        """Return whether these bytes are the signed ones."""
         return signed == checksum(hashlib.sha256(content).hexdigest())
 
     async def fetch(self, url: str) -> tuple[int, bytes]:
-        """What an HTTP GET of the URL would do; returns status and body."""
+        """Do an HTTP GET of the URL; return status and body."""
         key = self._key(url, "GET")
         if key is None:
             return 403, b""
@@ -120,7 +120,7 @@ class DirectoryObjects:
         return self._root / f"object-{quote(key, safe='')}"
 
     def _written(self, content: bytes) -> Path:
-        """The bytes in a file that no key names yet: an object appears whole."""
+        """Return a file with the bytes that no key names yet, so that objects appear atomically."""
         self._root.mkdir(parents=True, exist_ok=True)
         made = self._root / f"new-{secrets.token_hex(8)}"
         made.write_bytes(content)
@@ -141,8 +141,8 @@ class DirectoryObjects:
     def _key(self, url: str, wanted: str) -> str | None:
         _, seal, claim = url.split(":", 2)
         method, until, key = claim.split(":", 2)
-        stands = seal == self._seal(claim) and method == wanted
-        return key if stands and float(until) > self._clock.now().timestamp() else None
+        is_valid = seal == self._seal(claim) and method == wanted
+        return key if is_valid and float(until) > self._clock.now().timestamp() else None
 
     def _seal(self, claim: str) -> str:
         return hashlib.sha256(f"{self._secret}:{claim}".encode()).hexdigest()

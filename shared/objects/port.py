@@ -1,4 +1,4 @@
-"""What the platform asks of an object store: only what S3 and its imitations all do."""
+"""Interface to an object store: only what S3 and compatible servers all support."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from typing import Protocol
 from muster.errors import Rejected
 
 LEAST_PART_BYTES = 5 * 1024 * 1024
-"""S3's own bound for what is joined."""
+"""S3's minimum size of a part in `join`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectStat:
-    """What a store says of an object without giving it out.
+    """Metadata of an object.
 
-    `sha256` is what the store itself found while it received the object (hex); None where it was not asked to, or does not say.
+    `sha256`: hash that the store computed when it received the object (hex). None if it was not requested or the store does not report it.
     """
 
     key: str
@@ -26,7 +26,7 @@ class ObjectStat:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What an object's bytes are: their number, and their SHA-256 in hex."""
+    """Size and SHA-256 (hex) of an object's bytes."""
 
     size_bytes: int
     sha256: str
@@ -34,78 +34,80 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class SignedPut:
-    """A request that writes one object without credentials: PUT the bytes to `url`, with these headers."""
+    """A request that writes one object without credentials: PUT the bytes to `url` with these headers."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class ObjectStore(Protocol):
-    """One bucket. Every call raises `Transient` while the server is away or asks to slow down.
+    """One bucket. Every call raises `Transient` while the server is unavailable or asks to slow down.
 
-    An object is visible whole or not at all; a repeated call has the effect of one.
+    Objects appear atomically, and calls are idempotent.
     """
 
     async def ensure_bucket(self) -> None:
         """Create the bucket unless it exists."""
 
     async def put(self, key: str, content: bytes) -> None:
-        """Store the object, in place of an older one."""
+        """Store the object, replacing an older one."""
 
     async def put_if_absent(self, key: str, content: bytes) -> bool:
-        """Store the object unless one is there; return whether it was stored."""
+        """Store the object unless it exists; return whether it was stored."""
 
     def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
-        """Yield the object's bytes in pieces, from byte `first` on and at most so many (not 0); raises `NotFound` at the first without an object.
+        """Yield the object's bytes in chunks, from byte `first` on, at most `most` (not 0).
 
-        What breaks off raises `Transient`: the pieces are all of it or that.
+        Raises:
+            NotFound: There is no such object; raised with the first chunk.
+            Transient: The transfer broke off; otherwise the chunks are complete.
         """
 
     async def stat(self, key: str) -> ObjectStat | None:
-        """Return size and age of the object, or None without one."""
+        """Return size and age of the object; None if there is none."""
 
     async def digest(self, key: str) -> Digest | None:
-        """Read the object once, without holding it, and return what it is; None without one."""
+        """Stream the object once and return its digest; None if there is none."""
 
     async def copy(self, source: str, target: str) -> None:
-        """Copy an object within the bucket, by the server; raises `NotFound` without a source."""
+        """Copy an object within the bucket, on the server. Raises `NotFound` without a source."""
 
     async def join(self, sources: Sequence[str], target: str) -> None:
-        """Make one object of several in this order, by the server; raises `NotFound` without one of them.
+        """Concatenate several objects in this order, on the server. Raises `NotFound` if one is missing.
 
-        Each but the last has at least `LEAST_PART_BYTES`.
+        Each except the last needs at least `LEAST_PART_BYTES`.
         """
 
     async def delete(self, key: str) -> None:
-        """Remove the object; no error without one."""
+        """Delete the object; no error if there is none."""
 
     async def delete_many(self, keys: Sequence[str]) -> None:
-        """Remove these objects, a thousand in one request; no error for one that is not there."""
+        """Delete these objects, a thousand per request; no error for missing ones."""
 
     def list(self, prefix: str) -> AsyncIterator[ObjectStat]:
-        """Yield the objects whose keys begin so, in the order of their keys.
+        """Yield the objects whose keys start with the prefix, ordered by key.
 
-        One that was put a moment ago may be missing: nothing that must happen rests on a listing.
+        Objects that were just stored may be missing: do not rely on a listing for correctness.
         """
 
     def presign_get(self, key: str, life: timedelta) -> str:
-        """Return a URL that reads this one object for a while. Pure: no server is asked."""
+        """Return a short-lived URL that reads this object. Pure: no request is sent."""
 
     def presign_put(self, key: str, life: timedelta) -> str:
-        """Return a URL that writes this one object for a while. Pure: no server is asked."""
+        """Return a short-lived URL that writes this object. Pure: no request is sent."""
 
     def presign_content(self, key: str, content: Digest, life: timedelta) -> SignedPut:
-        """Return a request that writes these very bytes there for a while, and no others (see `binding`). Pure."""
+        """Return a short-lived request that can write only these bytes (see `binding`). Pure."""
 
     async def send(self, put: SignedPut, content: bytes) -> int:
-        """Do what whoever holds a signed request can do; returns the HTTP status. Nothing is tried again."""
+        """Send a signed request as a client would; return the HTTP status. No retries."""
 
     async def close(self) -> None:
-        """Let go of threads and connections."""
+        """Release threads and connections."""
 
 
 async def read_all(store: ObjectStore, key: str, most_bytes: int) -> bytes:
-    """Return a small object whole; raises `NotFound` without one, `Rejected` when it is larger than allowed."""
+    """Return a small object completely. Raises `NotFound` without one, `Rejected` if it is larger than allowed."""
     pieces: list[bytes] = []
     total = 0
     async for piece in store.get(key):
@@ -113,7 +115,7 @@ async def read_all(store: ObjectStore, key: str, most_bytes: int) -> bytes:
         if total > most_bytes:
             raise Rejected(
                 "object_too_large",
-                f"An object has more than the {most_bytes} bytes allowed for it.",
+                f"The object exceeds the allowed {most_bytes} bytes.",
             )
         pieces.append(piece)
     return b"".join(pieces)

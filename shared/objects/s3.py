@@ -1,4 +1,4 @@
-"""Any S3 server, by the `minio` client. The client blocks, so its calls run in a few threads; signing needs no server."""
+"""Any S3 server, with the `minio` client. The client blocks, so its calls run in a few threads; signing needs no server."""
 
 import asyncio
 import hashlib
@@ -28,7 +28,7 @@ THREADS = 4
 READERS = 2
 PIECE_BYTES = 1024 * 1024
 AT_ONCE_BYTES = 4 * PIECE_BYTES
-"""A part of an object that is no larger comes in one piece: the way to a thread and back, four times, took longer than the bytes."""
+"""A range up to this size is read in one chunk: four thread switches took longer than the transfer."""
 CONNECT_S = 5.0
 READ_S = 60.0
 SIGN_FOR_SELF = timedelta(minutes=1)
@@ -53,7 +53,7 @@ Result = TypeVar("Result")
 class S3Objects:
     """One bucket of an S3 server.
 
-    The region is given, so that signing never asks the server for it: a URL is made in memory, in some 0.1 ms.
+    The region is configured, so signing never asks the server for it: a URL takes about 0.1 ms.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class S3Objects:
             http_client=self._pool,
         )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="objects")
-        # Reading large objects through must not keep short calls waiting.
+        # Reading large objects must not delay short calls.
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="digests")
 
     @classmethod
     def of(cls, settings: S3Settings, clock: Clock) -> "S3Objects":
-        """The bucket that the settings name."""
+        """Return the bucket in the settings."""
         return cls(
             settings.url,
             settings.access_key.get_secret_value(),
@@ -108,7 +108,7 @@ class S3Objects:
             except S3Error as error:
                 if error.code == "AccessDenied":
                     raise Transient(
-                        f"The bucket {self._bucket} is missing and these keys may not make it."
+                        f"The bucket {self._bucket} does not exist, and these keys may not create it. Create it, or grant s3:CreateBucket."
                     ) from error
                 if error.code not in _EXISTS:
                     raise
@@ -121,7 +121,7 @@ class S3Objects:
         )
 
     async def put_if_absent(self, key: str, content: bytes) -> bool:
-        # The client's put_object takes no condition in all its versions; a URL signed for ourselves does everywhere.
+        # Not all versions of the client's put_object accept a condition; a presigned URL always does.
         put = SignedPut(self.presign_put(key, SIGN_FOR_SELF), {"If-None-Match": "*"})
         status = await self._send(put, content)
         if status == 200:
@@ -130,8 +130,8 @@ class S3Objects:
             return False
         metrics.object_store_error("put", str(status))
         if status in _LATER_STATUS:
-            raise Transient(f"The object store answered {status} to a write; it is tried again.")
-        raise Broken(f"The object store answered {status} to a conditional write of {key}.")
+            raise Transient(f"The object store returned {status} to a write; the write is retried.")
+        raise Broken(f"The object store returned {status} to a conditional write of {key}.")
 
     async def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
         if most is not None and most <= AT_ONCE_BYTES:
@@ -145,7 +145,7 @@ class S3Objects:
             while piece := await self._run("get", lambda: bytes(response.read(PIECE_BYTES))):
                 yield piece
         finally:
-            # A body that was not read to its end must not go back to the pool.
+            # A body that was not read completely must not return to the pool.
             await self._run("get", response.close)
 
     def _read(self, key: str, first: int, most: int) -> bytes:
@@ -206,7 +206,9 @@ class S3Objects:
                 if error.code not in _ABSENT
             ]
             if failed:
-                raise Transient(f"The object store kept {len(failed)} objects ({failed[0].code}).")
+                raise Transient(
+                    f"The object store failed to delete {len(failed)} objects ({failed[0].code})."
+                )
 
         if keys:
             await self._run("delete", remove)
@@ -237,7 +239,7 @@ class S3Objects:
             threads.shutdown(wait=False, cancel_futures=True)
 
     async def _send(self, put: SignedPut, content: bytes, retries: bool | None = None) -> int:
-        """The status; `retries` None: as for all other requests."""
+        """Return the status. `retries` None: as for all other requests."""
 
         def send() -> int:
             return self._pool.request(
@@ -255,9 +257,9 @@ class S3Objects:
 
     def _stat(self, found: Object) -> ObjectStat:
         modified: datetime | None = found.last_modified
-        told = found.metadata.get(CHECKSUM) if found.metadata else None
+        checksum_header = found.metadata.get(CHECKSUM) if found.metadata else None
         size_bytes, name = found.size or 0, str(found.object_name)
-        return ObjectStat(name, size_bytes, modified or self._clock.now(), read_checksum(told))
+        return ObjectStat(name, size_bytes, modified or self._clock.now(), read_checksum(checksum_header))
 
     async def _run(
         self, operation: str, call: Callable[[], Result], threads: ThreadPoolExecutor | None = None
@@ -290,7 +292,7 @@ def _translated() -> Iterator[None]:
 
 
 def _type_of(error: MusterError) -> str:
-    """The server's error code, else the exception that the client raised."""
+    """Return the server's error code, else the exception that the client raised."""
     cause = error.__cause__
     return cause.code or "S3Error" if isinstance(cause, S3Error) else type(cause or error).__name__
 
@@ -299,5 +301,5 @@ def _translate(error: S3Error) -> MusterError:
     if error.code in _ABSENT:
         return NotFound("the object")
     if error.code in _LATER:
-        return Transient(f"The object store asks to wait ({error.code}).")
-    return Broken(f"The object store refused a request ({error.code}): {error.message}")
+        return Transient(f"The object store asks to retry later ({error.code}).")
+    return Broken(f"The object store rejected a request ({error.code}): {error.message}")

@@ -1,4 +1,4 @@
-"""An in-process cache: the least recently used entries, an age limit where one is wanted, and single-flight loading."""
+"""An in-process cache: least-recently-used eviction, optional age limit, and single-flight loading."""
 
 import asyncio
 import math
@@ -22,12 +22,12 @@ class _Entry(Generic[V]):
 
 
 class Cache(Generic[K, V]):
-    """Entries of this process. Not thread-safe; None is no value.
+    """Entries of this process. Not thread-safe; None cannot be stored.
 
     Args:
-        name: Label of the metrics; caches of one name in one process are counted as one.
-        max_entries: When there are more, the least recently used entry is evicted.
-        ttl_s: Age at which an entry expires, from the time at which it was stored.
+        name: Label of the metrics; caches with the same name in one process share it.
+        max_entries: Above this number, the least recently used entry is evicted.
+        ttl_s: Age at which an entry expires, counted from when it was stored.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Cache(Generic[K, V]):
         return entry.value
 
     def put(self, key: K, value: V) -> None:
-        """Store a value, in place of an earlier one."""
+        """Store a value, replacing an earlier one."""
         if self._entries.pop(key, None) is None:
             self._metrics.entries.inc()
         self._entries[key] = _Entry(value, self._clock.monotonic() + self._ttl_s)
@@ -66,10 +66,10 @@ class Cache(Generic[K, V]):
             self._metrics.entries.dec()
 
     async def load(self, key: K, loader: Callable[[], Awaitable[V]]) -> V:
-        """Return the entry's value, or else what `loader` returns, and store that.
+        """Return the entry's value, or else store and return what `loader` returns.
 
-        Callers that ask for a key while it is loaded share one loader. What it raises reaches all of them and is not stored.
-        Cancelling a caller does not cancel the loader.
+        Callers that request a key while it is loaded share one loader. Its exception reaches all of them and is not stored. Cancelling a caller does not
+        cancel the loader.
         """
         value = self.get(key)
         if value is not None:
@@ -77,7 +77,7 @@ class Cache(Generic[K, V]):
         task = self._loading.get(key)
         if task is None:
             task = self._loading[key] = asyncio.create_task(self._load(key, loader))
-            # Its error may come when all callers were cancelled; asyncio would log it as one that nobody retrieved.
+            # If all callers were cancelled, asyncio would log the error as never retrieved.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(task)
 

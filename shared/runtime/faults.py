@@ -1,6 +1,7 @@
-"""Named fault points: places where a test kills, hangs, breaks or delays a process. They cost one dictionary look-up when none is set.
+"""Named fault points at which a test kills, hangs, breaks or delays a process. Without faults a point costs one dictionary lookup.
 
-`MUSTER_FAULTS="searcher.after_commit:2:kill,relay.before_mark:1:delay:0.5"`: at the second passing kill, at the first wait half a second.
+`MUSTER_FAULTS="searcher.after_commit:2:kill,relay.before_mark:1:delay:0.5"` kills at the second pass of one point and delays the first pass
+of another by half a second.
 """
 
 import os
@@ -27,18 +28,18 @@ class _Fault:
 
 
 def register(name: str) -> str:
-    """Makes the name known, so that tests can enumerate every point; returns it for a module constant."""
+    """Register the name, so that tests can enumerate all points; returns it for a module constant."""
     _names.add(name)
     return name
 
 
 def names() -> frozenset[str]:
-    """All points registered by the modules imported so far."""
+    """Return all points registered by the modules imported so far."""
     return frozenset(_names)
 
 
 def point(name: str) -> None:
-    """Does what is set for this point at this passing, usually nothing."""
+    """Trigger the fault that is set for this pass of the point, if any."""
     if not _faults:
         return
     fault = _faults.get(name)
@@ -50,14 +51,16 @@ def point(name: str) -> None:
 
 
 def configure(text: str) -> None:
-    """Sets the faults from the variable's text; raises ValueError with the part that cannot be read."""
+    """Set the faults from the variable's text. Raises ValueError with the invalid part."""
     _faults.clear()
     for part in filter(None, text.split(",")):
         name, _, rest = part.partition(":")
         nth, _, what = rest.partition(":")
         action, _, seconds = what.partition(":")
         if not nth.isdigit() or action not in ("kill", "hang", "raise", "delay"):
-            raise ValueError(f"{VARIABLE}: {part!r} is not name:nth:kill|hang|raise|delay[:seconds]")
+            raise ValueError(
+                f"{VARIABLE}: {part!r} does not have the format name:nth:kill|hang|raise|delay[:seconds]"
+            )
         _faults[name] = _Fault(int(nth), action, float(seconds or 0))  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
-"""Health checks of one process: each probes a dependency on a timer, and readers get the last results at once.
+"""Health checks of one process: each probes a dependency periodically, and readers get the last results at once.
 
-Neighbours: `shared.runtime.process` runs the checks, `shared.runtime.side_port` shows them at `/ready`, `shared.bus.health` has the probes of every
-service. A probe never runs twice at the same time, so that a dependency that hangs costs one waiting task.
+`shared.runtime.process` runs the checks, `shared.runtime.side_port` serves them at `/ready`, and `shared.bus.health` has the probes of every service.
+A probe never runs twice concurrently, so a dependency that hangs costs one waiting task.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from shared.telemetry import metrics
 
 PERIOD_S = 5.0
 AGAIN_S = 1.0
-"""After a failure: recovery is noticed sooner than trouble."""
+"""Interval after a failure: shorter, to notice recovery early."""
 TIMEOUT_S = 3.0
 STALE_S = 3 * (PERIOD_S + TIMEOUT_S)
-"""A result that is older proves nothing: the check itself hangs."""
+"""Age at which a result is no longer trusted: the check itself hangs."""
 
 _NOT_YET = "the check has not run yet"
 _log = structlog.get_logger()
 
 Probe = Callable[[], Awaitable[str | None]]
-"""Returns why the dependency does not work, None where it does; may raise MusterError instead."""
+"""Returns why the dependency does not work, None if it works; may raise MusterError instead."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class _Check:
 
 
 class HealthChecks:
-    """The checks of one process.
+    """Checks of one process.
 
     Args:
         service: Its name in metrics.
@@ -80,7 +80,7 @@ class HealthChecks:
         return HealthReport(checks=tuple(self._result(name, check) for name, check in self._checks.items()))
 
     def failing_since(self, name: str) -> datetime | None:
-        """Return when a check that has run began to fail; None while it holds."""
+        """Return when a check that has run started to fail; None while it passes."""
         check = self._checks.get(name)
         return check.since if check is not None and check.has_run and check.reason is not None else None
 
@@ -89,12 +89,12 @@ class HealthChecks:
             async with asyncio.timeout(self._timeout_s):
                 return await probe()
         except TimeoutError:
-            return f"no answer within {self._timeout_s:g} s"
+            return f"no response within {self._timeout_s:g} s"
         except MusterError as error:
             return str(error)
-        except Exception as error:  # noqa: BLE001 - a check fails whatever the reason, and the loop goes on
+        except Exception as error:  # noqa: BLE001 - any error fails the check, and the loop continues
             if self._checks[name].reason is None:  # once, not with each repetition
-                _log.exception("a health check raised an unforeseen error", check=name)
+                _log.exception("a health check raised an unexpected error", check=name)
             return f"{type(error).__name__}: {error}"
 
     def _note(self, name: str, reason: str | None) -> None:
@@ -105,7 +105,7 @@ class HealthChecks:
             if reason is not None:
                 _log.warning("a health check failed", check=name, reason=reason)
             elif check.has_run:
-                _log.info("a health check holds again", check=name)
+                _log.info("a health check passes again", check=name)
         check.reason, check.at_s, check.has_run = reason, self._clock.monotonic(), True
         metrics.health_check(self._service, name, is_ok=reason is None)
 

@@ -1,4 +1,4 @@
-"""The loop runner: a step done again and again, whatever happens in it. Neighbours: the relay and each service's slow loops."""
+"""Runs a step periodically, whatever happens in it. Used by the relay and by each service's background loops."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from shared.runtime.outages import Outages
 
 AGAIN = timedelta(seconds=5)
 _BEAT_S = 1.0
-"""Longer pauses end at whole beats of the process: what several loops do then costs one waking up."""
+"""Longer pauses end at whole beats of the process, so that several loops wake it only once."""
 _GOLDEN = 0.618
 Step = Callable[[], Awaitable[timedelta | None]]
 
@@ -23,12 +23,12 @@ _log = structlog.get_logger()
 
 
 async def repeat(step: Step, every: timedelta, sooner: asyncio.Event | None = None) -> None:
-    """Does a step, pauses, and so on until cancelled; a loop that ended by an error would end for good.
+    """Run a step, pause, and repeat until cancelled. Errors of a step do not end the loop.
 
     Args:
-        step: may return after how long it is due again where that is sooner than `every`.
-        every: the pause after a step, longer by up to a second where it lasts several; after one that failed at most `AGAIN`.
-        sooner: cuts the pause short when it is set, and is cleared.
+        step: May return when it is due again, if that is sooner than `every`.
+        every: Pause after a step, up to a second longer if it lasts several seconds; after a failed step at most `AGAIN`.
+        sooner: Ends the pause early when it is set, and is cleared.
     """
     name = getattr(step, "__qualname__", repr(step))
     outages = Outages()
@@ -40,7 +40,7 @@ async def repeat(step: Step, every: timedelta, sooner: asyncio.Event | None = No
             pause = every if due is None else min(due, every)
         except MusterError as error:
             outages.failed(name, error)
-        except Exception:  # noqa: BLE001 - unforeseen: told each time, because it will not end by itself
+        except Exception:  # noqa: BLE001 - unexpected errors are logged each time, because they will not pass
             _log.exception("a step failed", step=name)
         raise_if_cancelled()
         await _pause(pause, sooner)
@@ -58,10 +58,12 @@ async def _pause(pause: timedelta, sooner: asyncio.Event | None) -> None:
 
 
 def _to_beat(pause_s: float, now_s: float) -> float:
-    """The pause, longer so that it ends with those of other loops; a short one as it is. Processes differ by their numbers: they need
-    not all wake at the same moment."""
+    """Extend a pause so that it ends together with those of other loops; short pauses stay as they are.
+
+    The phase depends on the process id, so that processes do not all wake at the same moment.
+    """
     if pause_s <= 2 * _BEAT_S:
         return pause_s
     phase_s = os.getpid() * _GOLDEN % 1.0
-    ends_s = now_s + pause_s - phase_s
-    return pause_s + math.ceil(ends_s / _BEAT_S) * _BEAT_S - ends_s
+    end_s = now_s + pause_s - phase_s
+    return pause_s + math.ceil(end_s / _BEAT_S) * _BEAT_S - end_s

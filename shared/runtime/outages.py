@@ -1,6 +1,6 @@
-"""Says of an outage twice: when it began, and when it ended and how long it lasted.
+"""Logs an outage twice: when it begins, and when it ends with its duration.
 
-A loop that tries again five times a second would otherwise fill the log with one sentence while a server is away.
+A loop that retries five times a second would otherwise fill the log while a server is down.
 """
 
 import asyncio
@@ -13,21 +13,21 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class _Outage:
-    """One that goes on, since `began` on the event loop's clock."""
+    """A current outage. `began`: its start on the event loop's clock."""
 
     began: float
     failures: int = 1
 
 
 class Outages:
-    """What one part of a process cannot do at present, by the name of the work; `facts` stand on each line."""
+    """Current outages of one component, by name of the failing work. `facts` are logged with each line."""
 
     def __init__(self, **facts: object) -> None:
         self._facts = facts
         self._present: dict[str, _Outage] = {}
 
     def failed(self, work: str, why: BaseException | str) -> None:
-        """Warns when the work did not fail before; otherwise counts."""
+        """Log a warning if the work did not fail before; otherwise count the failure."""
         outage = self._present.get(work)
         if outage is not None:
             outage.failures += 1
@@ -36,7 +36,7 @@ class Outages:
         _log.warning("an outage began", of=work, why=str(why) or repr(why), **self._facts)
 
     def worked(self, work: str) -> None:
-        """Tells that an outage has ended, where there was one."""
+        """Log the end of an outage, if there was one."""
         outage = self._present.pop(work, None)
         if outage is not None:
             lasted_s = round(_now() - outage.began, 3)

@@ -1,10 +1,10 @@
-"""The one skeleton of a process: settings, logs, traces, side port, a task group, and an end in order.
+"""Skeleton of a process: settings, logs, traces, side port, a task group, and an orderly shutdown.
 
-`__main__.py` of a service calls `run`; its `service.py` composes the parts on the `ServiceProcess` that it is given. At SIGTERM
-the tasks end in the reverse order of their start, each by its `stop` first (it takes no more work, finishes what is in
-hand), then what was entered closes in reverse. So start the relay before the consumers, whose handlers feed it.
+`__main__.py` of a service calls `run`; its `service.py` builds the components on the given `ServiceProcess`. At SIGTERM, tasks end in the reverse order
+of their start. Each is stopped by its `stop`: it accepts no more work and finishes its current work. Then entered contexts close in reverse
+order. So start the relay before the consumers, whose handlers feed it.
 
-Nothing orders the starts of processes: each waits for its servers by `reach`, with its imports done by then.
+Processes may start in any order: each waits for its servers with `reach`, after its imports.
 """
 
 import argparse
@@ -40,10 +40,10 @@ Stop = Callable[[], Awaitable[None]]
 EXIT_FAILED = 1
 EXIT_BAD_SETTINGS = 2
 GRACE_S = 8.0
-"""How long one task may take to end by itself; then it is cancelled. Nothing is lost: the inbox and outbox are durable."""
+"""How long one task may take to stop; then it is cancelled. Nothing is lost: inbox and outbox are durable."""
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
-"""Between two attempts to reach a server that is not there yet."""
+"""Pause between attempts to reach a server that has not started yet."""
 
 _log = structlog.get_logger()
 
@@ -56,7 +56,7 @@ class _Started:
 
 
 class ServiceProcess:
-    """What a composition builds on."""
+    """Base on which a service composes its components."""
 
     def __init__(self, name: str, group: asyncio.TaskGroup, stack: AsyncExitStack) -> None:
         self.name = name
@@ -75,39 +75,38 @@ class ServiceProcess:
         return self._ending.is_set()
 
     async def enter(self, part: AbstractAsyncContextManager[Value]) -> Value:
-        """Open `part`; it closes after every task has ended, in the reverse order of entering."""
+        """Enter a context; it closes after all tasks have ended, in reverse order of entering."""
         return await self._stack.enter_async_context(part)
 
     async def reach(self, server: str, attempt: Callable[[], Awaitable[Value]]) -> Value:
-        """Return what `attempt` does, made again while it raises Transient: a server may start later than who needs it."""
+        """Return the result of `attempt`, retried while it raises Transient: a server may start later than its clients."""
         pause_s = FIRST_PAUSE_S
         while True:
             try:
                 return await attempt()
             except Transient as error:
                 if pause_s == FIRST_PAUSE_S:
-                    _log.info("a server is waited for", server=server, why=str(error))
+                    _log.info("waiting for a server", server=server, why=str(error))
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
 
     def on_close(self, action: Stop) -> None:
-        """Have `action` awaited where a part entered here would close."""
+        """Await `action` where a context entered here would close."""
         self._stack.push_async_callback(action)
 
     def start(self, name: str, main: Main, stop: Stop | None = None) -> None:
-        """Start a top-level task; when it crashes, the process ends with it.
+        """Start a top-level task; if it crashes, the process ends.
 
         Args:
             name: For logs.
             main: Runs until it is stopped; it may also end by itself.
-            stop: Awaited at the end of the process, so that `main` finishes what it has in hand and returns. A task
-                without one is cancelled.
+            stop: Awaited at shutdown, so that `main` finishes its current work and returns. A task without it is cancelled.
         """
         task = self._group.create_task(main(), name=name)
         self._started.append(_Started(name, task, stop))
 
     def start_until_stopped(self, name: str, main: UntilStopped) -> None:
-        """Start a task that returns by itself, with what it has in hand finished, once the event that it is given is set."""
+        """Start a task that finishes its current work and returns once the event passed to it is set."""
         stopping = asyncio.Event()
 
         async def stop() -> None:
@@ -121,13 +120,13 @@ class ServiceProcess:
         self.start(f"check {name}", lambda: self.health.keep(name, probe))
 
     def mark_ready(self) -> None:
-        """Say that everything is composed; `/ready` answers 200 from now on while its checks hold."""
+        """Mark the composition as complete; `/ready` returns 200 from now on while its checks pass."""
         self._composed = True
         self._since = self._clock.now()
         _log.info("the process became ready")
 
     def readiness(self) -> HealthReport:
-        """Return what `/ready` shows: the state of the process itself, and of its dependencies."""
+        """Return what `/ready` reports: the state of the process and of its dependencies."""
         reason = "the process is starting" if not self._composed else None
         if self.ending:
             reason = "the process is ending"
@@ -135,7 +134,7 @@ class ServiceProcess:
         return HealthReport(checks=(itself, *self.health.report().checks))
 
     def end(self) -> None:
-        """Ask the process to end in order, as SIGTERM does."""
+        """Request an orderly shutdown, as SIGTERM does."""
         self._since = self._clock.now()
         self._ending.set()
 
@@ -143,7 +142,7 @@ class ServiceProcess:
         try:
             await self._ending.wait()
         except asyncio.CancelledError:
-            # A task crashed, and the group cancels the others once: one that lost it would keep the process for ever.
+            # A task crashed, and the group cancels the others once: one that lost its cancellation would keep the process alive.
             await wait_until_ended([composing, *(started.task for started in self._started)])
             raise
         _log.info("the process is ending")
@@ -153,12 +152,12 @@ class ServiceProcess:
 
 
 def run(name: str, settings_type: type[Settings], compose: Compose[Settings]) -> NoReturn:
-    """Run a process until SIGTERM or SIGINT (exit 0), a crash of one of its tasks (1), or bad settings (2)."""
+    """Run a process until SIGTERM or SIGINT (exit 0), a crash of one of its tasks (1), or invalid settings (2)."""
     parser = argparse.ArgumentParser(
-        prog=name, description=f"Muster's {name}; settings come from the environment."
+        prog=name, description=f"Run Muster's {name} service. Settings come from environment variables."
     )
     parser.add_argument(
-        "--print-settings", action="store_true", help="show the settings, secrets masked, and end"
+        "--print-settings", action="store_true", help="print the settings with secrets masked, and exit"
     )
     arguments = parser.parse_args()
     try:
@@ -172,13 +171,13 @@ def run(name: str, settings_type: type[Settings], compose: Compose[Settings]) ->
     logs.configure(name, settings.log)
     telemetry.configure(name, settings.telemetry)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        ended_well = runner.run(_main(name, settings, compose))
+        is_orderly = runner.run(_main(name, settings, compose))
     telemetry.shutdown()
-    sys.exit(0 if ended_well else EXIT_FAILED)
+    sys.exit(0 if is_orderly else EXIT_FAILED)
 
 
 async def _main(name: str, settings: Settings, compose: Compose[Settings]) -> bool:
-    """Run to the end, and return whether it was an end in order."""
+    """Run to the end, and return whether the shutdown was orderly."""
     try:
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
             process = ServiceProcess(name, group, stack)
@@ -191,26 +190,26 @@ async def _main(name: str, settings: Settings, compose: Compose[Settings]) -> bo
             group.create_task(process._end_in_order(composing), name="end")
     except BaseExceptionGroup as group_error:
         for error in _leaves(group_error):
-            _tell(error)
+            _log_failure(error)
         return False
     except (OSError, MusterError) as error:
-        _tell(error)
+        _log_failure(error)
         return False
     _log.info("the process ended")
     return True
 
 
 async def _finish(started: _Started) -> None:
-    """End one task: by its `stop`, or by cancelling it after the grace."""
+    """Stop one task with its `stop`, or cancel it after the grace period."""
     if started.stop is not None and not started.task.done():
         try:
             async with asyncio.timeout(GRACE_S):
                 await started.stop()
                 await asyncio.wait({started.task})
         except TimeoutError:
-            _log.warning("a task did not end by itself and was cancelled", task=started.name, grace_s=GRACE_S)
+            _log.warning("a task did not stop in time and was cancelled", task=started.name, grace_s=GRACE_S)
         except MusterError as error:
-            _log.warning("a task could not finish what it had in hand", task=started.name, error=str(error))
+            _log.warning("a task could not finish its current work", task=started.name, error=str(error))
     started.task.cancel()
     await wait_until_ended({started.task})
 
@@ -222,7 +221,7 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
     return leaves
 
 
-def _tell(error: BaseException) -> None:
+def _log_failure(error: BaseException) -> None:
     if isinstance(error, MusterError | OSError):
         _log.error("the process failed", error=str(error))
     else:

@@ -1,8 +1,8 @@
-"""The side port of every process: `/live`, `/ready` and `/metrics`, beside whatever it serves.
+"""The side port of every process: `/live`, `/ready` and `/metrics`.
 
-`/live` answers while the process runs, whatever its dependencies do: a restart would not help them.
-`/ready` answers 200 while every check holds and 503 otherwise, with the last result of each check. `?exclude=NAME`
-leaves a check out of the status, for a load balancer that should keep sending while that dependency is down.
+`/live` responds while the process runs, whatever the state of its dependencies: a restart would not help them.
+`/ready` returns 200 while every check passes and 503 otherwise, with the last result of each check. `?exclude=NAME`
+ignores a check in the status, for a load balancer that should keep sending while that dependency is down.
 """
 
 import hmac
@@ -48,21 +48,22 @@ def _ready(readiness: Readiness) -> Handler:
     async def ready(request: web.Request) -> web.Response:
         report, excluded = readiness(), request.query.getall("exclude", [])
         is_ready = all(check.ok or check.name in excluded for check in report.checks)
-        shown = {"ready": is_ready, **report.model_dump(mode="json")}
-        return web.json_response(shown, status=200 if is_ready else 503)
+        body = {"ready": is_ready, **report.model_dump(mode="json")}
+        return web.json_response(body, status=200 if is_ready else 503)
 
     return ready
 
 
 def _metrics(settings: SideSettings) -> Handler:
-    async def figures(request: web.Request) -> web.Response:
+    async def serve(request: web.Request) -> web.Response:
         if settings.token is not None:
             expected = f"Bearer {settings.token.get_secret_value()}".encode()
             if not hmac.compare_digest(expected, request.headers.get("Authorization", "").encode()):
                 return web.json_response(
-                    {"detail": "metrics need the bearer token of MUSTER_SIDE__TOKEN"}, status=401
+                    {"detail": "send the token set in MUSTER_SIDE__TOKEN as a bearer token to read metrics"},
+                    status=401,
                 )
         body, content_type = metrics.exposition(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})
 
-    return figures
+    return serve

@@ -1,4 +1,4 @@
-"""Seeing what happens: spans that join a request with every hop (`tracing`), and figures for Prometheus (`metrics`)."""
+"""Telemetry: spans that connect a request with every hop (`tracing`), and Prometheus metrics (`metrics`)."""
 
 from shared.telemetry.tracing import (
     TRACE_HEADERS,

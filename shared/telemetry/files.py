@@ -1,7 +1,7 @@
-"""Traces in local files: one JSON object a line, `<service>-<pid>.jsonl` for each process, and `….1` for what came before.
+"""Traces in local files: one JSON object per line, in `<service>-<pid>.jsonl` for each process; `….1` holds older spans.
 
-A line holds `trace_id`, `span_id`, `parent_id` (null at a root), `name`, `service`, `start_ns`, `end_ns` (Unix), `error`
-(null when it went well), `attributes`, and `links` as `[trace_id, span_id]` pairs. `muster trace` reads them.
+A line holds `trace_id`, `span_id`, `parent_id` (null for a root), `name`, `service`, `start_ns`, `end_ns` (Unix), `error`
+(null on success), `attributes`, and `links` as `[trace_id, span_id]` pairs. `muster trace` reads them.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ DIRECTORY_BYTES = 256 * 1024 * 1024
 class FileSpanExporter(SpanExporter):
     """Appends spans; keeps at most two files of `file_bytes` for this process.
 
-    Called by one thread at a time. A full disk costs spans, never the process.
+    Called by one thread at a time. A full disk loses spans, never the process.
     """
 
     def __init__(self, directory: Path, service: str, file_bytes: int) -> None:
@@ -76,7 +76,7 @@ def _line(span: ReadableSpan, service: str) -> bytes:
 
 
 def _drop_oldest(directory: Path, most_bytes: int) -> None:
-    """Delete what processes of long ago left, oldest first, until the rest fits; another process may do so at once."""
+    """Delete files of earlier processes, oldest first, until the rest fits; other processes may do so concurrently."""
     total = 0
     for size, path in sorted(_ages(directory), reverse=True):
         total += size[1]

@@ -1,4 +1,4 @@
-"""Logs: structured events on standard error, one JSON object a line, with the trace they belong to."""
+"""Logs: structured events on standard error, one JSON object per line, with their trace."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def configure(process: str, settings: LogSettings) -> None:
-    """Send the events of this process, and what libraries log from `warning` on, to standard error."""
+    """Send the events of this process, and library logs from `warning` on, to standard error."""
     level = logging.getLevelNamesMapping()[settings.level.upper()]
     structlog.configure(
         processors=[
@@ -30,13 +30,13 @@ def configure(process: str, settings: LogSettings) -> None:
             structlog.processors.JSONRenderer(serializer=_dumps),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.BytesLoggerFactory(cast("BinaryIO", _Forgiving(sys.stderr.buffer))),
+        logger_factory=structlog.BytesLoggerFactory(cast("BinaryIO", _IgnoringErrors(sys.stderr.buffer))),
     )
     logging.basicConfig(handlers=[_FromLibraries()], level=max(level, logging.WARNING), force=True)
 
 
-class _Forgiving(io.BufferedIOBase):
-    """Drops a line that cannot be written: a full disk must not end the process that tells of it."""
+class _IgnoringErrors(io.BufferedIOBase):
+    """Drops lines that cannot be written: a full disk must not end the process that reports it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -52,7 +52,7 @@ class _Forgiving(io.BufferedIOBase):
 
 
 class _FromLibraries(logging.Handler):
-    """Turns a library's record into an event."""
+    """Turns a library's log record into an event."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()

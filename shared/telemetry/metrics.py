@@ -1,6 +1,6 @@
-"""Figures for Prometheus: rate, errors and duration of every operation, and the three ages that tell of trouble.
+"""Prometheus metrics: rate, errors and duration of every operation; outbox age, consumer lag and lease age.
 
-Exemplars lead from a figure to a trace (in the OpenMetrics format only, which Prometheus asks for).
+Exemplars link a metric to a trace (only in the OpenMetrics format, which Prometheus requests).
 """
 
 import math
@@ -26,12 +26,14 @@ _SECONDS = Histogram(
     "muster_operation_seconds", "How long operations took", ["service", "operation"], buckets=_BUCKETS_S
 )
 _OUTBOX_AGE = Gauge("muster_outbox_age_seconds", "Age of the oldest message not yet published", ["service"])
-_CONSUMER_LAG = Gauge("muster_consumer_lag", "Messages that wait for a consumer", ["consumer"])
+_CONSUMER_LAG = Gauge("muster_consumer_lag", "Messages waiting for a consumer", ["consumer"])
 _LEASE_AGE = Gauge(
     "muster_lease_age_seconds", "Time since a lease was last renewed by its holder here", ["lease"]
 )
 _DEAD_LETTERS = Counter(
-    "muster_dead_letters", "Messages given up and kept in the dead-letter stream", ["consumer"]
+    "muster_dead_letters",
+    "Messages that could not be handled and were moved to the dead-letter stream",
+    ["consumer"],
 )
 _STORE_ERRORS = Counter(
     "muster_object_store_errors",
@@ -42,7 +44,7 @@ _REQUESTS = Counter("muster_gateway_requests", "Requests to the gateway, by outc
 _REJECTIONS = Counter("muster_gateway_rejections", "Requests over a limit, by the limit", ["class", "reason"])
 _ACTIVE_REQUESTS = Gauge("muster_gateway_active_requests", "Requests in progress or queued", ["class"])
 _QUEUED_REQUESTS = Gauge(
-    "muster_gateway_queued_requests", "Requests that wait for a concurrency limit", ["limit"]
+    "muster_gateway_queued_requests", "Requests waiting for a concurrency limit", ["limit"]
 )
 _QUEUE_WAIT = Histogram(
     "muster_gateway_queue_wait_seconds",
@@ -77,11 +79,11 @@ _CACHE_REQUESTS = Counter("muster_cache_requests", "Lookups in a cache", ["cache
 _CACHE_EVICTIONS = Counter(
     "muster_cache_evictions", "Entries removed because the cache held its maximum", ["cache"]
 )
-_CACHE_ENTRIES = Gauge("muster_cache_entries", "Entries that a cache holds", ["cache"])
+_CACHE_ENTRIES = Gauge("muster_cache_entries", "Entries in a cache", ["cache"])
 
 
 class CacheMetrics:
-    """The metrics of one cache, with its labels resolved."""
+    """Metrics of one cache, with resolved labels."""
 
     def __init__(self, cache: str) -> None:
         self.hits = _CACHE_REQUESTS.labels(cache, "hit")
@@ -91,7 +93,7 @@ class CacheMetrics:
 
 
 class Observed:
-    """Around what is timed. A class: a generator's `with` costs more than the counting."""
+    """Context manager for a timed operation. A class, because a generator's `with` costs more than the counting."""
 
     __slots__ = ("_operation", "_service", "_started")
 
@@ -108,20 +110,20 @@ class Observed:
 
 
 def observed(service: str, operation: str) -> Observed:
-    """Count what happens inside, its duration, and whether it raised."""
+    """Count the operation inside, its duration, and whether it raised."""
     return Observed(service, operation)
 
 
 @dataclass(slots=True)
 class _Series:
-    """The figures of one operation with one outcome, and when its next quick success has an exemplar."""
+    """Metrics of one operation with one outcome, and when the next fast success gets an exemplar."""
 
     count: Counter
     duration: Histogram
     _due_s: float = -math.inf
 
     def is_due(self) -> bool:
-        """Whether a quick success has an exemplar now; the next has one a second later."""
+        """Return whether a fast success gets an exemplar now; the next one is due a second later."""
         now_s = time.monotonic()
         if now_s < self._due_s:
             return False
@@ -132,41 +134,41 @@ class _Series:
 def observe(service: str, operation: str, outcome: str, seconds: float) -> None:
     """Count one operation that was timed elsewhere; `outcome` is `ok` or the error's branch.
 
-    What failed or was slow has an exemplar each, what went well and quickly one a second: nobody sees more, and it costs as much as the counting.
+    Failed and slow operations always get an exemplar; fast successes get one per second, because an exemplar costs as much as the counting.
     """
     series, is_ok = _series(service, operation, outcome), outcome == "ok"
     exemplar = None
     if not is_ok or seconds >= _SLOW_S or series.is_due():
         trace = trace_id()
         exemplar = {"trace_id": trace} if trace else None
-    # What went well has its exemplar by its duration.
+    # Successes have their exemplar in the duration histogram.
     series.count.inc(exemplar=None if is_ok else exemplar)
     series.duration.observe(seconds, exemplar=exemplar)
 
 
 def outbox_age(service: str, age_s: float) -> None:
-    """Say how old the oldest unpublished row of a service's outbox is; 0 when there is none."""
+    """Set the age of the oldest unpublished row of a service's outbox; 0 if there is none."""
     _OUTBOX_AGE.labels(service).set(age_s)
 
 
 def consumer_lag(consumer: str, waiting: int) -> None:
-    """Say how many messages wait for a consumer."""
+    """Set the number of messages that wait for a consumer."""
     _CONSUMER_LAG.labels(consumer).set(waiting)
 
 
 def dead_letter(consumer: str) -> None:
-    """Count a message that no handler could take."""
+    """Count a dead letter."""
     _DEAD_LETTERS.labels(consumer).inc()
 
 
 def object_store_error(operation: str, error_type: str) -> None:
-    """Count a failed request to the object store; a missing object is no failure."""
+    """Count a failed request to the object store; a missing object is not a failure."""
     _STORE_ERRORS.labels(operation, error_type).inc()
 
 
 @contextmanager
 def request(rate_class: str) -> Iterator[None]:
-    """Count a request of a rate class, while it is in progress and by its outcome."""
+    """Count a request of a rate class: as active while it runs, then by outcome."""
     active, outcome = _ACTIVE_REQUESTS.labels(rate_class), "ok"
     active.inc()
     try:
@@ -180,29 +182,29 @@ def request(rate_class: str) -> Iterator[None]:
 
 
 def rejection(rate_class: str, reason: str) -> None:
-    """Count a request that was refused because of a limit."""
+    """Count a request that was rejected because of a limit."""
     _REJECTIONS.labels(rate_class, reason).inc()
 
 
 @contextmanager
 def queued(limit: str) -> Iterator[None]:
-    """Count a request that waits for a concurrency limit, and time its wait."""
+    """Count a request that waits for a concurrency limit, and time the wait."""
     with _QUEUED_REQUESTS.labels(limit).track_inprogress(), _QUEUE_WAIT.labels(limit).time():
         yield
 
 
 def rate_limits_local(is_local: bool) -> None:
-    """Say whether rate limits are local because Redis is down."""
+    """Set whether rate limits are local because Redis is down."""
     _LOCAL_RATE_LIMITS.set(1 if is_local else 0)
 
 
 def lease_age(lease: str, age_s: float) -> None:
-    """Say how long ago the holder renewed a lease."""
+    """Set the time since the holder renewed a lease."""
     _LEASE_AGE.labels(lease).set(age_s)
 
 
 def health_check(service: str, check: str, *, is_ok: bool) -> None:
-    """Say whether a health check of a service holds."""
+    """Set whether a health check of a service passes."""
     _HEALTH_CHECK.labels(service, check).set(1 if is_ok else 0)
 
 
@@ -217,7 +219,7 @@ def watch_connection_pool(
 
 
 def exposition(accept: str) -> tuple[bytes, str]:
-    """Return all figures and their content type; with exemplars for who accepts OpenMetrics."""
+    """Return all metrics and their content type; with exemplars for clients that accept OpenMetrics."""
     if OPEN_METRICS in accept:
         body: bytes = openmetrics.generate_latest(REGISTRY)  # type: ignore[no-untyped-call]
         return body, openmetrics.CONTENT_TYPE_LATEST
@@ -225,11 +227,11 @@ def exposition(accept: str) -> tuple[bytes, str]:
 
 
 def _outcome_of(error: BaseException) -> str:
-    """The error's branch of the tree, `error` for others, `cancelled` for what is no error."""
+    """Return the error's branch of the tree, `error` for others, `cancelled` for cancellations."""
     return str(getattr(error, "kind", "error" if isinstance(error, Exception) else "cancelled"))
 
 
 @lru_cache(maxsize=4096)
 def _series(service: str, operation: str, outcome: str) -> _Series:
-    """Looking labels up costs more than counting."""
+    """Cached, because label lookups cost more than the counting."""
     return _Series(_OPERATIONS.labels(service, operation, outcome), _SECONDS.labels(service, operation))

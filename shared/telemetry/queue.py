@@ -1,5 +1,7 @@
-"""Spans on their way to an exporter: gathered for half a second, written by one thread. OpenTelemetry's own batch processor looks twice a
-second in every process, also where nothing happens; this one sleeps until there is something. Neighbour: `tracing` sets it up."""
+"""Queue of spans for an exporter: collected for half a second, then written by one thread.
+
+OpenTelemetry's batch processor wakes twice a second in every process, even when idle; this one sleeps until there are spans. `tracing` sets it up.
+"""
 
 import threading
 from collections import deque
@@ -9,7 +11,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExporter
 
 QUEUE_SPANS = 8192
-"""What comes faster than it can be written costs the oldest spans, never the process."""
+"""If spans arrive faster than they can be written, the oldest ones are dropped."""
 BATCH_SPANS = 512
 GATHER_S = 0.5
 END_S = 5.0
@@ -34,7 +36,7 @@ class SpanQueue(SpanProcessor):
             self._something.set()
 
     def shutdown(self) -> None:
-        """Write out what waits; nothing is taken by the exporter afterwards."""
+        """Write the remaining spans and stop."""
         self._ending.set()
         self._something.set()
         self._thread.join(END_S)
@@ -48,7 +50,7 @@ class SpanQueue(SpanProcessor):
         while not self._ending.is_set():
             self._something.wait()
             self._ending.wait(GATHER_S)
-            # Cleared first: what comes while the rest is written sets it again.
+            # Cleared first: spans that arrive during the export set it again.
             self._something.clear()
             self._export()
 

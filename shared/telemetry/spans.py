@@ -1,5 +1,6 @@
-"""Spans as light as what they hold. OpenTelemetry's own take 70 µs each for bounds, locks and samplers that nothing here uses: a tenth of a
-remembered request's time. What is exported is its `ReadableSpan` all the same. Neighbours: `tracing` opens them, `queue` takes them.
+"""Lightweight spans. OpenTelemetry's own take 70 µs each for limits, locks and samplers that are not used here: a tenth of a cached request's time.
+
+The exported objects are OpenTelemetry's `ReadableSpan`. `tracing` opens spans; `queue` receives them.
 """
 
 import random
@@ -21,7 +22,7 @@ _UNSET = Status(StatusCode.UNSET)
 
 
 class Recorder:
-    """Opens the spans of one process, and hands them to a queue as they end."""
+    """Opens the spans of one process and passes them to a queue when they end."""
 
     def __init__(self, resource: Resource, queue: SpanQueue) -> None:
         self._resource = resource
@@ -35,7 +36,7 @@ class Recorder:
         links: Sequence[Link] = (),
         start_ns: int | None = None,
     ) -> Span:
-        """A span beneath the context's, or beneath the current one: of a trace that its beginner does not record, none is."""
+        """Start a span under the context's span, or under the current one. Not recorded if the trace's root is not sampled."""
         above = trace.get_current_span(context).get_span_context()
         parent = above if above.is_valid else None
         trace_id = parent.trace_id if parent else random.getrandbits(128)
@@ -46,7 +47,7 @@ class Recorder:
         return _Recorded(self, name, own, parent, attributes, links, start_ns or time.time_ns())
 
     def take(self, ended: ReadableSpan) -> None:
-        """Takes over what is finished."""
+        """Receive a finished span."""
         self._queue.on_end(ended)
 
     @property
@@ -54,11 +55,11 @@ class Recorder:
         return self._resource
 
     def shutdown(self) -> None:
-        """Writes out what waits."""
+        """Write the remaining spans and stop."""
         self._queue.shutdown()
 
     def flush(self) -> None:
-        """Writes out what waits, and goes on."""
+        """Write the remaining spans."""
         self._queue.force_flush()
 
 

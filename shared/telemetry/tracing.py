@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry, and the W3C `traceparent` that carries them through message headers."""
+"""OpenTelemetry spans, and the W3C `traceparent` that propagates them in message headers."""
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from datetime import datetime
@@ -51,19 +51,19 @@ ATTRIBUTES = frozenset(
         "driver",
     }
 )
-"""What a span may carry: ids, counts and our own words. Nothing of what users own, however it is called."""
+"""Attributes that a span may have: ids, counts and our own terms. Never user data."""
 
 Value = str | int | float | bool | UUID | None
 
 _W3C = TraceContextTextMapPropagator()
 _NOTHING = trace.NoOpTracer()
-"""Carries a trace onward, and records nothing."""
+"""Propagates a trace without recording."""
 
 _recorder: Recorder | None = None
 
 
 def configure(service: str, settings: TelemetrySettings) -> None:
-    """Send this process's spans where the settings say; without a place they only carry the trace onward."""
+    """Send this process's spans to the configured destination; without one they are only propagated."""
     global _recorder
     shutdown()
     exporter = _exporter(service, settings)
@@ -73,7 +73,7 @@ def configure(service: str, settings: TelemetrySettings) -> None:
 
 
 def shutdown() -> None:
-    """Write out what waits, and record no more."""
+    """Write the remaining spans and stop recording."""
     global _recorder
     if _recorder is not None:
         _recorder.shutdown()
@@ -81,7 +81,7 @@ def shutdown() -> None:
 
 
 class Opened:
-    """Around what is recorded as a span. A class: a generator's `with` costs more than the span."""
+    """Context manager of a recorded span. A class, because a generator's `with` costs more than the span."""
 
     __slots__ = ("_attributes", "_links", "_name", "_parent", "_span", "_token")
 
@@ -117,13 +117,13 @@ def span(
     links: Sequence[Mapping[str, str]] = (),
     **attributes: Value,
 ) -> Opened:
-    """Record what happens inside as one span; an exception marks it as failed and goes on.
+    """Record the block as one span; an exception marks it as failed and is re-raised.
 
     Args:
-        name: What is done, constant: `launch run`, `answer allocation`.
-        parent: Headers of the message that caused it; default is the current span. Headers without a trace begin one.
-        links: Headers of messages that it belongs to besides: the other traces of a batch, an earlier run.
-        attributes: On the allow-list `ATTRIBUTES`; others are dropped.
+        name: The operation, constant: `launch run`, `answer allocation`.
+        parent: Headers of the message that caused it; default: the current span. Headers without a trace start one.
+        links: Headers of other related messages: the other traces of a batch, an earlier run.
+        attributes: Only those listed in `ATTRIBUTES`; others are dropped.
     """
     return Opened(name, parent, links, attributes)
 
@@ -131,34 +131,34 @@ def span(
 def record(
     name: str, began: datetime, ended: datetime, parent: Mapping[str, str], **attributes: Value
 ) -> None:
-    """Record as one span what is over, by the machine's clock; arguments as those of `span`."""
+    """Record a finished operation as one span, by the machine's clock; other arguments as for `span`."""
     started = _start(name, extract(parent), attributes, start_ns=_ns(began))
     started.end(_ns(max(began, ended)))
 
 
 def inject(headers: MutableMapping[str, str]) -> None:
-    """Put the current trace into a message's headers; nothing when there is none."""
+    """Add the current trace to a message's headers, if there is one."""
     _W3C.inject(headers)
 
 
 def extract(headers: Mapping[str, str]) -> contexts.Context:
-    """Return the context that a message's headers carry; an empty one when they carry none."""
+    """Return the context in a message's headers; an empty one if they have none."""
     return _W3C.extract(headers, contexts.Context())
 
 
 def is_traced(headers: Mapping[str, str]) -> bool:
-    """Whether a message's headers carry a trace."""
+    """Return whether a message's headers have a trace."""
     return _span_context(headers).is_valid
 
 
 def same_trace(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether both headers belong to one trace; headers without a trace belong to any."""
+    """Return whether both headers belong to one trace; headers without a trace match any."""
     mine, theirs = _span_context(one), _span_context(other)
     return not mine.is_valid or not theirs.is_valid or mine.trace_id == theirs.trace_id
 
 
 def trace_id() -> str | None:
-    """The current trace's id in hexadecimal, for logs and exemplars."""
+    """Return the current trace's id in hexadecimal, for logs and exemplars."""
     found = trace.get_current_span().get_span_context()
     return f"{found.trace_id:032x}" if found.is_valid else None
 
@@ -189,7 +189,7 @@ def _ns(moment: datetime) -> int:
 
 def _exporter(service: str, settings: TelemetrySettings) -> SpanExporter | None:
     if settings.otlp_endpoint:
-        # Imported here: it brings requests and protobuf, which a process without an endpoint need not load.
+        # Imported here: it loads requests and protobuf, which a process without an endpoint does not need.
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
             OTLPSpanExporter,
         )
@@ -201,5 +201,5 @@ def _exporter(service: str, settings: TelemetrySettings) -> SpanExporter | None:
 
 
 def _span_context(headers: Mapping[str, str]) -> SpanContext:
-    """Of what carries no trace it is invalid."""
+    """Return the span context of headers; an invalid one if they have no trace."""
     return trace.get_current_span(extract(headers)).get_span_context()

@@ -1,6 +1,7 @@
-"""The scheduler's database as the simulation has it: the lease, what handlers keep, what a cycle saves, and the outbox.
+"""The scheduler's simulated database: the lease, what handlers store, what a cycle saves, and the outbox.
 
-It keeps exactly what the tables keep (`services/scheduler/store`): whatever else a leader knew dies with its term.
+It stores exactly what the tables store (`services/scheduler/store`). Everything else that a leader knew is lost
+with its term.
 """
 
 from collections.abc import Iterable
@@ -30,7 +31,7 @@ class NotLeader(Exception):
 
 @dataclass(slots=True)
 class LeaseRow:
-    """Who leads, by the database's clock."""
+    """The current leader, by the database's clock."""
 
     holder: str = ""
     epoch: int = 0
@@ -62,7 +63,7 @@ class SchedulerDatabase:
     blocks: int = 0
 
     def take_lease(self, holder: str, now_ms: int) -> int | None:
-        """The new epoch, or None while another's lease has not run out."""
+        """Return the new epoch, or None while another process holds the lease."""
         if not self.is_up or now_ms <= self.lease.expires_ms:
             return None
         self.lease = LeaseRow(holder, self.lease.epoch + 1, now_ms + LEASE_MS)
@@ -75,19 +76,19 @@ class SchedulerDatabase:
         return True
 
     def next_block(self) -> int:
-        """The first token of a block that nobody else uses."""
+        """Reserve a block of tokens and return the first."""
         self.blocks += 1
         return self.blocks * BLOCK
 
     def is_first(self, message: str) -> bool:
-        """The inbox: whether a message was never handled before."""
+        """Whether a message is handled for the first time (inbox)."""
         if message in self.inbox:
             return False
         self.inbox.add(message)
         return True
 
     def keep_wish(self, wish: TrialRequest, now_ms: int) -> None:
-        """Keep a trial's newest wish; a repeat or an older one changes nothing."""
+        """Store a trial's newest request; repeated and older ones change nothing."""
         before = self.wanted.get(wish.trial)
         if before is None or before.version < wish.version:
             self.wanted[wish.trial] = wish
@@ -97,10 +98,10 @@ class SchedulerDatabase:
         self.settled[run] = self.settled.get(run, 0) + 1
 
     def save(self, epoch: int, cluster: Cluster, changes: Unsaved) -> list[int]:
-        """One cycle's transaction under the leader's epoch; returns the rows of its outbox.
+        """Save one cycle's changes under the leader's epoch; return the rows of its outbox.
 
         Raises:
-            NotLeader: Another has the lease.
+            NotLeader: Another process holds the lease.
         """
         if self.lease.epoch != epoch:
             raise NotLeader
@@ -121,14 +122,14 @@ class SchedulerDatabase:
         return rows
 
     def take_outbox(self, rows: Iterable[int]) -> list[tuple[int, Fact]]:
-        """Rows to be published; those published meanwhile are left out."""
+        """Return rows to publish, without those published meanwhile."""
         return [(row, self.outbox.pop(row)) for row in rows if row in self.outbox]
 
     def late_wishes(self, since_ms: int) -> list[TrialRequest]:
         return [self.wanted[trial] for trial, at in self.wanted_at_ms.items() if at >= since_ms]
 
     def load(self, now: datetime) -> Cluster:
-        """The world at the start of a term, as `store/load` reads it."""
+        """Load the state at the start of a term, like `store/load`."""
         cluster = Cluster()
         cluster.advance_to(now)
         for policy in self.pools.values():
@@ -157,11 +158,11 @@ class SchedulerDatabase:
         )
         cluster.unsaved = Unsaved(pools=dict.fromkeys(cluster.pools))
         self.last_place = max((trial.place for trial in self.trials.values()), default=0)
-        for wish in self.wanted.values():
-            before = self.trials.get(wish.trial)
-            if before is None or not before.is_closed or wish.request > before.wish.request:
+        for request in self.wanted.values():
+            before = self.trials.get(request.trial)
+            if before is None or not before.is_closed or request.request > before.wish.request:
                 self.last_place += 1
-                cluster.apply(requests.on_request(cluster, wish, self.last_place, now))
+                cluster.apply(requests.on_request(cluster, request, self.last_place, now))
         for name, reclaim in self.draining.items():
             if name in cluster.workers and cluster.workers[name].drain is Drain.OPEN:
                 cluster.apply(draining.on_drain(cluster, name, reclaim=reclaim, undo=False))
@@ -178,7 +179,7 @@ class SchedulerDatabase:
         return self.wanted[trial.id].request > trial.wish.request
 
     def _loaded(self, run: Run) -> Run:
-        """What a row keeps of a run; the rest is relearned from its workers."""
+        """Reduce a run to what its row stores; the rest is relearned from its workers."""
         is_ended = run.is_ended
         gang = run.gang._replace(
             rendezvous=None,
@@ -190,5 +191,5 @@ class SchedulerDatabase:
 
 
 def _copied(worker: Worker) -> Worker:
-    """A row of a worker: what it holds, and that it was heard, is not in it."""
+    """A worker's row: without its allocations and its heartbeat."""
     return replace(worker, is_heard=False, is_empty=True, held={})

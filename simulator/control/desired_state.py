@@ -1,5 +1,5 @@
-"""A leader's desired sets on their way: at once after a commit, again until a worker has what it should. Mirrors the service's
-`desired_state`; `leader` says whose set has changed."""
+"""Sends a leader's desired sets: immediately after a commit, and again until a worker has what it should.
+Mirrors the scheduler's `desired_state`."""
 
 from collections.abc import Callable, Iterable
 
@@ -18,12 +18,12 @@ Later = Callable[[int, Callable[[], None]], None]
 
 
 class DesiredStateSender:
-    """One set on its way to a worker at most; a change meanwhile is sent right after it.
+    """At most one set on its way to a worker; a change meanwhile is sent right after it.
 
     Args:
-        carry: Takes a set to its worker.
-        later: Has something done after so many milliseconds, unless the leader's process has died.
-        retries: Whether an answer may fail to come.
+        carry: Delivers a set to its worker.
+        later: Runs a callback after a delay, unless the leader's process has died.
+        retries: Whether replies can be lost.
     """
 
     def __init__(
@@ -46,21 +46,21 @@ class DesiredStateSender:
         self._dirty: set[WorkerId] = set()
         self._sent_ms: dict[WorkerId, int] = {}
         self._is_held = False
-        self._kept: set[WorkerId] = set()
+        self._held_back: set[WorkerId] = set()
 
     def close(self) -> None:
-        """Nothing is sent any more."""
+        """Stop sending."""
         self._is_closed = True
 
     def hold(self) -> None:
-        """Sends nothing while the world in memory is ahead of the tables: a grant that is not saved must not be heard of."""
+        """Send nothing while memory is ahead of the tables: no worker may learn of a grant that is not saved."""
         self._is_held = True
 
     def release(self, now_ms: int) -> None:
-        """It is saved: what was kept back goes out."""
+        """Send the sets that were held back."""
         self._is_held = False
-        kept, self._kept = self._kept, set()
-        for worker in sorted(kept):
+        held_back, self._held_back = self._held_back, set()
+        for worker in sorted(held_back):
             self._send(worker, now_ms)
 
     def send(self, workers: Iterable[WorkerId], now_ms: int) -> None:
@@ -71,14 +71,14 @@ class DesiredStateSender:
                 self._send(worker, now_ms)
 
     def compare(self, worker: WorkerId, observed: Iterable[Observed], now_ms: int) -> None:
-        """Send the set again when a worker has something else than it should, at most once a second."""
+        """Send the set again if a worker does not match it, at most once per second."""
         if agrees(desired_of(self._cluster, worker), observed):
             return
         if now_ms - self._sent_ms.get(worker, -REPEAT_MS) >= REPEAT_MS:
             self.send((worker,), now_ms)
 
     def answered(self, worker: WorkerId, sequence: int, now_ms: int) -> None:
-        """The worker has answered a set."""
+        """Record that the worker has replied to a set."""
         if self._waiting.get(worker) != sequence:
             return
         del self._waiting[worker]
@@ -90,7 +90,7 @@ class DesiredStateSender:
         if self._is_closed:
             return
         if self._is_held:
-            self._kept.add(worker)
+            self._held_back.add(worker)
             return
         self._dirty.discard(worker)
         self._sequence += 1

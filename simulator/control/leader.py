@@ -1,5 +1,5 @@
-"""A leader's term: takes what has happened, plans, saves, tells. The deciding is the scheduler's own core; the rest mirrors
-`services/scheduler` (cycle, handlers, pulse, reconcile) on virtual time. Neighbours: `scheduler_process` gives and ends terms."""
+"""A leader's term: apply events, plan, save, publish. The scheduler's own core decides; the rest mirrors
+`services/scheduler` (cycle, handlers, pulse, reconcile) on virtual time. `scheduler_process` starts and ends terms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from simulator.observers.observer import Observer
 
 @dataclass(frozen=True, slots=True)
 class Tempo:
-    """How long things take in a scheduler, in milliseconds.
+    """Durations in a scheduler, in milliseconds.
 
     Attributes:
-        turn_ms: From an event to the turn that takes it up: what comes meanwhile is taken up together.
-        commit_ms: A transaction.
-        tick_ms: The longest time between two turns.
-        beat_ms: Between two heartbeats of a worker; None: nothing ever fails, so neither heartbeats nor leases are needed.
+        turn_ms: From an event to the cycle that applies it; events in between share the cycle.
+        commit_ms: Duration of a transaction.
+        tick_ms: Maximum time between two cycles.
+        beat_ms: Interval of worker heartbeats. None: nothing fails, so neither heartbeats nor leases are simulated.
     """
 
     turn_ms: int = 0
@@ -41,7 +41,7 @@ class Tempo:
 
 
 class Process(Protocol):
-    """What a leader uses of the process it lives in."""
+    """The interface of a scheduler process to its leader."""
 
     name: str
     agenda: EventQueue
@@ -49,7 +49,7 @@ class Process(Protocol):
     watch: Observer
 
     def later(self, delay_ms: int, act: Callable[[], None]) -> None:
-        """After a delay, unless the process has died meanwhile."""
+        """Run a callback after a delay, unless the process dies before."""
         ...
 
     def holds_lease(self) -> bool: ...
@@ -57,22 +57,22 @@ class Process(Protocol):
     def end_term(self) -> None: ...
 
     def publish(self, rows: list[int]) -> None:
-        """Hand rows of the outbox to the bus."""
+        """Publish rows of the outbox."""
         ...
 
     def carry(self, orders: DesiredSet) -> None: ...
 
     def tell_demand(self, version: int, demand: Demand) -> None:
-        """What a pool could use beyond what stands, when that has changed."""
+        """Publish a pool's changed demand."""
         ...
 
     def reaches(self, point: str) -> bool:
-        """Whether the process lives past a point of fault."""
+        """Whether the process survives a fault point."""
         ...
 
 
 class Leader:
-    """One term under one epoch; its memory ends with it."""
+    """One term under one epoch. Its memory ends with the term."""
 
     def __init__(self, process: Process, epoch: int, tempo: Tempo) -> None:
         self.epoch = epoch
@@ -86,14 +86,14 @@ class Leader:
         )
         self._events: list[Event] = []
         self._demands: dict[PoolName, Demand] = {}
-        self._told: dict[PoolName, Demand] = {}
+        self._published: dict[PoolName, Demand] = {}
         self._versions = 0
-        self._is_turning = False
+        self._is_busy = False
         self._last_token = process.records.next_block()
         self._seen: dict[WorkerId, tuple[int, int]] = {}
 
     def begin(self) -> None:
-        """Everything that was owed to workers is sent again: their sets carry a new epoch."""
+        """Send every desired set again, because sets carry the new epoch."""
         ready = [worker.id for worker in self.cluster.workers.values() if worker.liveness == "ready"]
         for worker in ready:
             self.silence.watch(worker)
@@ -105,19 +105,19 @@ class Leader:
         self.dispatch.close()
 
     def push(self, event: Event) -> None:
-        """Have `event` applied in the next turn, which begins as soon as the one in hand has ended."""
+        """Have `event` applied in the next cycle, which starts as soon as the current one has ended."""
         self._events.append(event)
         self._wake()
 
     def take_wish(self, wish: TrialRequest, part: ExperimentPolicy) -> None:
-        """A handler has kept a wish: the world learns it."""
+        """Apply a request that a handler has stored."""
 
         def apply(cluster: Cluster, now: datetime) -> None:
             if wish.experiment not in cluster.parts:
                 cluster.put_part(wish.experiment, part)
             before = self.process.records.trials.get(wish.trial)
             if before is not None and before.is_closed and wish.trial not in cluster.trials:
-                # A trial of an earlier request, which has left memory.
+                # the trial of an earlier request that has left memory
                 cluster.put_trial(before, lazily=True)
             self.process.records.last_place += 1
             cluster.apply(requests.on_request(cluster, wish, self.process.records.last_place, now))
@@ -125,11 +125,11 @@ class Leader:
         self.push(apply)
 
     def welcome(self, worker: WorkerId, pool: PoolName) -> None:
-        """A worker has got credentials."""
+        """Add a worker that has received credentials."""
         self.push(lambda cluster, _: cluster.apply(on_joined(cluster, worker, pool)))
 
     def drain(self, worker: WorkerId, reclaim: bool, undo: bool) -> None:
-        """A worker is to take nothing more, or may again."""
+        """Drain a worker, or undo its drain."""
 
         def apply(cluster: Cluster, _: datetime) -> None:
             cluster.apply(draining.on_drain(cluster, worker, reclaim=reclaim, undo=undo))
@@ -137,38 +137,38 @@ class Leader:
         self.push(apply)
 
     def hear(self, sighting: ObservedSet) -> None:
-        """Take an observed set of a worker that has joined, unless a newer one was taken before."""
-        told = sighting.heard
-        if told.worker not in self.process.records.workers or not self._is_next(sighting):
+        """Apply an observed set of a joined worker unless a newer one was applied before."""
+        state = sighting.heard
+        if state.worker not in self.process.records.workers or not self._is_next(sighting):
             return
-        self.silence.on_heard(told.worker, self.process.agenda.monotonic_s)
+        self.silence.on_heard(state.worker, self.process.agenda.monotonic_s)
         if sighting.answers is not None:
-            self.dispatch.answered(told.worker, sighting.answers, self.process.agenda.now_ms)
+            self.dispatch.answered(state.worker, sighting.answers, self.process.agenda.now_ms)
 
         def apply(cluster: Cluster, now: datetime) -> None:
-            cluster.apply(on_heartbeat(cluster, told, now))
+            cluster.apply(on_heartbeat(cluster, state, now))
             if self.tempo.beat_ms is not None:
-                self.dispatch.compare(told.worker, told.allocations, self.process.agenda.now_ms)
+                self.dispatch.compare(state.worker, state.allocations, self.process.agenda.now_ms)
 
         self.push(apply)
 
     def give_up_silent(self) -> None:
-        """Workers whose lease has run out are lost, while the leader hears its own echo."""
+        """Declare workers lost whose lease has expired while the leader receives its own echo."""
         for worker in self.silence.take_silent(self.process.agenda.monotonic_s):
             self.give_up(worker)
 
     def give_up(self, worker: WorkerId) -> None:
-        self.push(_silence(worker, f"worker {worker} was not heard for {LEASE_S:g} s"))
+        self.push(_silence(worker, f"worker {worker} sent no heartbeat for {LEASE_S:g} s"))
 
     def reconcile(self) -> None:
-        """The slow loop: what a handler of an earlier leader stored too late for us to load."""
+        """Load what a handler of an earlier leader stored after this term had begun."""
         records, cluster = self.process.records, self.cluster
         if not records.is_up:
             return
-        for wish in records.late_wishes(self.process.agenda.now_ms - 60_000):
-            known = cluster.trials.get(wish.trial)
-            if known is None or known.wish.version < wish.version:
-                self.take_wish(wish, records.parts[wish.experiment])
+        for request in records.late_wishes(self.process.agenda.now_ms - 60_000):
+            known = cluster.trials.get(request.trial)
+            if known is None or known.wish.version < request.version:
+                self.take_wish(request, records.parts[request.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:
             missing = (
@@ -178,20 +178,20 @@ class Leader:
                 self.push(_settled(run, missing))
 
     def turn(self) -> None:
-        """The story of one cycle."""
-        # 1. A leader that may have lost its lease decides nothing.
+        """Run one scheduling cycle."""
+        # 1. Stop if the lease may be lost.
         if not self.process.holds_lease():
             self.process.end_term()
             return
-        # 2. Advance the world by what has happened, plan, and make the plan part of the world.
+        # 2. Apply events, plan, and apply the plan.
         events, self._events = self._events, []
-        turn = run_cycle(self.cluster, events, self._next_token, self.process.agenda.now)
-        self.process.watch.on_turn(self.cluster, turn.plan)
-        self._demands |= turn.plan.demand
-        # 3. Save and tell in one transaction, which holds only under our epoch.
-        changes = turn.unsaved
+        result = run_cycle(self.cluster, events, self._next_token, self.process.agenda.now)
+        self.process.watch.on_turn(self.cluster, result.plan)
+        self._demands |= result.plan.demand
+        # 3. Save and publish in one transaction that commits only under our epoch.
+        changes = result.unsaved
         if changes.facts or changes.trials or changes.runs or changes.workers:
-            self._is_turning = True
+            self._is_busy = True
             self.dispatch.hold()
             if self.process.reaches("before_save"):
                 self._after_commit_time(lambda: self._save(changes))
@@ -214,7 +214,7 @@ class Leader:
                 raise NotLeader
             rows = records.save(self.epoch, self.cluster, changes)
         except NotLeader:
-            # Memory is ahead of the tables: a new term must read them.
+            # Memory is ahead of the tables: a new term must load them.
             self.process.end_term()
             return
         self.process.watch.on_commit(self.cluster, changes)
@@ -226,28 +226,28 @@ class Leader:
         self.dispatch.release(self.process.agenda.now_ms)
         # 4. Send the new desired sets out.
         self._send(changes)
-        self._is_turning = False
+        self._is_busy = False
         if self._events:
             self._wake()
 
     def _send(self, changes: Unsaved) -> None:
         for pool, demand in self._demands.items():
-            if self._told.get(pool) != demand:
-                self._told[pool] = demand
+            if self._published.get(pool) != demand:
+                self._published[pool] = demand
                 self._versions += 1
                 self.process.tell_demand((self.epoch << 24) + self._versions, demand)
         self._demands.clear()
-        # By name: the order of a set differs from process to process.
+        # Sorted, because the order of a set differs between processes.
         self.dispatch.send(sorted(changes.desired), self.process.agenda.now_ms)
 
     def _wake(self) -> None:
-        if not self._is_turning and not self.is_over:
-            self._is_turning = True
-            self.process.later(self.tempo.turn_ms, self._turn)
+        if not self._is_busy and not self.is_over:
+            self._is_busy = True
+            self.process.later(self.tempo.turn_ms, self._run_cycle)
 
-    def _turn(self) -> None:
+    def _run_cycle(self) -> None:
         if not self.is_over:
-            self._is_turning = False
+            self._is_busy = False
             self.turn()
 
     def _next_token(self) -> int:

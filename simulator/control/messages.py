@@ -1,4 +1,4 @@
-"""What passes between a leader and a machine, in the words of the scheduler's core."""
+"""Messages between a leader and a machine, in the types of the scheduler's core."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from shared.ids import WorkerId
 
 @dataclass(frozen=True, slots=True)
 class DesiredSet:
-    """A desired set: everything that a worker should have, from the leader of `epoch`."""
+    """A desired set: everything that a worker should run, from the leader of `epoch`."""
 
     worker: WorkerId
     epoch: int
@@ -19,7 +19,8 @@ class DesiredSet:
 
 @dataclass(frozen=True, slots=True)
 class ObservedSet:
-    """An observed set of one life of a worker's daemon; `sequence` rises with each. `answers`: the desired set that it is the reply to."""
+    """An observed set of one process of a worker's daemon; `sequence` increases. `answers`: the desired set
+    that it replies to."""
 
     heard: ObservedState
     incarnation: int

@@ -1,4 +1,5 @@
-"""A scheduler process: stands by, leads while it holds the lease, freezes, dies between any two steps, and is started again."""
+"""A scheduler process: stands by, leads while it holds the lease, freezes, dies between any two steps, and
+restarts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ RECONCILE_MS = 5000
 
 @dataclass(frozen=True, slots=True)
 class TrialWanted:
-    """`trial.wanted` as it stands in the stream; `part` is what its experiment has in the queue unless it has one."""
+    """`trial.wanted`. `part`: the experiment's policy, unless it has one."""
 
     wish: TrialRequest
     part: ExperimentPolicy
@@ -48,7 +49,7 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """`instance.changed`: the instance is gone."""
+    """`instance.changed`: the instance was removed."""
 
     worker: WorkerId
 
@@ -58,7 +59,7 @@ SchedulerMessage = TrialWanted | Settled | Drained | Removed
 
 @dataclass(slots=True)
 class Links:
-    """Where a scheduler process is joined to the rest of the world. `outbound`: who takes facts, and which."""
+    """The connections of a scheduler process. `outbound`: the streams and the facts that each receives."""
 
     agenda: EventQueue
     wire: SimulatedBus
@@ -71,7 +72,7 @@ class Links:
 
 
 class SchedulerProcess:
-    """One process. What it had begun when it froze goes on when it wakes; what it had begun when it died does not."""
+    """One process. Work pending when it froze continues when it thaws; work pending when it died does not."""
 
     def __init__(self, name: str, links: Links, tempo: Tempo) -> None:
         self.name = name
@@ -80,7 +81,7 @@ class SchedulerProcess:
         self.watch = links.watch
         self.leader: Leader | None = None
         self.dies_at: tuple[str, int] | None = None
-        """A point of fault at which it is to die next, and for how many milliseconds."""
+        """The next fault point at which it dies, and for how many milliseconds."""
         self._links = links
         self._tempo = tempo
         self._life = 0
@@ -95,7 +96,7 @@ class SchedulerProcess:
         return not (self._is_dead or self._is_frozen)
 
     def start(self) -> None:
-        """Begin to stand by."""
+        """Start to stand by."""
         self._life += 1
         self._is_dead = False
         self._every(LEASE_MS // 3, self._keep_lease)
@@ -105,7 +106,7 @@ class SchedulerProcess:
         self._every(self._tempo.tick_ms, self._tick)
 
     def die(self, down_ms: int) -> None:
-        """kill -9; it is started again after `down_ms`."""
+        """kill -9; restart after `down_ms`."""
         self.dies_at = None
         self.agenda.after(down_ms, self.start)
         self._is_dead, self._is_frozen = True, False
@@ -120,17 +121,17 @@ class SchedulerProcess:
         self._is_frozen = True
 
     def thaw(self) -> None:
-        """Wake, and do at once what was due meanwhile."""
+        """Resume, and run everything that was due meanwhile."""
         self._is_frozen = False
         backlog, self._backlog = self._backlog, []
         for life, act in backlog:
             self._do(life, act)
 
     def hear(self, sighting: ObservedSet) -> None:
-        """A worker's observed set has come in."""
+        """Receive a worker's observed set."""
         self._do(self._life, lambda: self.leader.hear(sighting) if self.leader else None)
 
-    # --- what a leader uses of its process
+    # --- the leader's interface to its process
 
     def later(self, delay_ms: int, act: Act) -> None:
         life = self._life
@@ -199,14 +200,14 @@ class SchedulerProcess:
         self.leader = leader = Leader(self, epoch, self._tempo)
         leader.begin()
         self._links.inbound.consume(
-            self.name, lambda told, ack: self._do(self._life, lambda: self._handle(leader, told, ack))
+            self.name, lambda message, ack: self._do(self._life, lambda: self._handle(leader, message, ack))
         )
 
     def _tick(self) -> None:
         if self.leader:
             self.leader.push(lambda cluster, now: None)
         if self.records.is_up:
-            # The safety net under the outbox: what a dead leader had committed and not published.
+            # Publish what an earlier leader committed without publishing.
             self.publish(list(self.records.outbox))
 
     def _pulse(self) -> None:
@@ -221,14 +222,14 @@ class SchedulerProcess:
         if self.leader:
             self.leader.reconcile()
 
-    def _handle(self, leader: Leader, told: SchedulerMessage, ack: Act) -> None:
-        """A handler: keep what came, and after the commit have the world take it up."""
+    def _handle(self, leader: Leader, message: SchedulerMessage, ack: Act) -> None:
+        """Store the message and, after the commit, push it to the leader."""
 
         def commit() -> None:
             if not self.records.is_up:
                 self.later(1000, commit)
                 return
-            event = self._keep(told)
+            event = self._keep(message)
             if not self.reaches("after_handler_commit"):
                 return
             ack()
@@ -240,16 +241,16 @@ class SchedulerProcess:
         else:
             commit()
 
-    def _keep(self, told: SchedulerMessage) -> Callable[[Leader], None] | None:
-        """What one transaction does about a message; the inbox drops those seen before."""
+    def _keep(self, message: SchedulerMessage) -> Callable[[Leader], None] | None:
+        """Run the transaction for a message; the inbox drops repeated ones."""
         records = self.records
-        match told:
-            case TrialWanted(wish, part):
-                if not records.is_first(f"{wish.trial}:{wish.version}"):
+        match message:
+            case TrialWanted(request, part):
+                if not records.is_first(f"{request.trial}:{request.version}"):
                     return None
-                records.keep_wish(wish, self.agenda.now_ms)
-                part = records.parts.setdefault(wish.experiment, part)
-                return lambda leader: leader.take_wish(wish, part)
+                records.keep_wish(request, self.agenda.now_ms)
+                part = records.parts.setdefault(request.experiment, part)
+                return lambda leader: leader.take_wish(request, part)
             case Settled(id_, run):
                 if not records.is_first(id_):
                     return None

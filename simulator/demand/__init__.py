@@ -1,1 +1,1 @@
-"""What asks for slots in a simulation: trials that no search makes, and slots that are booked."""
+"""Demand in a simulation: trials without a search, and reservations."""

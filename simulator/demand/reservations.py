@@ -1,4 +1,4 @@
-"""Slots booked in a simulation, by the names of their holders."""
+"""Reservations in a simulation, by the names of their holders."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from simulator.event_queue import BEGINNING
 
 
 class ReservationItem(NamedTuple):
-    """`holder`: (tenant,) or (tenant, workspace); times from the beginning."""
+    """`holder`: (tenant,) or (tenant, workspace); times since the beginning."""
 
     holder: tuple[str, ...]
     slots: int
@@ -19,7 +19,7 @@ class ReservationItem(NamedTuple):
 
 
 def reservation_of(booking: ReservationItem, number: int, pool: PoolName) -> Reservation:
-    """As the scheduler's tables have it."""
+    """Return the reservation as the scheduler's tables store it."""
     tenant, *below = booking.holder
     begin_ms, end_ms = (milliseconds(BEGINNING) + at for at in (booking.begin_ms, booking.end_ms))
     name = derived_id(ROOT, "reservation", number)

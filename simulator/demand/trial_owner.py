@@ -1,5 +1,5 @@
-"""Who wants the trials that no search makes: each at its time, until it has ended. Neighbours: `searching` for those that a search
-makes, `faults` has it change its mind."""
+"""Requests the trials that belong to no search: each at its time, until it has ended. `searching` covers trials
+of a search, and `faults` changes desired states."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
 
 @dataclass(slots=True)
 class Order:
-    """A trial as its owner sees it; `closed` is the number of the newest request known to be over."""
+    """A trial as its owner sees it. `closed`: the number of the newest request that is known to be closed."""
 
     item: WorkloadTrial
     wish: TrialRequest
@@ -34,7 +34,7 @@ class Order:
 
 
 class TrialOwner:
-    """Wants each item of a workload at its time.
+    """Requests each item of a workload at its time.
 
     Args:
         items: In any order; two with the same name are two trials.
@@ -59,7 +59,7 @@ class TrialOwner:
 
     @property
     def is_done(self) -> bool:
-        """Whether everything has arrived and ended."""
+        """Whether all items have arrived and ended."""
         return not self._coming and self.open == 0
 
     @property
@@ -71,20 +71,21 @@ class TrialOwner:
             self._agenda.at(self._coming[-1][1].arrives_ms, self._arrive)
 
     def steer(self, trial: TrialId, wanted: DesiredState) -> None:
-        """Want something else of a trial: a newer wish; one that was closed is wanted again by a new request."""
+        """Change the desired state of a trial with a newer request version; a closed trial is run again with a
+        new request."""
         order = self.orders[trial]
-        wish = order.wish
+        request = order.wish
         if not order.is_open:
             if wanted is not DesiredState.RUN:
                 return
             self.open += 1
-            wish = replace(wish, request=wish.request + 1)
-        order.wish = replace(wish, version=wish.version + 1, wanted=wanted)
+            request = replace(request, request=request.request + 1)
+        order.wish = replace(request, version=request.version + 1, wanted=wanted)
         self._watch.on_wished(trial, wanted)
         self._want(order)
 
     def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
-        """A fact from the scheduler's stream; each row counts once."""
+        """Handle a fact of the scheduler's stream; each row counts once."""
         number, fact = row
         order = self.orders.get(fact.trial.id) if isinstance(fact, Closed) else None
         if isinstance(fact, Closed) and order is not None and number not in self._seen:
@@ -124,7 +125,7 @@ def tenant_id(name: str) -> TenantId:
 
 
 def request_of(item: WorkloadTrial, number: int, pool: PoolName) -> TrialRequest:
-    """The first wish of item `number`."""
+    """Return the first request of item `number`."""
     tenant = tenant_id(item.tenant)
     experiment = item.experiment or f"{item.workspace}:{item.user}:{number}"
     return TrialRequest(

@@ -1,1 +1,1 @@
-"""Experiments of a workload: what is submitted, and how its trials would learn."""
+"""Experiments of a workload: what is submitted, and how their trials would learn."""

@@ -1,7 +1,8 @@
-"""How the trials of an experiment would learn, as earlier trials of the same code did: what a run was seen to do, and curves made of that.
+"""Learning curves from earlier runs of the same code.
 
-A trial goes as one of the runs at the points nearest to its own did, with a step as long as theirs on average. Beyond a curve's end it goes
-on as those did that went further. What lies between grant and first step, and between the last validation and the end, is drawn from all.
+A trial follows one of the runs at the points nearest to its own, with their average step time. Beyond the end
+of that run's curve it continues like the runs that went further. The times from grant to first step, and from
+the last validation to the end, are drawn from all runs.
 """
 
 import math
@@ -23,7 +24,7 @@ Path: TypeAlias = tuple[str, ...]
 
 NEAREST = 3
 NOISE = 0.01
-"""Of a validation, against how far the ends of all curves lie apart: two trials that go as the same run did differ a little."""
+"""Of a validation, relative to the range of the curves' ends: two trials that follow the same run differ slightly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class EarlierRunData:
     Attributes:
         times, values: Of its validations, in order; the values are finite.
         step_ms: With the slots that a trial has now.
-        launch_ms: What it had its slots for beside its steps; None: it did not begin at the first step.
-        is_whole: Whether it ended by itself, with all its work done.
+        launch_ms: Time that it held its slots apart from its steps; None: it did not begin at the first step.
+        is_whole: Whether it ended normally with all its work done.
     """
 
     point: Point
@@ -49,20 +50,20 @@ class EarlierRunData:
         return self.times[-1]
 
     def value(self, time: float) -> float:
-        """Between two validations on the straight line, before the first as the first."""
-        place = bisect_left(self.times, time)
-        if place == 0:
+        """Return the metric at this time, interpolated between validations."""
+        at = bisect_left(self.times, time)
+        if at == 0:
             return self.values[0]
-        if place == len(self.times):
+        if at == len(self.times):
             return self.values[-1]
-        (t0, t1), (v0, v1) = self.times[place - 1 : place + 1], self.values[place - 1 : place + 1]
+        (t0, t1), (v0, v1) = self.times[at - 1 : at + 1], self.values[at - 1 : at + 1]
         return v0 + (v1 - v0) * (time - t0) / (t1 - t0)
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierCurve:
-    """What one trial reports, how long its steps take, and how long it takes beside them. `steps`: it ends by itself after so many; None: as
-    the experiment says."""
+    """The reports of one trial, its step time, and its other times. `steps`: after how many it ends; None: as
+    configured by the experiment."""
 
     metric: str
     time_metric: str | None
@@ -74,11 +75,11 @@ class EarlierCurve:
     steps: int | None = None
 
     def time(self, step: int) -> float:
-        """What the search counts as the time of this step."""
+        """Return the search's time of this step."""
         return float(step)
 
     def values(self, step: int) -> dict[str, float]:
-        """The validation at this step; a restarted run reports the same there."""
+        """Return the validation at this step; a restarted run reports the same."""
         values = {**self.others, self.metric: self.value(step)}
         if self.time_metric is not None:
             values[self.time_metric] = self.time(step)
@@ -87,12 +88,13 @@ class EarlierCurve:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is said beside what was seen.
+    """Parameters that are given instead of observed.
 
     Attributes:
-        step_ms: What a step takes; None: as it was.
-        pace: All takes so many times as long: no two days are alike.
-        is_length_known: Whether it is said how long a trial trains; else each trains as long, in steps as long, as the run that it goes as.
+        step_ms: Step time; None: as observed.
+        pace: Factor on all durations, which differs between futures.
+        is_length_known: Whether the training length is given. Otherwise each trial trains as long, with the
+            same step time, as the run that it follows.
     """
 
     step_ms: float | None = None
@@ -101,10 +103,10 @@ class Terms:
 
 
 class Earlier:
-    """Makes curves for points of a search space.
+    """Creates curves for points of a search space.
 
     Args:
-        seen: At least one; where the length is not known, one that is whole.
+        seen: At least one run; if the length is unknown, at least one whole run.
     """
 
     def __init__(
@@ -116,11 +118,11 @@ class Earlier:
         self._whole = [one for one in seen if one.is_whole]
         self._axes = dict(searched(config.hyperparameters))
         self._launches = [one.launch_ms for one in seen if one.launch_ms is not None]
-        ends = [one.values[-1] for one in seen]
-        self._apart = max(ends) - min(ends)
+        last_values = [one.values[-1] for one in seen]
+        self._apart = max(last_values) - min(last_values)
 
     def curve(self, point: Point, trial: int) -> EarlierCurve:
-        """How the trial of this number, at this point, goes."""
+        """Return the curve of the trial with this number at this point."""
         chance = Random(f"{self._seed}/trial {trial}")
         known = self._seen if self._terms.is_length_known else self._whole
         near = sorted(known, key=lambda one: _distance(self._axes, point, one.point))[:NEAREST]
@@ -146,7 +148,7 @@ class Earlier:
         return like.value(step) + self._gained(like.end, step) + noise
 
     def _gained(self, since: float, until: float) -> float:
-        """What runs that went further gained on average beyond the end of another."""
+        """Return how much the runs that went further gained on average after the end of another."""
         if until <= since:
             return 0.0
         further = [one for one in self._seen if one.end > since]
@@ -155,7 +157,7 @@ class Earlier:
 
 
 def length_of(seen: Sequence[EarlierRunData]) -> int | None:
-    """How long a trial trained that was not stopped; None: there was none."""
+    """Return the median length of the trials that were not stopped; None: there are none."""
     whole = [one.end for one in seen if one.is_whole]
     return max(1, round(median(whole))) if whole else None
 
@@ -166,7 +168,8 @@ def _every(like: EarlierRunData) -> int:
 
 
 def _distance(axes: Mapping[Path, Parameter], one: Point, other: Point) -> float:
-    """Squared, each hyperparameter from 0 to 1; one that only one of them has counts as far as can be."""
+    """Return the squared distance, with each hyperparameter scaled to 0..1. A hyperparameter that only one
+    point has counts as the maximum distance."""
     paths = {*_paths(one), *_paths(other)}
     return sum(_apart(axes.get(path), path, one, other) ** 2 for path in paths)
 

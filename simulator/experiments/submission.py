@@ -1,4 +1,4 @@
-"""An experiment of a workload: a config as people write it, and what its trials would do if they ran."""
+"""An experiment of a workload: its config, and how its trials would run."""
 
 from dataclasses import dataclass, field
 
@@ -19,12 +19,12 @@ class Submission:
     """What is submitted, by whom and when.
 
     Attributes:
-        config: Limits on metrics are left out of it: they are taken to be kept.
-        seed: Of the trials' points and curves; the config's own seed of points goes first.
-        checkpoint_ms: Training time between two checkpoints; None: they save only when they are told to stop.
-        launch_ms: From the grant to the first step; `stop_ms`: from the signal to the end.
-        earlier: How its trials learn; None: as `learning` draws it from the seed.
-        warmth: What its search knows at its start.
+        config: Without limits on metrics, which are taken to be met.
+        seed: Of the trials' points and curves; the config's own seed takes precedence for points.
+        checkpoint_ms: Training time between two checkpoints; None: only when told to stop.
+        launch_ms: From the grant to the first step. `stop_ms`: from the signal to the end.
+        earlier: Curves from earlier runs; None: drawn from the seed by `learning`.
+        warmth: Prior observations of its search.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Submission:
     landscape: Landscape | Earlier = field(init=False)
 
     def __post_init__(self) -> None:
-        # What these curves say of a limit in real units is nothing.
+        # Synthetic curves are not comparable with limits in real units.
         searcher = self.config.searcher.model_copy(update={"limits": ()})
         object.__setattr__(self, "config", self.config.model_copy(update={"searcher": searcher}))
         drawn = self.earlier or Landscape(self.config, self.learning, self.seed)
@@ -54,13 +54,13 @@ class Submission:
 
     @property
     def search_seed(self) -> int:
-        """From which the search draws its points."""
+        """The seed from which the search draws its points."""
         own = self.config.reproducibility.experiment_seed
         return self.seed if own is None else own
 
     @property
     def needs(self) -> SlotNeeds:
-        """What one trial asks for."""
+        """The resources that one trial needs."""
         resources = self.config.resources
         least, most = resources.slot_range
         where = where_asked(resources)
@@ -69,7 +69,8 @@ class Submission:
         )
 
     def item(self, trial: Trial, now_ms: int, source: Trial | None = None) -> WorkloadTrial:
-        """What a trial that the search made now has to do; a copy goes on from where the newest checkpoint of `source` is."""
+        """Return the work of a trial that the search created now; a copy continues from the newest checkpoint
+        of `source`."""
         resources, curve = self.config.resources, self.landscape.curve(trial.point, trial.number)
         steps = curve.steps or self.learning.steps
         return WorkloadTrial(
@@ -99,6 +100,6 @@ class Submission:
 
 
 def where_asked(resources: Resources) -> PlacementConstraint | None:
-    """On which machines its trials may be, and would rather be; None: anywhere."""
+    """Return the machine constraints of its trials; None: none."""
     excluded = map(WorkerId, resources.excluded_workers)
     return where_of(resources.required_labels, resources.preferred_labels, excluded)

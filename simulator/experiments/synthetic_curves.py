@@ -1,9 +1,9 @@
-"""How the trials of a simulated experiment learn: one curve for each point of its search space, drawn from a seed.
+"""Synthetic learning curves: one for each point of a search space, drawn from a seed.
 
-A point is good where it is near a best point that the seed hides in the space. The metric falls (or rises) from `first` towards the
-point's own end by half in each `halves_after` steps; how fast depends on the point too, so that curves cross and early results mislead
-a little, as real ones do. Further metrics of a search are as chance has it, and the same throughout a trial. Equal seeds and points
-have equal curves.
+A point is good if it is near a best point that the seed determines. The metric moves from `first` towards the
+point's own end, halving the distance every `halves_after` steps. The speed also depends on the point, so that
+curves cross and early results are slightly misleading, as in practice. Other metrics of a search are random and
+constant throughout a trial. Equal seeds and points give equal curves.
 """
 
 import math
@@ -20,16 +20,16 @@ from shared.errors import Broken
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What the trials of an experiment have in common.
+    """Properties that the trials of an experiment share.
 
     Attributes:
-        steps: A trial ends by itself after so many; a step is what the config's `time_metric` counts.
-        step_ms: A step with the slots that the config asks for.
+        steps: A trial ends after this many; a step is one unit of the config's `time_metric`.
+        step_ms: Step time with the slots that the config requests.
         spread: Standard deviation of the logarithm of the trials' step times.
         validate_every: Steps between two validations; the last step is always validated.
-        first: The metric of an untrained model; `best` and `worst`: where the best and the worst point end.
-        halves_after: Steps in which half of the way to the end is made.
-        noise: Standard deviation of what is added to each validation.
+        first: The metric of an untrained model. `best` and `worst`: the final metric at the best and the worst point.
+        halves_after: Steps in which the distance to the final metric halves.
+        noise: Standard deviation of the noise of a validation.
     """
 
     steps: int
@@ -45,7 +45,7 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What one trial reports, and how long its steps take."""
+    """The reports of one trial, and its step time."""
 
     learning: Learning
     seed: str
@@ -57,18 +57,18 @@ class Curve:
     others: Mapping[str, float] = field(default_factory=dict)
     launch_ms: int | None = None
     steps: int | None = None
-    """These two None: as the submission says."""
+    """For these two None means: as in the submission."""
 
     @property
     def every(self) -> int:
         return self.learning.validate_every
 
     def time(self, step: int) -> float:
-        """What the search counts as the time of this step."""
+        """Return the search's time of this step."""
         return float(step)
 
     def values(self, step: int) -> dict[str, float]:
-        """The validation at this step; a restarted run reports the same there."""
+        """Return the validation at this step; a restarted run reports the same."""
         way_left = (self.learning.first - self.end) * 2.0 ** (-step / self.halves_after)
         noise = self.learning.noise * Random(f"{self.seed}/{step}").gauss(0.0, 1.0)
         values = {**self.others, self.metric: self.end + way_left + noise}
@@ -93,15 +93,15 @@ class Landscape:
         ]
 
     def curve(self, point: Point, trial: int) -> Curve:
-        """How the trial of this number, at this point, learns."""
-        places = [(axis, axis.place(point)) for axis in self._axes if has_value(point, axis.path)]
+        """Return the curve of the trial with this number at this point."""
+        coordinates = [(axis, axis.place(point)) for axis in self._axes if has_value(point, axis.path)]
         missed = math.sqrt(
-            sum(axis.weight * (at - axis.best) ** 2 for axis, at in places)
+            sum(axis.weight * (at - axis.best) ** 2 for axis, at in coordinates)
             / sum(axis.weight * axis.farthest**2 for axis in self._axes)
-            if places
+            if coordinates
             else 0.0
         )
-        slowness = sum(axis.slope * (at - 0.5) for axis, at in places) / max(1, len(places))
+        slowness = sum(axis.slope * (at - 0.5) for axis, at in coordinates) / max(1, len(coordinates))
         learning, seed = self.learning, f"{self.seed}/trial {trial}"
         return Curve(
             learning,
@@ -116,7 +116,7 @@ class Landscape:
 
 
 class _Axis:
-    """One hyperparameter, as a coordinate from 0 to 1; where it takes no part, it is neither good nor bad."""
+    """One hyperparameter as a coordinate from 0 to 1. A hyperparameter that a point lacks has no effect."""
 
     def __init__(self, path: tuple[str, ...], parameter: Parameter, chance: Random) -> None:
         self.path, self._parameter = path, parameter
@@ -139,4 +139,4 @@ class _Axis:
             ):
                 return (value - low) / (high - low)
             case _:
-                raise Broken(f"{value!r} is no value of {'.'.join(self.path)}")
+                raise Broken(f"{value!r} is not a value of {'.'.join(self.path)}")

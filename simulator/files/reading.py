@@ -1,5 +1,5 @@
-"""Files to machines, policies and what is in them: YAML, or CSV for workloads. What is wrong is named with file, place and reason.
-Neighbour: `workload` makes trials and experiments of what was read."""
+"""Reads clusters and policies (YAML) and workloads (YAML or CSV). Errors name file, position and reason.
+`workload` converts the result to trials and experiments."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ NAMED: Mapping[str, Policy] = {
         for order in ("fifo", "priority", "fair_share")
     },
 }
-"""`default`: as a pool that nobody has configured; the others are an order alone, in which no run is asked for its slots."""
+"""`default`: a pool without configuration. The others are an order alone, without preemption."""
 
 
 def read_cluster(path: Path) -> Cluster:
@@ -33,7 +33,7 @@ def read_cluster(path: Path) -> Cluster:
 
 
 def read_cluster_document(document: JsonValue, name: str) -> Cluster:
-    """A cluster that was read already, by who calls it `name`. Raises Rejected."""
+    """Validate an already parsed cluster; `name` is used in errors. Raises Rejected."""
     try:
         return Cluster.model_validate(document)
     except ValidationError as error:
@@ -43,25 +43,26 @@ def read_cluster_document(document: JsonValue, name: str) -> Cluster:
 
 
 def read_policy(name: str) -> Policy:
-    """A policy by its name, or from a file; a key that the file leaves out is as in `default`. Raises Rejected."""
+    """Return a policy by name or from a file; missing keys are as in `default`. Raises Rejected."""
     if name in NAMED:
         return NAMED[name]
     if not Path(name).exists():
         raise Rejected(
             "policy_unknown",
-            f"there is no policy and no file {name!r}",
-            hint=f"name one of {', '.join(NAMED)}, or a YAML file",
+            f"{name!r} is neither a policy nor a file",
+            hint=f"use one of {', '.join(NAMED)}, or the path of a YAML file",
         )
     return _read_yaml(Path(name), Policy)
 
 
 def read_workload(path: Path) -> Workload:
-    """A CSV file with a header of keys of `Trial`, or YAML with lists `trials` and `experiments`. Raises Rejected."""
+    """Read a CSV file whose header has keys of `Trial`, or YAML with lists `trials` and `experiments`. Raises
+    Rejected."""
     return Workload(trials=tuple(_read_csv(path))) if path.suffix == ".csv" else _read_yaml(path, Workload)
 
 
 def read_config(path: Path) -> ExperimentConfig:
-    """An experiment's config. Raises Rejected."""
+    """Read an experiment's config. Raises Rejected."""
     try:
         return load_config(_text(path))
     except Rejected as error:
@@ -78,7 +79,7 @@ def _read_yaml(path: Path, model: type[M]) -> M:
         return model.model_validate(document.root)
     except ValidationError as error:
         first = error.errors()[0]
-        # A key that takes one kind of number or another has the kind's name at its end.
+        # For unions of numbers pydantic appends the type's name to the location.
         where = tuple(part for part in first["loc"] if not str(part).startswith(("__root__", "constrained-")))
         raise _wrong(path, document.place(where), _plain(first)) from None
 
@@ -94,7 +95,7 @@ def _read_csv(path: Path) -> list[Trial]:
     for row in lines:
         where = f"line {lines.line_num}"
         if None in row or None in row.values():
-            raise _wrong(path, where, f"has not as many fields as the header ({len(columns)})")
+            raise _wrong(path, where, f"does not have as many fields as the header ({len(columns)})")
         given: dict[str, JsonValue] = {key: value for key, value in row.items() if value != ""}
         try:
             trials.append(Trial.model_validate(given))
@@ -115,7 +116,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise Rejected("unreadable", f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise _wrong(path, f"byte {error.start}", "is no UTF-8") from error
+        raise _wrong(path, f"byte {error.start}", "is not UTF-8") from error
 
 
 def _plain(fault: ErrorDetails) -> str:

@@ -1,4 +1,4 @@
-"""What a user writes about a cluster, a policy and a workload. Units stand in the names."""
+"""The schema of cluster, policy and workload files. Names include the units."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Slots = Annotated[int, Field(ge=1, le=1_000_000)]
 Part = Annotated[float, Field(ge=0.001, le=0.999)]
-"""Of one slot; counted in thousandths."""
+"""A fraction of one slot, with a resolution of one thousandth."""
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 AskedLabels = Annotated[
@@ -23,19 +23,19 @@ Length = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 
 
 class Strict(BaseModel):
-    """Unknown keys are refused: a key that does nothing is a mistake."""
+    """Rejects unknown keys, because a key without effect is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class MachineGroup(Strict):
-    """`count` machines alike, named `name-1`, `name-2`, …
+    """`count` equal machines, named `name-1`, `name-2`, …
 
     Attributes:
-        is_numbered: False: there is one, and it is named just `name`.
+        is_numbered: False: a single machine named `name`.
         labels: Of all of them.
-        domains: By the key of a label, how many in a row share it: with `{rack: 8}` the first eight are labelled `rack=name-1`, the
-            next eight `rack=name-2`.
+        domains: For a label key, how many consecutive machines share a value: with `{rack: 8}` the first eight
+            are labelled `rack=name-1`, the next eight `rack=name-2`.
     """
 
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
@@ -47,24 +47,24 @@ class MachineGroup(Strict):
     domains: dict[LabelPart, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
     def worker(self, number: int) -> WorkerId:
-        """The name of the machine with this number, from 0."""
+        """Return the name of the machine with this number, starting at 0."""
         return WorkerId(f"{self.name}-{number + 1}" if self.is_numbered else self.name)
 
     def labels_of(self, number: int) -> Labels:
-        """Of the machine with this number, from 0."""
+        """Return the labels of the machine with this number, starting at 0."""
         shared = {key: f"{self.name}-{number // size + 1}" for key, size in self.domains.items()}
         return labels_of({**self.labels, **shared})
 
 
 class Failures(Strict):
-    """How often machines fail: the mean time between two failures of one machine, and how long it is away then."""
+    """Failures of machines: the mean time between two failures of one machine, and how long it is down."""
 
     every_h: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     away_min: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 10.0
 
 
 class QuotaLimits(Strict):
-    """What a tenant or a workspace may hold, in slots; `weight` is its part under `fair_share`."""
+    """Limits of a tenant or a workspace, in slots. `weight`: its weight under `fair_share`."""
 
     guaranteed: Annotated[int, Field(ge=0)] = 0
     maximum: Annotated[int, Field(ge=0)] | None = None
@@ -75,8 +75,9 @@ class Provider(Strict):
     """Machines that are rented while they are needed.
 
     Attributes:
-        boot_s: From an order to a machine that takes work; `failing`: share of the orders that are refused or never boot.
-        spot_every_h: Mean time until a machine is taken back, two minutes after it was said; left out: none is.
+        boot_s: From an order to a machine that accepts work.
+        failing: Fraction of the orders that are refused or never boot.
+        spot_every_h: Mean time until a spot machine is reclaimed, with two minutes' notice; default: never.
     """
 
     slots: Annotated[int, Field(ge=1, le=1024)]
@@ -92,7 +93,8 @@ class Provider(Strict):
 
 
 class Window(Strict):
-    """Slots booked for a tenant, or a workspace of one (`tenant/workspace`), in hours from the beginning."""
+    """Slots reserved for a tenant, or for one of its workspaces (`tenant/workspace`), in hours since the
+    beginning."""
 
     holder: Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)?$")]
     slots: Slots
@@ -100,7 +102,7 @@ class Window(Strict):
     until_h: Annotated[float, Field(gt=0, le=1e6)]
 
     @model_validator(mode="after")
-    def _ends_after_it_begins(self) -> "Window":
+    def _check_order(self) -> "Window":
         if self.until_h <= self.from_h:
             raise ValueError(f"until_h {self.until_h} is not after from_h {self.from_h}")
         return self
@@ -110,9 +112,9 @@ class Cluster(Strict):
     """One pool. `exclusive`: a machine serves one tenant at a time, and gangs may span machines.
 
     Attributes:
-        provider: Who brings machines beside those that stand.
+        provider: Adds rented machines to the existing ones.
         quotas: By `tenant` or `tenant/workspace`.
-        reservations: In their windows these slots serve their holder alone.
+        reservations: During their windows these slots serve only their holder.
     """
 
     machines: tuple[MachineGroup, ...] = ()
@@ -127,7 +129,7 @@ class Cluster(Strict):
     @model_validator(mode="after")
     def _has_machines(self) -> "Cluster":
         if not self.machines and self.provider is None:
-            raise ValueError("there are neither machines nor a provider")
+            raise ValueError("the cluster has neither machines nor a provider")
         return self
 
     @model_validator(mode="after")
@@ -139,7 +141,8 @@ class Cluster(Strict):
 
 
 class Policy(Strict):
-    """How the pool is scheduled; `order` says who goes first. The defaults are those of a pool that nobody has configured."""
+    """How the pool is scheduled; `order` is the queue order. The defaults are those of a pool without
+    configuration."""
 
     order: Literal["fifo", "priority", "fair_share"] = "fair_share"
     preemption: bool = True
@@ -156,8 +159,8 @@ class Policy(Strict):
 
 
 class Trial(Strict):
-    """A trial, or `count` of them, one every `every_s`. `length_s` is what it takes with `slots` slots; 0.5 shares one with others of
-    its tenant."""
+    """A trial, or `count` of them, one every `every_s`. `length_s`: its duration with `slots` slots. A fraction
+    such as 0.5 shares a slot with other trials of the same tenant."""
 
     name: Name = "trial"
     arrives_s: Seconds = 0.0
@@ -182,12 +185,12 @@ class Trial(Strict):
 
     @property
     def part(self) -> Thousandths:
-        """How much of its one slot it takes; 0: whole slots."""
+        """The fraction of its one slot, in thousandths; 0: whole slots."""
         return round(self.slots * WHOLE_SLOT) if isinstance(self.slots, float) else 0
 
     @property
     def whole_slots(self) -> int:
-        """On how many slots it stands."""
+        """The number of slots that it occupies."""
         return 1 if isinstance(self.slots, float) else self.slots
 
     @model_validator(mode="after")
@@ -198,8 +201,8 @@ class Trial(Strict):
 
 
 class Curves(Strict):
-    """How the trials of an experiment learn: from `first` towards an end between `best` and `worst`, which the point decides, half of
-    the way in each `halves_after` steps (left out: a fifth of all)."""
+    """How the trials of an experiment learn: from `first` towards a final metric between `best` and `worst`,
+    which depends on the point. The distance halves every `halves_after` steps (default: a fifth of all)."""
 
     first: Finite = 1.0
     best: Finite = 0.0
@@ -209,14 +212,15 @@ class Curves(Strict):
 
 
 class Experiment(Strict):
-    """An experiment whose trials the search makes and stops, or `count` of them that differ in their seeds, one every `every_s`.
+    """An experiment whose trials the search creates and stops, or `count` of them with different seeds, one
+    every `every_s`.
 
     Attributes:
-        config: Its config as people submit it: a file beside this one, or the keys themselves.
-        steps: A trial ends by itself after so many (left out: the searcher's `max_time`); a step is one of `time_metric`.
-        step_s: What one takes with the slots that the config asks for; `spread`: how much trials differ, as the standard deviation
-            of its logarithm.
-        validate_every: Steps between two validations (left out: a hundredth of all).
+        config: Its config: a file relative to this one, or the keys inline.
+        steps: A trial ends after this many (default: the searcher's `max_time`); a step is one unit of `time_metric`.
+        step_s: Step time with the slots that the config requests.
+        spread: Standard deviation of the logarithm of the trials' step times.
+        validate_every: Steps between two validations (default: a hundredth of all).
     """
 
     config: Name | dict[str, JsonValue]
@@ -237,7 +241,7 @@ class Experiment(Strict):
 
 
 class Workload(Strict):
-    """At least one of either."""
+    """At least one trial or experiment."""
 
     trials: tuple[Trial, ...] = ()
     experiments: tuple[Experiment, ...] = ()
@@ -245,5 +249,5 @@ class Workload(Strict):
     @model_validator(mode="after")
     def _is_something(self) -> "Workload":
         if not (self.trials or self.experiments):
-            raise ValueError("there are neither trials nor experiments")
+            raise ValueError("the workload has neither trials nor experiments")
         return self

@@ -1,4 +1,5 @@
-"""What was read of a workload, as what is simulated: trials, and experiments whose trials the search makes."""
+"""Converts a workload file to what is simulated: trials without a search, and experiments whose trials the
+search creates."""
 
 from pathlib import Path
 
@@ -13,12 +14,12 @@ from simulator.trials import PlainWork, WorkloadTrial
 
 
 def items_of(workload: Workload) -> list[WorkloadTrial]:
-    """The trials that no search makes."""
+    """Return the trials without a search."""
     return [item for trial in workload.trials for item in _items(trial)]
 
 
 def submissions_of(workload: Workload, path: Path) -> list[Submission]:
-    """The experiments of the file at `path`; the configs that it names lie beside it. Raises Rejected."""
+    """Return the experiments of the file at `path`; configs that it names are relative to it. Raises Rejected."""
     return [
         submission
         for number, experiment in enumerate(workload.experiments)
@@ -27,14 +28,14 @@ def submissions_of(workload: Workload, path: Path) -> list[Submission]:
 
 
 def learning_of(experiment: Experiment, config: ExperimentConfig, place: str) -> Learning:
-    """How its trials learn. Raises Rejected where neither file nor config says how long they train."""
+    """Return how its trials learn. Raises Rejected if neither file nor config gives the training length."""
     steps = experiment.steps or _max_time(config)
     if steps is None:
         raise Rejected(
             "missing_key",
-            f"how many steps a trial trains is not said, and searcher {config.searcher.name!r} does not say it",
+            f"the number of training steps is missing, and searcher {config.searcher.name!r} does not define it",
             place,
-            hint="give `steps`",
+            hint="set `steps`",
         )
     curves = experiment.learning
     return Learning(

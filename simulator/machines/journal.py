@@ -1,4 +1,5 @@
-"""A worker's journal of validations: on disk, in order, sent until the registry has taken them; it outlives daemon and power."""
+"""A worker's journal of validations: on disk, in order, sent until the registry has stored them. It survives
+daemon restarts and power cuts."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ RETRY_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class JournaledReport:
-    """One validation; `number` counts its run's from 1."""
+    """One validation; `number` counts the validations of its run from 1."""
 
     run: Run
     number: int
@@ -26,8 +27,8 @@ class Journal:
 
     Args:
         reaches: Whether the registry can be reached now.
-        later: Has something done after so many milliseconds, unless the power is cut meanwhile.
-        on_sent: Told when everything is stored that was not taken at once.
+        later: Runs a callback after a delay, unless the power is cut before.
+        on_sent: Called once delayed entries are stored.
     """
 
     def __init__(
@@ -47,13 +48,13 @@ class Journal:
         return len(self._lines)
 
     def write(self, line: JournaledReport) -> None:
-        """Keep a line and send it, unless others are before it."""
+        """Append an entry, and send it unless others are pending."""
         self._lines.append(line)
         if len(self._lines) == 1 and not self._sends():
             self._later(RETRY_MS, self.flush)
 
     def flush(self) -> None:
-        """Send what there is, again and again until it is taken."""
+        """Send pending entries, and retry until they are stored."""
         if not self._lines:
             return
         if self._sends():

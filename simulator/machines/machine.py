@@ -1,7 +1,8 @@
-"""A worker and its machine: what the desired set makes of the ranks there, and the observed set that it answers with.
+"""A worker and its machine: applies desired sets to its ranks and replies with observed sets.
 
-Mirrors `worker/core` in short: fencing by epoch, orders taken level by level, ends kept until they are dropped, ranks that outlive
-the daemon, and no rank ended for silence before `ORPHAN_AFTER_MS`. Neighbours: `training` is what the ranks do together.
+A short mirror of `worker/core`: fencing by epoch, level-triggered desired sets, exits kept until they are
+dropped, ranks that survive the daemon, and no rank ended for the scheduler's silence before `ORPHAN_AFTER_MS`.
+`training` simulates what the ranks do together.
 """
 
 from collections.abc import Callable
@@ -28,11 +29,11 @@ RETRY_MS = 1000
 
 @dataclass(slots=True)
 class MachineLinks:
-    """What machines share.
+    """Connections that all machines share.
 
     Attributes:
-        tell: Sends an observed set to whoever leads.
-        reach_registry: Does something there if it can be reached from this machine now; False: it cannot.
+        tell: Sends an observed set to the leaders.
+        reach_registry: Whether the registry can be reached from this machine now.
     """
 
     agenda: EventQueue
@@ -44,11 +45,11 @@ class MachineLinks:
 
 
 class Machine:
-    """One machine with its daemon. What was begun in an earlier life, before its power was cut, does not go on.
+    """One machine with its daemon. Work pending when its power was cut does not continue.
 
     Args:
-        beat_ms: Between two heartbeats. None: nothing can be lost, so it speaks only when the scheduler could not know:
-            of the gang's meeting, of checkpoints, of ends.
+        beat_ms: Interval of heartbeats. None: nothing can be lost, so it reports only what the scheduler cannot
+            know: rendezvous, checkpoints, exits.
     """
 
     def __init__(self, kind: Kind, ties: MachineLinks, beat_ms: int | None) -> None:
@@ -59,18 +60,20 @@ class Machine:
         self._beat_ms = beat_ms
         self._epoch = 0
         self._newest = -1
-        self._heard_ms = 0
+        self._answered_ms = 0
         self._incarnation = 0
         self._sequence = 0
         self._lives = 0
         self._unsent: dict[tuple[RunId, int], tuple[Run, float]] = {}
-        self._journal = Journal(ties.registry, lambda: ties.reach_registry(kind.name), self._later, self._say)
+        self._journal = Journal(
+            ties.registry, lambda: ties.reach_registry(kind.name), self._later, self._report
+        )
 
     def switch_on(self) -> None:
-        """The machine boots and its daemon speaks; ranks of an earlier life are gone."""
+        """Boot the machine and start its daemon; ranks of an earlier boot are lost."""
         self.is_on = True
         self._lives += 1
-        self._heard_ms = self._ties.agenda.now_ms
+        self._answered_ms = self._ties.agenda.now_ms
         self.restart_daemon()
         self._journal.flush()
         for run_id, number in self._unsent:
@@ -79,7 +82,7 @@ class Machine:
             self._beat_on(self._lives)
 
     def switch_off(self) -> None:
-        """Power is gone, and all that ran here."""
+        """Cut the power; everything that ran here is lost."""
         self.is_on = False
         self._lives += 1
         for local in list(self.local.values()):
@@ -89,32 +92,33 @@ class Machine:
         self.local.clear()
 
     def restart_daemon(self) -> None:
-        """The daemon dies and is started again under the same directory: it adopts the ranks."""
+        """Restart the daemon in the same directory; it adopts the ranks."""
         self._incarnation += 1
         self._sequence, self._newest = 0, -1
-        self._say()
+        self._report()
 
     def acknowledged(self) -> None:
-        """The scheduler has answered."""
-        self._heard_ms = self._ties.agenda.now_ms
+        """Record a reply of the scheduler."""
+        self._answered_ms = self._ties.agenda.now_ms
 
     def obey(self, orders: DesiredSet, answer: Callable[[ObservedSet], None]) -> None:
-        """Apply a desired set unless it comes from a deposed leader or is older than one applied; answer what is here."""
+        """Apply a desired set unless it comes from a deposed leader or is older than the last one applied;
+        reply with the observed set."""
         if not self.is_on:
             return
         if orders.epoch > self._epoch or (orders.epoch == self._epoch and orders.sequence > self._newest):
             self._epoch, self._newest = orders.epoch, orders.sequence
-            self._heard_ms = self._ties.agenda.now_ms
+            self._answered_ms = self._ties.agenda.now_ms
             self._apply(orders)
         if self._beat_ms is not None:
             answer(self._sighting(orders.sequence))
 
     def hear_verdict(self, verdict: Verdict) -> None:
-        """The searcher has answered a validation of ranks here."""
+        """Receive the searcher's verdict on a validation of ranks here."""
         if self.is_on and verdict.run.allocation in self.local:
             self._ties.training.judge(verdict)
 
-    # --- what training says
+    # --- callbacks of the training
 
     def on_exit(self, allocation: AllocationId, exited: RunExit) -> None:
         local = self.local.get(allocation)
@@ -130,7 +134,7 @@ class Machine:
         assert reports is not None
         self._journal.write(JournaledReport(run, number, step, reports.values(step)))
 
-    # --- orders
+    # --- desired sets
 
     def _apply(self, orders: DesiredSet) -> None:
         named = set()
@@ -201,17 +205,17 @@ class Machine:
         local.phase = "ready"
         self._start_when_met(local)
         if len(local.run.shares) > 1:
-            self._say()
+            self._report()
 
     def _start_when_met(self, local: Local) -> None:
-        """Ranks start once they know where to meet."""
+        """Start the ranks once they know the rendezvous."""
         if local.rendezvous is None and len(local.run.shares) > 1:
             return
         local.phase, local.is_started = "running", True
         self._ties.watch.on_started(self.kind.name, local.run, local.slot_ids)
         self._ties.training.join(local.run, self.kind.name, self, local.progress, local.decide_at)
         if self._beat_ms is not None:
-            self._say()
+            self._report()
 
     def _kill(self, local: Local, exited: RunExit, cause: str) -> None:
         if local.phase == "stopping":
@@ -229,10 +233,10 @@ class Machine:
             self._ties.watch.on_stopped(self.kind.name, local.run, cause)
         if local.is_dropped:
             del self.local[local.run.allocation]
-        self._say()
+        self._report()
 
     def _upload(self, run_id: RunId, number: int) -> None:
-        """Send a checkpoint; what lies on the disk is sent after a power cut too."""
+        """Send a checkpoint; checkpoints on disk are also sent after a power cut."""
         run, progress = self._unsent[run_id, number]
         upload_ms = self._ties.training.item_of(run).upload_ms
         self._later(upload_ms, lambda: self._commit(run, number, progress))
@@ -247,32 +251,32 @@ class Machine:
             return
         self._unsent.pop((run.id, number), None)
         if not self._unsent:
-            self._say()
+            self._report()
 
-    # --- speaking
+    # --- reporting
 
     def _beat_on(self, life: int) -> None:
         if life != self._lives or self._beat_ms is None:
             return
-        if self._ties.agenda.now_ms - self._heard_ms >= ORPHAN_AFTER_MS:
+        if self._ties.agenda.now_ms - self._answered_ms >= ORPHAN_AFTER_MS:
             for local in list(self.local.values()):
                 if local.phase != "exited":
                     orphaned = RunExit(
                         exit_code=None, is_machine_fault=True, reason="the scheduler was silent"
                     )
                     self._kill(local, orphaned, "orphaned")
-        self._say()
-        # Answered or not: one heartbeat that is lost must not cost a lease.
+        self._report()
+        # Independent of replies: one lost heartbeat must not cost the lease.
         self._ties.agenda.after(self._beat_ms, lambda: self._beat_on(life))
 
-    def _say(self) -> None:
+    def _report(self) -> None:
         if self.is_on:
             self._ties.tell(self.kind.name, self._sighting())
 
     def _sighting(self, answers: int | None = None) -> ObservedSet:
         self._sequence += 1
         allocations = tuple(self._observed(local) for local in self.local.values())
-        heard = ObservedState(
+        state = ObservedState(
             worker=self.kind.name,
             pool=self.kind.pool,
             kind=self.kind.slot_kind,
@@ -282,7 +286,7 @@ class Machine:
             and all(local.phase == "exited" for local in self.local.values()),
             allocations=allocations,
         )
-        return ObservedSet(heard, self._incarnation, self._sequence, answers)
+        return ObservedSet(state, self._incarnation, self._sequence, answers)
 
     def _observed(self, local: Local) -> Observed:
         run = local.run
@@ -302,6 +306,6 @@ class Machine:
         )
 
     def _later(self, delay_ms: int, act: Act) -> None:
-        """After a delay, unless the power was cut meanwhile."""
+        """Run a callback after a delay, unless the power is cut before."""
         life = self._lives
         self._ties.agenda.after(delay_ms, lambda: act() if life == self._lives else None)

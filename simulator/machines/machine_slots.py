@@ -1,4 +1,4 @@
-"""What stands on a machine: its slots, and the allocations there."""
+"""A machine's slots and the allocations on it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,7 +13,7 @@ Phase = Literal["preparing", "ready", "running", "stopping", "exited"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a machine offers."""
+    """The slots and labels of a machine."""
 
     name: WorkerId
     pool: PoolName
@@ -24,7 +24,7 @@ class Kind:
 
 @dataclass(slots=True)
 class Local:
-    """One allocation here."""
+    """One allocation on this machine."""
 
     run: Run
     slot_ids: tuple[int, ...]

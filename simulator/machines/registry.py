@@ -1,4 +1,5 @@
-"""The registry's side of a run: what it goes on from, and which checkpoints count. Tokens are judged by the registry's own core."""
+"""The registry's side of a run: the checkpoint from which it resumes, and which checkpoints count. The
+registry's own core checks tokens."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,15 +13,16 @@ from simulator.observers.observer import Observer
 from simulator.searching.messages import Saved, Stored
 
 UPLOAD_TIMEOUT_MS = 300_000
-"""So long a next run waits for the uploads of the one before it; the store always responds here."""
+"""How long the next run waits for the uploads of the previous one; the object store always responds in the
+simulation."""
 LOST_FOR_GOOD_AFTER_MS = 1_800_000
-"""A machine that is off for so long after its run's end is lost for good, and what it had not sent with it."""
+"""A machine that is off this long after its run's end is lost for good, with everything it had not sent."""
 Refused = None
-"""Instead of a progress: the run may not start."""
+"""Returned instead of a progress: the run may not start."""
 
 
 class Unknown(Exception):
-    """The scheduler does not answer, and nothing is known of the run yet: ask again."""
+    """The scheduler does not answer, and nothing is known of the run yet. Retry."""
 
 
 @dataclass(slots=True)
@@ -34,12 +36,13 @@ class _Known:
 
 
 class Registry:
-    """Answers restores and commits; learns of grants and ends from the stream, or asks the scheduler about an unknown run.
+    """Answers restores and commits. Learns of grants and ends from the stream, or asks the scheduler about an
+    unknown run.
 
     Args:
-        ask: Whether a run's token is stale by the scheduler's tables; None when nobody answers.
-        tell: Sends word that a checkpoint was committed or given up, or that a validation was stored.
-        agenda: When uploads are given up.
+        ask: Whether a run's token is stale by the scheduler's tables; None: no answer.
+        tell: Publishes that a checkpoint was committed or abandoned, or that a validation was stored.
+        agenda: Schedules when uploads are abandoned.
         is_off: Whether a machine is off.
     """
 
@@ -55,14 +58,14 @@ class Registry:
         self._is_off = is_off
         self._watch = watch
         self._ask = ask
-        self._tell = tell
+        self._publish = tell
         self._trials: dict[TrialId, _Known] = {}
         self._runs: set[RunId] = set()
         self._done: dict[tuple[RunId, int], bool] = {}
         self._validations: dict[RunId, int] = {}
 
     def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
-        """A fact from the scheduler's stream; repeats change nothing."""
+        """Handle a fact of the scheduler's stream; repeats change nothing."""
         match row[1]:
             case Granted(run, _):
                 self._grant(run)
@@ -80,7 +83,7 @@ class Registry:
         acknowledge()
 
     def restore(self, run: Run) -> float | None:
-        """The progress that a run goes on from, or `Refused`. Raises Unknown."""
+        """Return the progress from which a run resumes, or `Refused`. Raises Unknown."""
         known = self._learn(run)
         if _fence(known, run).is_stale:
             return Refused
@@ -88,7 +91,7 @@ class Registry:
         return known.saved
 
     def commit(self, run: Run, number: int, progress: float) -> None:
-        """A manifest: the checkpoint counts, or is given up where the token is stale. Raises Unknown."""
+        """Commit a checkpoint, or abandon it if the token is stale. Raises Unknown."""
         known = self._learn(run)
         if (run.id, number) not in self._done:
             is_good = self._done[run.id, number] = not _fence(known, run).is_stale
@@ -96,22 +99,23 @@ class Registry:
                 self._watch.on_written(run.trial, run.token)
                 if (run.number, number) > known.saved_by:
                     known.saved, known.saved_by = progress, (run.number, number)
-        self._tell(Saved(run, number, int(progress), self._done[run.id, number]))
+        self._publish(Saved(run, number, int(progress), self._done[run.id, number]))
 
     def store(self, run: Run, number: int, step: int, values: Mapping[str, float]) -> None:
-        """A validation, once; a stale one is stored and judged by nobody. Raises Unknown."""
+        """Store a validation once; a stale one is stored and not judged. Raises Unknown."""
         is_stale = _fence(self._learn(run), run).is_stale
         if number == self._validations.get(run.id, 0) + 1:
             self._validations[run.id] = number
             self._watch.on_stored(run, number, is_stale)
-            self._tell(Stored(run, number, step, values, is_stale))
+            self._publish(Stored(run, number, step, values, is_stale))
 
     def forget(self, trial: TrialId) -> None:
-        """Nothing more comes of a trial."""
+        """Drop a trial that has ended."""
         self._trials.pop(trial, None)
 
     def _await_uploads(self, run: Run, *, is_requeued: bool) -> None:
-        """Give up what an ended run has announced once its next run has waited long enough, or its machine is lost for good; no sooner."""
+        """Abandon the announced checkpoints of an ended run only once its next run has waited long enough, or
+        its machine is lost for good."""
         if self._is_settled(run):
             return
         if is_requeued:
@@ -130,7 +134,7 @@ class Registry:
     def _give_up(self, run: Run) -> None:
         for number in range(1, (run.progress.announced or 0) + 1):
             if self._done.setdefault((run.id, number), False) is False:
-                self._tell(Saved(run, number, 0, is_good=False))
+                self._publish(Saved(run, number, 0, is_good=False))
 
     def _learn(self, run: Run) -> _Known:
         if run.id not in self._runs:

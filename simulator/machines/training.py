@@ -1,6 +1,6 @@
-"""What really happens in a gang: it trains once all members have started, saves, stops when told, and fails together.
+"""Simulates the ranks of a gang: they train once all members have started, save, stop when asked, and fail together.
 
-Machines (`machine`) start and kill ranks; the scheduler knows of it only what they say.
+`machine` starts and kills ranks. The scheduler only knows what machines report.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from simulator.searching.messages import Verdict
 from simulator.trials import Spread, WorkloadTrial
 
 ANSWER_MS = 2000
-"""So long ranks wait for a verdict; then they train on, and a late one applies at the next step."""
+"""How long ranks wait for a verdict. Then they continue, and a late verdict applies at the next step."""
 BREAK_MS = 1000
 """From the death of a member to the failure of the others."""
 _SAVED_ON = frozenset({Signal.PREEMPT, Signal.PAUSE, Signal.STOP})
@@ -26,16 +26,16 @@ BROKEN = RunExit(exit_code=1, reason="the gang lost a member")
 
 
 class GangMember(Protocol):
-    """A machine's part of a gang."""
+    """A machine's share of a gang."""
 
     def on_exit(self, allocation: AllocationId, exited: RunExit) -> None:
-        """Its ranks have ended by themselves."""
+        """Its ranks have exited."""
 
     def on_validated(self, run: Run, number: int, step: int) -> None:
-        """The chief has validated, which is to be reported."""
+        """The chief has validated; the machine reports it."""
 
     def on_saved(self, allocation: AllocationId, run: Run, number: int, progress: float) -> None:
-        """The chief has saved a checkpoint, which is to be uploaded."""
+        """The chief has saved a checkpoint; the machine uploads it."""
 
 
 @dataclass(slots=True)
@@ -43,10 +43,10 @@ class GangAttempt:
     """One run's ranks on all its machines.
 
     Attributes:
-        validated: The last step that was validated; `validations` counts them.
-        decide_at: A validation at or past it is answered by a verdict; None: never.
+        validated: The last validated step. `validations` counts the validations.
+        decide_at: A validation at or after it waits for a verdict; None: never.
         is_held: The ranks wait for the verdict on the last validation.
-        is_resized: It stops to go on with other slots, which its script can do while it trains.
+        is_resized: It stops to resume with other slots, which its script can do live.
     """
 
     run: Run
@@ -75,12 +75,12 @@ class GangAttempt:
 
     @property
     def step(self) -> int:
-        """Progress as the trial's own steps."""
+        """Progress in the trial's own steps."""
         return int(self.item.steps * self.progress / self.item.work.total)
 
     @property
     def next_validation(self) -> float:
-        """The progress at which the next is due; infinity: none is."""
+        """The progress at which the next validation is due; infinity: none."""
         reports, last = self.item.reports, self.item.steps
         if reports is None or self.validated >= last:
             return inf
@@ -88,11 +88,11 @@ class GangAttempt:
 
 
 class Training:
-    """All attempts under way.
+    """All active attempts.
 
     Args:
-        item_of: What a trial has to do.
-        fails: Whether user code fails at the next stop of an attempt; asked once for each.
+        item_of: Returns the work of a trial.
+        fails: Whether user code fails at the next stop of an attempt; called once for each.
     """
 
     def __init__(
@@ -115,7 +115,8 @@ class Training:
         return self._item_of(run.trial)
 
     def launch_ms(self, run: Run) -> int:
-        """From its grant to its first step; what is resized while it trains ends here and begins again, within its pause."""
+        """Return the time from a run's grant to its first step. A live resize is simulated as an end and a new
+        start within its pause."""
         item, is_resized = self._item_of(run.trial), run.trial in self._resized
         return max(0, (item.resize_ms or 0) - item.upload_ms) if is_resized else item.launch_ms
 
@@ -125,7 +126,8 @@ class Training:
     def join(
         self, run: Run, worker: WorkerId, member: GangMember, progress: float, decide_at: float | None
     ) -> None:
-        """A machine has started its ranks; the last to do so begins the training. What it begins with is the chief's."""
+        """Add the started ranks of a machine; the last member starts the training. The initial progress is the
+        chief's."""
         attempt = self._attempts.get(run.allocation)
         if attempt is None:
             attempt = self._attempts[run.allocation] = GangAttempt(run, self._item_of(run.trial))
@@ -146,7 +148,7 @@ class Training:
             self._look_ahead(attempt)
 
     def leave(self, allocation: AllocationId, worker: WorkerId) -> None:
-        """A machine's ranks were killed: the others fail soon."""
+        """Remove the killed ranks of a machine; the others fail soon."""
         attempt = self._attempts.get(allocation)
         if attempt is None or attempt.members.pop(worker, None) is None:
             return
@@ -158,7 +160,7 @@ class Training:
             self._attempts.pop(allocation, None)
 
     def tell(self, run: Run, worker: WorkerId, signal: Signal, decide_at: float | None) -> None:
-        """The ranks of a machine are asked to stop or to go on; rank 0's answer is everybody's."""
+        """Signal a machine's ranks to stop or to continue; only rank 0 decides."""
         attempt = self._attempts.get(run.allocation)
         if attempt is None or worker != attempt.run.chief:
             return
@@ -171,7 +173,7 @@ class Training:
             self._stop_soon(attempt)
 
     def judge(self, verdict: Verdict) -> None:
-        """The answer to a validation has come, perhaps late: the ranks that wait for it go on, or stop."""
+        """Apply the verdict on a validation, which may be late: waiting ranks continue or stop."""
         attempt = self._attempts.get(verdict.run.allocation)
         if attempt is None or not attempt.is_training or attempt.signal is not Signal.RUN:
             return
@@ -183,12 +185,12 @@ class Training:
             self._go_on(attempt)
 
     def progress(self, attempt: GangAttempt) -> float:
-        """Brought up to now."""
+        """Return the current progress."""
         self._bring_up_to_date(attempt)
         return attempt.progress
 
     def _look_ahead(self, attempt: GangAttempt) -> None:
-        """Put down what comes next by itself: the end, a checkpoint, or a change of pace."""
+        """Schedule the next stop: the end, a checkpoint, or a change of pace."""
         item, now_ms = attempt.item, self._agenda.now_ms
         pace = item.work.pace(attempt.spread, attempt.progress)
         left = min(pace.until, item.work.total, attempt.next_validation) - attempt.progress
@@ -209,7 +211,7 @@ class Training:
             self._proceed(attempt)
 
     def _validate(self, attempt: GangAttempt) -> None:
-        """Report, and wait for the verdict where the search decides here."""
+        """Report, and wait for the verdict if the search decides at this step."""
         reports = attempt.item.reports
         assert reports is not None
         attempt.validated = int(attempt.next_validation)
@@ -231,7 +233,7 @@ class Training:
             self._proceed(attempt)
 
     def _proceed(self, attempt: GangAttempt) -> None:
-        """Where the ranks are by now: at the end, at a failure of their code, at a checkpoint or on their way."""
+        """Continue after a stop: end, fail, save, or train on."""
         if attempt.progress >= attempt.item.work.total:
             self._end(attempt, self._exit(attempt))
         elif self._fails():

@@ -1,4 +1,4 @@
-"""What became of each experiment: how it ended, what it found, and what that took."""
+"""The result of each experiment: how it ended, its best trial, and its cost."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ class ExperimentResult:
     """One experiment, in order of arrival.
 
     Attributes:
-        trials: How many the search made: `full` of them had their whole time, `stopped` were ended by the search.
-        best: The metric of the best validation; `best_point` the hyperparameters of its trial.
-        steps: Trained in all, work that was lost and repeated not counted twice, nor what a copy begins with.
+        trials: How many the search created. `full`: trained to the end; `stopped`: stopped by the search.
+        best: The metric of the best validation. `best_point`: the hyperparameters of its trial.
+        steps: Steps trained in total. Repeated steps after a loss and the initial steps of copies do not count.
         took_s: From the submission to the end; None: it has not ended.
         slot_hours: Held by its runs.
     """
@@ -49,7 +49,7 @@ class _Seen:
 
 
 class Experiments(Observer):
-    """Looks on, and gives the results at the end."""
+    """Collects events, and returns the results at the end."""
 
     def __init__(self) -> None:
         self._seen: dict[ExperimentId, _Seen] = {}
@@ -64,8 +64,8 @@ class Experiments(Observer):
         seen.experiment = experiment
         for trial in decision.trials.values():
             seen.points.setdefault(trial.number, trial.point)
-            came_to = trial.latest.step - self._begins_at[trial.id] if trial.latest else 0
-            seen.steps[trial.number] = max(came_to, seen.steps.get(trial.number, 0))
+            trained = trial.latest.step - self._begins_at[trial.id] if trial.latest else 0
+            seen.steps[trial.number] = max(trained, seen.steps.get(trial.number, 0))
 
     def results(self, slot_ms_of: Mapping[ExperimentId, float]) -> Iterator[ExperimentResult]:
         """`slot_ms_of`: slot time held by each experiment's runs."""

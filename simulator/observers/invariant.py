@@ -1,14 +1,14 @@
-"""What an invariant is: one who looks on, and speaks up."""
+"""The base class of invariants."""
 
 from simulator.observers.observer import Observer
 
 
 class InvariantViolation(AssertionError):
-    """An invariant was broken."""
+    """An invariant was violated."""
 
 
 class Invariant(Observer):
-    """`words` say what must hold."""
+    """`words` states what must hold."""
 
     words = ""
 

@@ -1,4 +1,4 @@
-"""What must hold of the machines that a provisioner rents, after each of its looks."""
+"""Invariants of rented machines, checked after each pass of the provisioner."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,21 +10,22 @@ from simulator.observers.invariant import Invariant
 
 
 class WithinMaximum(Invariant):
-    """Never more machines than the pool may have, on record or in the cloud; and none stands there that is not on record."""
+    """There are never more machines than the pool may have, in the records or in the cloud, and none without a
+    record."""
 
     words = "never above the maximum, and no machine leaked"
 
     def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
-        for what, count in (("on record", len(live)), ("in the cloud", len(standing))):
+        for what, count in (("in the records", len(live)), ("in the cloud", len(standing))):
             if count > spec.maximum:
                 raise self.broken(f"{count} machines {what}, of at most {spec.maximum}")
         forgotten = set(standing) - {one.worker for one in live}
         if forgotten:
-            raise self.broken(f"nobody knows of {sorted(forgotten)}")
+            raise self.broken(f"machines without a record: {sorted(forgotten)}")
 
 
 class EndedEmpty(Invariant):
-    """A machine that is not needed is ended when nothing runs there any more."""
+    """A machine that is no longer needed is ended only once nothing runs there."""
 
     words = "no machine ended under a run"
 
@@ -40,4 +41,4 @@ class EndedEmpty(Invariant):
     def on_ended(self, instance: Instance) -> None:
         running = self._running.get(instance.worker)
         if instance.ending == "gone" and running:
-            raise self.broken(f"{instance.worker} was ended under {len(running)} runs")
+            raise self.broken(f"{instance.worker} was ended while {len(running)} runs were on it")

@@ -1,4 +1,4 @@
-"""What a workload experienced: waiting, completion, use of the slots, fairness. Neighbour: `experiments` for what searches found."""
+"""Measures a workload: waiting, completion, utilisation, fairness. `experiments` covers the results of searches."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from simulator.trials import Work, WorkloadTrial
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of some durations, in seconds; the p-th percentile is the smallest value that p % do not exceed."""
+    """Statistics of durations, in seconds. The p-th percentile is the smallest value that p % do not exceed."""
 
     average_s: float = 0.0
     p50_s: float = 0.0
@@ -25,8 +25,8 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class TrialFigures:
-    """A trial's way. `waited_s`: until its first grant; `alone_s`: what it takes, as far as it got, when it never waits and nothing
-    fails."""
+    """Figures of one trial. `waited_s`: until its first grant; `alone_s`: its duration, as far as it got,
+    without waiting or failures."""
 
     name: str
     tenant: str
@@ -39,7 +39,7 @@ class TrialFigures:
 
 @dataclass(frozen=True, slots=True)
 class TenantFigures:
-    """What one tenant's trials got. `speed`: the mean of `alone_s` / `took_s` over its trials."""
+    """Figures of one tenant's trials. `speed`: the mean of `alone_s` / `took_s`."""
 
     trials: int
     waiting: Figures
@@ -49,7 +49,7 @@ class TenantFigures:
 
 
 @dataclass(slots=True)
-class _Way:
+class _Course:
     item: WorkloadTrial
     granted_ms: int | None = None
     closed_ms: int | None = None
@@ -60,7 +60,7 @@ class _Way:
 
 @dataclass(slots=True)
 class Measures(Observer):
-    """Looks on, and gives the figures at the end."""
+    """Collects events, and returns the figures at the end."""
 
     agenda: EventQueue = field(default_factory=EventQueue)
     placements: int = 0
@@ -69,14 +69,14 @@ class Measures(Observer):
     lost: int = 0
     restarted: int = 0
     slot_ms: float = 0
-    ways: dict[TrialId, _Way] = field(default_factory=dict)
+    ways: dict[TrialId, _Course] = field(default_factory=dict)
     slot_ms_of: dict[ExperimentId, float] = field(default_factory=dict)
     _granted: dict[RunId, int] = field(default_factory=dict)
     _used: dict[TenantId, float] = field(default_factory=dict)
     _tenants: dict[TenantId, str] = field(default_factory=dict)
 
     def on_arrived(self, trial: TrialId, tenant: TenantId, item: WorkloadTrial) -> None:
-        self.ways[trial] = _Way(item)
+        self.ways[trial] = _Course(item)
         self._tenants[tenant] = item.tenant
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
@@ -105,12 +105,12 @@ class Measures(Observer):
                     pass
 
     def served(self) -> list[TrialFigures]:
-        """All trials that have ended, in order of arrival."""
+        """Return the figures of all trials that have ended, in order of arrival."""
         ended = [way for way in self.ways.values() if way.closed_ms is not None]
         return [_served(way) for way in sorted(ended, key=lambda way: way.item.arrives_ms)]
 
     def accounts(self, served: Sequence[TrialFigures]) -> dict[str, TenantFigures]:
-        """By tenant, by name."""
+        """Return the figures by tenant, sorted by name."""
         names = sorted({one.tenant for one in served})
         hours = dict.fromkeys(names, 0.0)
         for tenant, used_ms in self._used.items():
@@ -126,7 +126,7 @@ class Measures(Observer):
 
 
 def figures(values: Iterable[float]) -> Figures:
-    """All zero where there are none."""
+    """All zero without values."""
     ordered = sorted(values)
     if not ordered:
         return Figures()
@@ -139,13 +139,14 @@ def figures(values: Iterable[float]) -> Figures:
 
 
 def jain(values: Sequence[float]) -> float:
-    """Jain's index: 1 where all get the same, 1/n where one gets all. (Jain, Chiu, Hawe 1984: (Σx)² / (n Σx²))"""
+    """Jain's index: 1 if all values are equal, 1/n if one has everything. (Jain, Chiu, Hawe 1984: (Σx)² / (n Σx²))"""
     squares = sum(value * value for value in values)
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
 def alone_ms(work: Work, slots: int, share: float = 1.0) -> float:
-    """How long work takes from its beginning with `slots` slots on one machine, to its end or to that share of it."""
+    """Return how long work takes with `slots` slots on one machine, from its start to its end or to a fraction
+    of it."""
     progress, took_ms, goal = 0.0, 0.0, share * work.total
     while progress < goal:
         pace = work.pace((slots,), progress)
@@ -155,7 +156,7 @@ def alone_ms(work: Work, slots: int, share: float = 1.0) -> float:
     return took_ms
 
 
-def _served(way: _Way) -> TrialFigures:
+def _served(way: _Course) -> TrialFigures:
     item = way.item
     closed_ms = way.closed_ms if way.closed_ms is not None else item.arrives_ms
     share = 1.0 if way.outcome == "completed" else way.step / item.steps

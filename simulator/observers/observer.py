@@ -1,4 +1,5 @@
-"""Those who look on: invariants and measures. They change nothing, so what happens is the same with and without them."""
+"""Observers: invariants and measures. They do not modify anything, so a simulation is the same with and without
+them."""
 
 from collections.abc import Collection, Sequence
 
@@ -17,31 +18,31 @@ from simulator.trials import WorkloadTrial
 
 
 class Observer:
-    """What can be seen; each is called right after it happened."""
+    """The observable events; each method is called right after its event."""
 
     def on_arrived(self, trial: TrialId, tenant: TenantId, item: WorkloadTrial) -> None:
-        """A trial is wanted for the first time."""
+        """A trial is requested for the first time."""
 
     def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
-        """A leader has planned and made the plan part of its world, which nobody else knows yet."""
+        """A leader has planned and applied the plan, which is not saved yet."""
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
-        """A cycle was saved: its facts hold from now on."""
+        """A cycle was saved: its facts are final."""
 
     def on_decided(self, submission: Submission, decision: Decision) -> None:
-        """A turn of a search was saved."""
+        """A decision of a search was saved."""
 
     def on_machines(self, spec: PoolSpec, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
-        """The provisioner has looked at its pool, and acted: what is on record, and what stands."""
+        """The provisioner has completed a pass: the recorded machines, and those that exist."""
 
     def on_ended(self, instance: Instance) -> None:
         """The provisioner is about to end a machine."""
 
     def on_closed(self, closed: Closed) -> None:
-        """The searcher has learned of a request's end."""
+        """The searcher has received the end of a request."""
 
     def on_wished(self, trial: TrialId, wanted: DesiredState) -> None:
-        """The searcher wants something else of a trial."""
+        """The desired state of a trial has changed."""
 
     def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
         """A machine has started its ranks of a run."""
@@ -50,16 +51,16 @@ class Observer:
         """Every member of a gang has started."""
 
     def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
-        """A machine's ranks of a run are gone; `cause` in one word."""
+        """A machine's ranks of a run have ended; `cause` is one word."""
 
     def on_trouble(self, worker: WorkerId) -> None:
-        """A machine, or its way to the bus, has really failed."""
+        """A machine, or its connection to the bus, has failed."""
 
     def on_gone(self, worker: WorkerId) -> None:
-        """A machine is no more."""
+        """A machine was removed."""
 
     def on_restored(self, trial: TrialId, token: int) -> None:
-        """The registry has told a run what it goes on from."""
+        """The registry has answered from which checkpoint a run resumes."""
 
     def on_written(self, trial: TrialId, token: int) -> None:
         """The registry has accepted a checkpoint."""
@@ -68,14 +69,14 @@ class Observer:
         """The registry has learned that a run was lost or ended by force."""
 
     def on_settled(self, run: Run, checkpoint: int) -> None:
-        """The registry tells that a run's announced checkpoint is saved, or given up."""
+        """The registry has published that an announced checkpoint is stored or abandoned."""
 
     def on_stored(self, run: Run, validation: int, is_stale: bool) -> None:
         """The registry has stored a validation."""
 
 
 class Observers(Observer):
-    """Several who look on, in their order."""
+    """Several observers, called in order."""
 
     def __init__(self, watches: Sequence[Observer]) -> None:
         self._all = tuple(watches)

@@ -1,4 +1,4 @@
-"""Where runs are: the invariant of labels and exclusions."""
+"""The invariant of labels and exclusions."""
 
 from services.scheduler.core.state.cluster import Cluster
 from services.scheduler.core.state.facts import Granted
@@ -7,7 +7,7 @@ from simulator.observers.invariant import Invariant
 
 
 class WhereWanted(Invariant):
-    """No run is granted on a machine without the labels that it requires, or on one that it excludes."""
+    """No run is granted on a machine that lacks a required label or is excluded."""
 
     words = "labels respected"
 
@@ -19,5 +19,5 @@ class WhereWanted(Invariant):
             for share in fact.run.shares:
                 if not where.admits(share.worker, cluster.workers[share.worker].labels):
                     raise self.broken(
-                        f"run {fact.run.id} is on {share.worker}, and should be on machines {where}"
+                        f"run {fact.run.id} is on {share.worker}, but its machines must be {where}"
                     )

@@ -1,4 +1,4 @@
-"""Who goes before whom: the invariant of priorities, with the reasons for which a less important request may be served first."""
+"""The invariant of priorities, with the cases in which a less important request may be served first."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,9 +20,10 @@ _LIMITS = frozenset(
 
 
 class PriorityNeverInverted(Invariant):
-    """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, ageing
-    has made up for the difference, or the slots are booked now and not for that one; nobody gives way to an equal or less important one,
-    but for what was borrowed; to an equal when its turn is over."""
+    """No request is granted what a more important request of the same shape waits for, unless that one has
+    reached a limit, ageing has compensated for the difference, or the slots are reserved for others. No run is
+    preempted for an equally or less important request, except for borrowed slots, or for a peer at the end of a
+    time slice."""
 
     words = "priority never inverted"
 
@@ -45,14 +46,14 @@ class PriorityNeverInverted(Invariant):
             }
             booked = _booked(cluster, trial, planned.grants[number:])
             for other in _waiting(cluster, trial):
-                if other.wish.experiment in limited or _is_lent(cluster, trial, other):
+                if other.wish.experiment in limited or _is_reclaimable(cluster, trial, other):
                     continue
                 if any(not _is_under(other.wish, holder) for holder in booked):
                     continue
                 if self._is_before(cluster, policy, other, trial):
                     raise self.broken(
                         f"trial {trial.id} of priority {cluster.part_of(trial).priority} was granted before"
-                        f" {other.id} of {cluster.part_of(other).priority}, which was told {planned.refusals.get(other.id)}"
+                        f" {other.id} of priority {cluster.part_of(other).priority}, which waits because of {planned.refusals.get(other.id)}"
                     )
 
     def _judge_signal(self, cluster: Cluster, victim: Run, winner: Trial, yields: bool) -> None:
@@ -60,7 +61,7 @@ class PriorityNeverInverted(Invariant):
         if cluster.pools[victim.pool].policy.order == "priority":
             given, taken = cluster.part_of(loser).priority, cluster.part_of(winner).priority
             if given <= taken and not (yields and given == taken) and not _reclaims(cluster, victim, winner):
-                raise self.broken(f"a run of priority {given} is asked to give way to priority {taken}")
+                raise self.broken(f"a run of priority {given} is preempted for priority {taken}")
 
     def _is_before(self, cluster: Cluster, policy: PoolPolicy, one: Trial, other: Trial) -> bool:
         difference = cluster.part_of(other).priority - cluster.part_of(one).priority
@@ -71,7 +72,7 @@ class PriorityNeverInverted(Invariant):
 
 
 def _since_ms(cluster: Cluster, trial: Trial) -> int:
-    """From when a request counts as waiting: where turns are taken, from the last that its experiment had."""
+    """Return from when a request counts as waiting; with time slicing, from the last time slice of its experiment."""
     submitted_ms = milliseconds(trial.submitted_at or trial.since)
     if cluster.pools[cluster.pool_of(trial)].policy.quantum is None:
         return submitted_ms
@@ -79,7 +80,7 @@ def _since_ms(cluster: Cluster, trial: Trial) -> int:
 
 
 def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
-    """Whether the winner belongs to another who has a guarantee, under which it may take back what the victim borrows."""
+    """Whether the winner belongs to another holder with a guarantee, which may reclaim what the victim borrows."""
     quotas = cluster.pools[victim.pool].shares.quotas
     paths = [(victim.tenant, winner.wish.tenant), (victim.grant.workspace, winner.wish.workspace)]
     for length in (1, 2):
@@ -90,8 +91,9 @@ def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
     return False
 
 
-def _is_lent(cluster: Cluster, granted: Trial, waiting: Trial) -> bool:
-    """Whether slots kept for the head of the queue were lent to one from whom they can be asked back; the other is no such one."""
+def _is_reclaimable(cluster: Cluster, granted: Trial, waiting: Trial) -> bool:
+    """Whether the granted request uses reserved slots of the queue head that can be reclaimed from it, unlike
+    from the waiting one."""
     pool = cluster.pools[cluster.pool_of(granted)]
     head = cluster.trials.get(pool.reserved.trial) if pool.policy.preemption and pool.reserved else None
     if head is None:
@@ -101,8 +103,8 @@ def _is_lent(cluster: Cluster, granted: Trial, waiting: Trial) -> bool:
 
 
 def _booked(cluster: Cluster, granted: Trial, grants: Sequence[Grant]) -> list[Path]:
-    """Holders of bookings, the granted trial's owner among them, who held less than is booked for them now before these grants. A run
-    counts for the narrowest booking that covers it."""
+    """Return the holders of reservations that include the granted trial's owner and held less than reserved
+    before these grants. A run counts for the narrowest reservation that covers it."""
     pool = cluster.pools[cluster.pool_of(granted)]
     booked: Counter[Path] = Counter()
     for one in pool.reservations.values():
@@ -121,12 +123,12 @@ def _booked(cluster: Cluster, granted: Trial, grants: Sequence[Grant]) -> list[P
     return [holder for holder in booked - held if _is_under(granted.wish, holder)]
 
 
-def _is_under(wish: TrialRequest, holder: Path) -> bool:
-    return (wish.tenant, wish.workspace)[: len(holder)] == holder
+def _is_under(request: TrialRequest, holder: Path) -> bool:
+    return (request.tenant, request.workspace)[: len(holder)] == holder
 
 
 def _waiting(cluster: Cluster, trial: Trial) -> list[Trial]:
-    """Requests that wait in the same pool for the same shape, of the same tenant."""
+    """Return the requests of the same tenant and shape that wait in the same pool."""
     pool = cluster.pools[cluster.pool_of(trial)]
     waiting = [cluster.trials[other] for other in pool.queue]
     shape = (trial.wish.tenant, trial.wish.needs)

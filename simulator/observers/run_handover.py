@@ -1,4 +1,4 @@
-"""What must hold where one run of a trial follows another: of what each leaves, and of when the next may begin."""
+"""Invariants between consecutive runs of a trial: stale writes, and when the next run may start."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from simulator.observers.invariant import Invariant
 
 
 class NoStaleWrite(Invariant):
-    """Once a run was told what it goes on from, no run before it changes that; and none does that the registry knows as lost or ended
-    by force."""
+    """Once a run has restored a checkpoint, no earlier run changes it, and no run that the registry knows as
+    lost or ended by force writes."""
 
     words = "no write of a stale token accepted"
 
@@ -36,15 +36,16 @@ class NoStaleWrite(Invariant):
 
 
 class _Announced(NamedTuple):
-    """What a run had announced when it ended."""
+    """The checkpoints that a run had announced when it ended."""
 
     run: RunId
     checkpoints: int
 
 
 class AfterUploads(Invariant):
-    """A run is granted when the checkpoints that its predecessor announced at its end have come or were given up. A lost run has
-    announced nothing, and what one that was ended by force announced does not count."""
+    """A run is granted only once the checkpoints that its predecessor announced at its end are stored or
+    abandoned. A lost run has announced nothing, and announcements of a run that was ended by force do not
+    count."""
 
     words = "no successor granted before its predecessor's checkpoints"
 
@@ -75,5 +76,5 @@ class AfterUploads(Invariant):
         missing = before.checkpoints - len(self._arrived.get(before.run, ()))
         if missing > 0:
             raise self.broken(
-                f"run {run.id} was granted while {missing} of run {before.run} were on their way"
+                f"run {run.id} was granted while {missing} of run {before.run} were still being uploaded"
             )

@@ -1,5 +1,4 @@
-"""What must hold after each event, whatever fails. Each invariant is a small one who looks on, with the words of what it guards;
-the first breach ends the simulation."""
+"""Invariants that must hold after each event, whatever fails. The first violation ends the simulation."""
 
 from collections.abc import Iterable, Mapping
 
@@ -29,14 +28,14 @@ SHARED = "no slot is granted beyond its whole, or shared by two tenants"
 
 
 class _Holders:
-    """Who holds slots, or how much of them."""
+    """Which runs hold which slots, or fractions of them."""
 
     def __init__(self) -> None:
         self._on: dict[tuple[WorkerId, int], dict[RunId, tuple[TenantId, Thousandths]]] = {}
         self._of: dict[tuple[RunId, WorkerId], tuple[int, ...]] = {}
 
     def take(self, run: Run, worker: WorkerId, slot_ids: tuple[int, ...]) -> str | None:
-        """Returns what is wrong with it; None: nothing is."""
+        """Record a run's slots. Return what is wrong; None: nothing."""
         part = next(share.part for share in run.shares if share.worker == worker)
         self._of[run.id, worker] = slot_ids
         for slot in slot_ids:
@@ -58,7 +57,8 @@ class _Holders:
 
 
 class OneGrantPerSlot(Invariant):
-    """In the scheduler's tables: from the grant's commit until the worker has given the slots back, or the run has ended."""
+    """In the scheduler's tables: from the commit of the grant until the worker has released the slots, or the
+    run has ended."""
 
     words = SHARED
 
@@ -82,7 +82,8 @@ class OneGrantPerSlot(Invariant):
 
 
 class OneRunPerSlot(Invariant):
-    """On the machines themselves: ranks of two runs never use one slot together, but those of one tenant that share it."""
+    """On the machines: ranks of two runs never use one slot at the same time, unless they share it and belong
+    to one tenant."""
 
     words = SHARED
 
@@ -98,7 +99,7 @@ class OneRunPerSlot(Invariant):
 
 
 class WholeGangs(Invariant):
-    """All ranks are granted at once, and no member trains when the others are gone for good."""
+    """All ranks are granted together, and no member keeps training after the others are lost."""
 
     words = "gangs whole"
 
@@ -115,7 +116,7 @@ class WholeGangs(Invariant):
 
 
 class KeptQuotas(Invariant):
-    """No grant takes a tenant, a workspace or an experiment above what it may hold; what a member has given back counts no more."""
+    """No grant takes a tenant, a workspace or an experiment above its limit. Released slots do not count."""
 
     words = "quotas kept"
 
@@ -139,7 +140,7 @@ class KeptQuotas(Invariant):
 
 
 class NothingLost(Invariant):
-    """Each request closes once: in the tables, and for the searcher. `check_end` counts when all is over."""
+    """Each request closes once, in the tables and for the searcher. `check_end` checks it at the end."""
 
     words = "nothing lost: each request closes once"
 
@@ -161,7 +162,7 @@ class NothingLost(Invariant):
             raise self.broken(f"request {request} of trial {trial} never closed")
 
     def missing(self, requests: Iterable[tuple[TrialId, int]]) -> list[tuple[TrialId, int]]:
-        """Those of which the searcher has not learned that they are closed."""
+        """Return the requests whose end the searcher has not received."""
         return [one for one in requests if one not in self._known]
 
     def _once(self, seen: set[tuple[TrialId, int]], closed: Closed) -> None:
@@ -172,7 +173,8 @@ class NothingLost(Invariant):
 
 
 class NoHealthyRunKilled(Invariant):
-    """A run ends by itself, as its owner or a more important one wants, or because a machine of its own really failed."""
+    """A run ends by itself, because its owner or a more important request wants it, or because one of its
+    machines really failed."""
 
     words = "no healthy run killed for the control plane's sake"
 
@@ -180,7 +182,7 @@ class NoHealthyRunKilled(Invariant):
         self._live: dict[RunId, Run] = {}
         self._excused: set[RunId] = set()
         self._ended: set[TrialId] = set()
-        self._gone: set[WorkerId] = set()
+        self._removed: set[WorkerId] = set()
         self.troubled: set[WorkerId] = set()
         """Machines that are failing now."""
 
@@ -189,13 +191,13 @@ class NoHealthyRunKilled(Invariant):
 
     def on_gone(self, worker: WorkerId) -> None:
         self.on_trouble(worker)
-        self._gone.add(worker)
+        self._removed.add(worker)
 
     def on_commit(self, cluster: Cluster, changes: Unsaved) -> None:
         for fact in changes.facts:
             if isinstance(fact, Granted):
                 self._live[fact.run.id] = fact.run
-                if fact.run.workers & (self.troubled | self._gone):
+                if fact.run.workers & (self.troubled | self._removed):
                     self._excused.add(fact.run.id)
             elif isinstance(fact, Ended):
                 self._judge_end(fact)
@@ -210,7 +212,7 @@ class NoHealthyRunKilled(Invariant):
 
     def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
         if cause in ("exit", "power", "orphaned"):
-            # What one member does by itself ends the others; and after half an hour nobody can be waiting for ranks.
+            # One member's exit ends the others; and after half an hour no gang waits for its ranks.
             self._excused.add(run.id)
         elif run.id not in self._excused and run.trial not in self._ended:
             raise self.broken(f"run {run.id} was ended on {worker}: {cause}")
@@ -224,7 +226,7 @@ class NoHealthyRunKilled(Invariant):
 
 
 def all_invariants() -> list[Invariant]:
-    """One of each, for one simulation."""
+    """Return one of each, for one simulation."""
     return [
         OneGrantPerSlot(),
         OneRunPerSlot(),
@@ -248,7 +250,7 @@ def all_invariants() -> list[Invariant]:
 
 
 def _holders(cluster: Cluster) -> tuple[dict[object, SlotCount], dict[object, SlotCount]]:
-    """Slots by experiment, tenant and workspace; live runs by experiment."""
+    """Return the slots by experiment, tenant and workspace, and the live runs by experiment."""
     held: dict[object, SlotCount] = {}
     runs: dict[object, SlotCount] = {}
     for run in cluster.runs.values():

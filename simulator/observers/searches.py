@@ -1,4 +1,5 @@
-"""What must hold of searches after each of their turns, whatever fails. The rule of halving is written here a second time, plainly."""
+"""Invariants of searches, checked after each decision. The halving rule is implemented here a second time,
+independently."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,8 @@ from simulator.observers.invariant import Invariant
 
 
 class OneVerdictEach(Invariant):
-    """A validation is judged once, a rung decides once about a trial (a restarted run passes it unjudged), and after a stop nothing does."""
+    """A validation is judged once, a rung decides once per trial (a restarted run passes it without a verdict),
+    and a stopped trial is not judged again."""
 
     words = "each verdict once"
 
@@ -45,7 +47,7 @@ class OneVerdictEach(Invariant):
 
 
 class NoStaleVerdict(Invariant):
-    """A validation that the registry has stored as stale is judged by no search, and answered to nobody."""
+    """A validation that the registry has stored as stale is not judged and not answered."""
 
     words = "no stale validation judged"
 
@@ -69,7 +71,8 @@ class NoStaleVerdict(Invariant):
 
 
 class KeptConcurrency(Invariant):
-    """Never more trials are opened than the config, or a person since, allows; and a completed search has made all that it planned."""
+    """The number of open trials never exceeds the limit of the config or of a later edit, and a completed
+    search has created all planned trials."""
 
     words = "max_concurrent_trials kept, and every planned trial made"
 
@@ -83,7 +86,7 @@ class KeptConcurrency(Invariant):
         open_ = self._open.setdefault(experiment.id, set())
         before = len(open_)
         for trial in decision.trials.values():
-            # One that a person parked stays open: its request is closed, and it is to be wanted again.
+            # A trial parked by a user leaves the count: its request is closed until it is resumed.
             has_left = trial.closed is not None or (trial.is_held and trial.state is TrialState.PARKED)
             (open_.discard if has_left else open_.add)(trial.number)
         made = self._made[experiment.id] = max([self._made.get(experiment.id, 0), *decision.trials])
@@ -94,7 +97,7 @@ class KeptConcurrency(Invariant):
             if isinstance(changed := changes.get("max_concurrent_trials"), int):
                 self._most[experiment.id] = changed
         most = self._most.get(experiment.id, asked)
-        # Those that are open when fewer are wanted stay.
+        # Open trials stay when the limit is lowered.
         if len(open_) > max(most, before):
             raise self.broken(
                 f"experiment {experiment.number} has {len(open_)} trials open, of at most {most}"
@@ -112,14 +115,14 @@ class KeptConcurrency(Invariant):
 
 @dataclass(slots=True)
 class _Cohort:
-    """The trials of one bracket: what was seen at each rung, by its time."""
+    """The trials of one bracket: the values at each rung, by its time."""
 
     seen: dict[int, list[float]]
 
 
 @dataclass(slots=True)
 class _Course:
-    """What the rule has said of a trial so far."""
+    """The rule's decisions about a trial so far."""
 
     cohort: _Cohort | None
     rungs: list[int]
@@ -128,8 +131,9 @@ class _Course:
 
 
 class HalvingRule(Invariant):
-    """By stopping, a trial goes on past a rung while it is among the best 1/divisor of those seen there so far, itself included; one that fails has
-    the worst place. What the search decides, and how its trials end, is what this rule says."""
+    """With early stopping, a trial continues past a rung while it is among the best 1/divisor of the trials
+    seen there so far, including itself. A failed trial ranks last. The search's decisions and the ends of its
+    trials must match this rule."""
 
     words = "closed trials agree with the rule"
 
@@ -164,7 +168,7 @@ class HalvingRule(Invariant):
     def _course(
         self, experiment: ExperimentId, searcher: AsyncHalving | AdaptiveAsha, first: float | None
     ) -> _Course:
-        """Which bracket a trial is in follows from its first rung, where no two brackets begin alike."""
+        """Derive the bracket of a trial from its first rung, if no two brackets start with the same one."""
         most = (
             searcher.num_rungs
             if isinstance(searcher, AsyncHalving)
@@ -186,7 +190,8 @@ class HalvingRule(Invariant):
         return _Course(cohort, rungs)
 
     def _judge(self, submission: Submission, course: _Course, entry: Entry, most: float) -> None:
-        """One in `most` goes on, where the search's divisor is higher: its budget has no more trials come."""
+        """Apply the rule; at least one in `most` continues if the search's divisor is higher, because its
+        budget allows no more trials."""
         divisor = getattr(submission.config.searcher, "divisor", inf)
         if course.cohort is None:
             course.is_stopped, course.is_at_top = bool(entry.facts["stop"]), bool(entry.facts["at_top"])
@@ -202,22 +207,24 @@ class HalvingRule(Invariant):
             course.is_stopped = course.is_at_top or better >= max(kept, int(len(seen) / most), 1)
             if not course.is_stopped:
                 course.rungs.pop(0)
-        said = (entry.facts["stop"], entry.facts["at_top"])
-        if said != (course.is_stopped, course.is_stopped and course.is_at_top):
+        decided = (entry.facts["stop"], entry.facts["at_top"])
+        if decided != (course.is_stopped, course.is_stopped and course.is_at_top):
             raise self.broken(
-                f"of trial {entry.facts['trial']} at {entry.facts['time']} the search said {said}"
+                f"the search decided {decided} for trial {entry.facts['trial']} at {entry.facts['time']}"
             )
 
     def _check_end(self, trial: Trial, course: _Course) -> None:
         if not trial.is_final or not course.is_stopped:
             return
-        ruled = TrialState.COMPLETED if course.is_at_top else TrialState.STOPPED
-        if trial.state is not ruled:
-            raise self.broken(f"trial {trial.number} ended as {trial.state}, and the rule says {ruled}")
+        expected = TrialState.COMPLETED if course.is_at_top else TrialState.STOPPED
+        if trial.state is not expected:
+            raise self.broken(
+                f"trial {trial.number} ended as {trial.state}, but the rule requires {expected}"
+            )
 
 
 class JournalRepeats(Invariant):
-    """A search that was rebuilt from its journal decides the same, from the first line to the last."""
+    """A search that is rebuilt from its journal makes the same decisions, from the first entry to the last."""
 
     words = "a journal repeats its search"
 
@@ -232,7 +239,7 @@ class JournalRepeats(Invariant):
         if decision.experiment.is_final and decision.entries:
             difference = replay(submission.config, submission.search_seed, entries)
             if difference is not None:
-                raise self.broken(f"it differs at {difference}")
+                raise self.broken(f"the replay differs at {difference}")
 
 
 def _created(decision: Decision) -> list[tuple[int, float | None]]:
@@ -240,7 +247,7 @@ def _created(decision: Decision) -> list[tuple[int, float | None]]:
 
 
 def _created_by(entry: Entry) -> list[tuple[int, float | None]]:
-    """The trials that were made with this line, and the time of their first decision."""
+    """Return the trials created with this entry, and the time of their first decision."""
     return _listed(entry, "created")
 
 

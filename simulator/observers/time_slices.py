@@ -1,4 +1,4 @@
-"""Where equals take turns: the invariant of the quantum."""
+"""The invariant of time slices."""
 
 from services.scheduler.core.planning.plan import SchedulingPlan
 from services.scheduler.core.state.cluster import Cluster
@@ -6,10 +6,10 @@ from simulator.observers.invariant import Invariant
 
 
 class WholeTimeSlices(Invariant):
-    """A run yields to another experiment, not before it has had its slots for a quantum and for `min_run`, nor before it has saved a
-    checkpoint, and never when its trial has ignored the signal before."""
+    """A run yields only to another experiment, only after it has had its slots for a quantum and for `min_run`
+    and has saved a checkpoint, and never if its trial has ignored the signal before."""
 
-    words = "no turn cut short"
+    words = "no time slice cut short"
 
     def on_turn(self, cluster: Cluster, planned: SchedulingPlan) -> None:
         for signal in planned.signals:

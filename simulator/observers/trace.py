@@ -1,4 +1,4 @@
-"""A fingerprint of all that happened: equal input, equal plan."""
+"""A digest of everything that happened: equal inputs give equal digests."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ from simulator.observers.observer import Observer
 
 
 class Trace(Observer):
-    """Folds every saved fact and every start and stop of ranks, each with its time, into one digest."""
+    """Hashes every saved fact and every start and stop of ranks, with its time."""
 
     def __init__(self) -> None:
         self.agenda = EventQueue()
@@ -45,5 +45,5 @@ class Trace(Observer):
     def on_written(self, trial: TrialId, token: int) -> None:
         self._fold("written", trial, token)
 
-    def _fold(self, *words: object) -> None:
-        self._hash.update(f"{self.agenda.now_ms} {words}\n".encode())
+    def _fold(self, *fields: object) -> None:
+        self._hash.update(f"{self.agenda.now_ms} {fields}\n".encode())

@@ -1,3 +1,6 @@
-"""What would one experiment cost, and when would it end? `answering` gathers what is known and has a `simulation_worker`, a process of its own, play the
-search in several futures (`experiment_simulation`): on a pool as it stands (`pool_snapshot`, `background_jobs`), as earlier trials learned (`earlier_runs`) or as a model has
-it; `summary` puts the futures together."""
+"""Plans an experiment: what it would cost and when it would end.
+
+`answering` collects the inputs and starts a `simulation_worker`, a separate process, which simulates the search in several
+futures (`experiment_simulation`): on the current pool (`pool_snapshot`, `background_jobs`), with learning curves of earlier trials
+(`earlier_runs`) or of a model. `summary` summarises the futures.
+"""

@@ -1,6 +1,7 @@
-"""Answers `qry simulator.plan`: asks the owners what is known, has a player play the search, tells what the futures come to.
+"""Answers `qry simulator.plan`: queries the inputs, has a player simulate the search, and summarises the futures.
 
-The answer is the asking tenant's: earlier trials are its own, and of others there are numbers only."""
+The answer belongs to the asking tenant: earlier trials are its own, and other tenants appear as numbers only.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Mapping
@@ -42,7 +43,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Holds nothing between two questions."""
+    """Stateless between questions."""
 
     bus: Bus
     players: SimulationWorkers
@@ -51,15 +52,20 @@ class Answers:
         return {PlanExperiment: self.plan}
 
     async def plan(self, ask: RequestContext, query: PlanExperiment) -> ExperimentPlan:
-        """Raises Rejected for what cannot be foretold, with the key; Transient where all players are busy for too long."""
-        standing, earlier, start = await asyncio.gather(
-            self._standing(ask, query), self._earlier(ask, query), self._start(ask, query)
+        """Plan an experiment.
+
+        Raises:
+            Rejected: The experiment cannot be planned; names the key.
+            Transient: All players are busy for too long.
+        """
+        snapshot, earlier, start = await asyncio.gather(
+            self._snapshot(ask, query), self._earlier(ask, query), self._start(ask, query)
         )
         question = Question(
             config=query.config,
-            cluster=standing.cluster,
-            policy=standing.policy,
-            crowd=standing.crowd,
+            cluster=snapshot.cluster,
+            policy=snapshot.policy,
+            crowd=snapshot.crowd,
             earlier=earlier,
             start=start,
             steps=query.steps,
@@ -67,13 +73,13 @@ class Answers:
             futures=max(1, min(query.futures, MOST_FUTURES)),
         )
         played = await self.players.play(question, ask.deadline_s)
-        price = standing.price if query.price_per_slot_hour is None else query.price_per_slot_hour
+        price = snapshot.price if query.price_per_slot_hour is None else query.price_per_slot_hour
         is_cut = len(played.futures) < question.futures
-        return summarize(standing.label, played.basics, played.futures, standing.crowd, price, is_cut)
+        return summarize(snapshot.label, played.basics, played.futures, snapshot.crowd, price, is_cut)
 
-    async def _standing(self, ask: RequestContext, query: PlanExperiment) -> PoolSnapshot:
+    async def _snapshot(self, ask: RequestContext, query: PlanExperiment) -> PoolSnapshot:
         if query.cluster is not None:
-            return _told(query.cluster)
+            return _described(query.cluster)
         workspace = query.config.get("workspace") or UNCATEGORIZED
         question = GetOutlook(pool=query.pool, workspace=str(workspace))
         outlook, provided = await asyncio.gather(
@@ -92,35 +98,36 @@ class Answers:
         return found.runs if found else ()
 
     async def _start(self, ask: RequestContext, query: PlanExperiment) -> PriorObservationsReply:
-        """What the search would know; of a plan that cannot ask for it, nothing. Raises Rejected: there is no such experiment."""
+        """Return the search's prior observations; none if they are unavailable. Raises Rejected if an
+        experiment does not exist."""
         warm_start = getattr(load_config(query.config).searcher, "warm_start", None)
         if warm_start is None or not warm_start.experiments:
             return PriorObservationsReply()
         found = await _unless_away(self.bus.ask(GetPriorObservations(config=query.config), ask.tenant, ASK_S))
         return found or PriorObservationsReply(
-            notes=("what the search knows of earlier experiments could not be asked",)
+            notes=("the prior observations from earlier experiments are unavailable and were left out",)
         )
 
 
 def _metrics(query: PlanExperiment) -> tuple[str, str | None]:
-    """The metric that ranks, and the time metric."""
+    """Return the metric that ranks trials, and the time metric."""
     searcher = load_config(query.config).searcher
     time_metric = searcher.time_metric if isinstance(searcher, Timed) else "step"
     return searcher.metric, None if time_metric == "step" else time_metric
 
 
-def _told(document: dict[str, JsonValue]) -> PoolSnapshot:
-    """Machines that the asker has described."""
+def _described(document: dict[str, JsonValue]) -> PoolSnapshot:
+    """Return the machines that the caller has described."""
     cluster = read_cluster_document(document, "cluster")
     machines = sum(one.count for one in cluster.machines)
     slots = sum(one.count * one.slots for one in cluster.machines)
-    return PoolSnapshot(f"machines as described, {slots} slots on {machines}", cluster, Policy())
+    return PoolSnapshot(f"the described machines, {slots} slots on {machines}", cluster, Policy())
 
 
 async def _unless_away(answer: Awaitable[T]) -> T | None:
-    """What helps an answer and is not needed for one."""
+    """Return None if an optional source is unavailable."""
     try:
         return await answer
     except (Transient, TimeoutError) as error:
-        _log.warning("an owner could not be asked for a plan", error=str(error))
+        _log.warning("a source for a plan is unavailable", error=str(error))
         return None

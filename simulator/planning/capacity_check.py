@@ -1,4 +1,4 @@
-"""Whether a trial could ever have its slots: else a search would be played that waits for ever."""
+"""Checks whether a trial could ever get its slots; otherwise the simulation would wait forever."""
 
 from muster.config.sections import Resources
 from muster.errors import Rejected
@@ -19,19 +19,19 @@ def check_room(resources: Resources, cluster: Cluster) -> None:
     ]
     must_be_one = resources.is_single_node or not cluster.exclusive
     provider = cluster.provider
-    # What a provider brings has no labels here.
+    # A provider's machines have no labels here.
     if provider is not None and resources.slot_kind in (None, provider.kind) and not where.required:
         sizes += [provider.slots] * (1 if must_be_one else provider.maximum)
-    room = max(sizes, default=0) if must_be_one else sum(sizes)
+    available = max(sizes, default=0) if must_be_one else sum(sizes)
     least, _ = resources.slot_range
-    if least <= room:
+    if least <= available:
         return
     slots = f"{least} slot{'' if least == 1 else 's'}"
     wanted = f"{slots} of kind {resources.slot_kind}" if resources.slot_kind else slots
     machines = f" {where}" if str(where) else ""
-    on = f"on one machine{machines}" if must_be_one else f"on machines{machines}" if machines else "in all"
+    on = f"on one machine{machines}" if must_be_one else f"on machines{machines}" if machines else "in total"
     raise Rejected(
         "slots_unsatisfiable",
-        f"a trial needs {wanted}; there {'is' if room == 1 else 'are'} {room} {on}",
+        f"a trial needs {wanted}; the cluster can have at most {available} {on}",
         "resources.slots_per_trial" if sizes else "resources",
     )

@@ -1,5 +1,6 @@
-"""One experiment's search, played in one future after another. In each another point is the best, trials learn faster or slower, steps take a
-little more or less, and others leave sooner or later: what is true in most futures is likely, what differs is not known."""
+"""Simulates one experiment's search in several futures. Futures differ in the best point, the learning speed,
+the step time and the durations of background jobs. Outcomes that most futures share are likely; where they
+differ the outcome is uncertain."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -38,19 +39,19 @@ from simulator.simulation import Setup, Simulation
 
 NAME = "experiment"
 SPREAD = 0.1
-"""By how much futures differ in the time that everything takes; and trials, where no earlier ones show it."""
+"""The spread of all durations between futures, and between trials if no earlier runs show it."""
 NOISE = 0.02
-"""Of a validation, against what is learned in all."""
+"""Of a validation, relative to the total improvement."""
 LAUNCH_MS = 2000
 """From the grant to the first step."""
 LONGEST_MS = 366 * 86_400_000
 MOST_RUNGS = 12
-"""A method that decides more often has no rungs worth telling."""
+"""A method with more decision points has no meaningful rungs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question, understood. `steps`: of one trial; `notes`: on what is not played."""
+    """A validated question. `steps`: of one trial; `notes`: on what is not simulated."""
 
     question: Question
     config: ExperimentConfig
@@ -60,12 +61,12 @@ class ParsedQuestion:
 
     @property
     def is_length_known(self) -> bool:
-        """Whether it was said how long a trial trains."""
+        """Whether the training length of a trial is given."""
         return self.question.steps is not None or isinstance(self.config.searcher, Timed)
 
 
 def understand(question: Question) -> ParsedQuestion:
-    """Raises Rejected: a trial fits nowhere, or it is not known how long one trains."""
+    """Validate a question. Raises Rejected: a trial fits nowhere, or the training length is unknown."""
     config = load_config(question.config)
     priority = config.resources.priority or question.policy.default_priority
     resources = config.resources.model_copy(update={"priority": priority})
@@ -78,29 +79,32 @@ def understand(question: Question) -> ParsedQuestion:
 
 
 def basics_of(play: ParsedQuestion) -> Basics:
-    """What the futures go by."""
+    """Return what the futures are based on."""
     question, seen = play.question, play.seen
     unknown = are_unknown(question.crowd)
     notes = (
         [
-            f"how long {unknown} of the others will take is not known: about as long again as they have taken so far"
+            f"the remaining time of {unknown} other runs or requests is unknown; they are assumed to take about as long again as so far"
         ]
         if unknown
         else []
     )
-    said = question.step_s
+    given = question.step_s
     return Basics(
         slots=_slots(play.config),
         unit=time_metric(play.config) or "step",
         earlier_runs=len(seen),
         earlier_experiments=len({run.experiment_id for run in question.earlier}) if seen else 0,
-        step_s=said if said is not None or not seen else sum(one.step_ms for one in seen) / len(seen) / 1000,
+        step_s=given
+        if given is not None or not seen
+        else sum(one.step_ms for one in seen) / len(seen) / 1000,
         notes=(*notes, *play.notes, *_notes_of_start(play)),
     )
 
 
 def futures(play: ParsedQuestion) -> Iterator[Future]:
-    """As many as asked for; equal questions have equal futures. Raises Rejected: the search does not end within a year."""
+    """Yield the futures asked for; equal questions give equal futures. Raises Rejected if the search does not
+    end within a year."""
     for seed in range(play.question.futures):
         yield _play(play, seed)
 
@@ -117,7 +121,7 @@ def _play(play: ParsedQuestion, seed: int) -> Future:
     simulation = Simulation(setup, [measures, experiments, rungs])
     measures.agenda = simulation.agenda
     simulation.begin()
-    _go_on(simulation)
+    _run_search(simulation)
     (result,) = experiments.results(measures.slot_ms_of)
     return Future(
         trials=result.trials,
@@ -130,8 +134,8 @@ def _play(play: ParsedQuestion, seed: int) -> Future:
     )
 
 
-def _go_on(simulation: Simulation) -> None:
-    """Until the search has ended; the others may still be there."""
+def _run_search(simulation: Simulation) -> None:
+    """Run until the search has ended; background jobs may continue."""
     agenda = simulation.agenda
     while simulation.searcher.left:
         next_ms = agenda.next_ms()
@@ -143,11 +147,11 @@ def _go_on(simulation: Simulation) -> None:
 def _submission(play: ParsedQuestion, seed: int, chance: Random) -> Submission:
     question, config, steps = play.question, play.config, play.steps
     first, best = (1.0, 0.0) if config.searcher.smaller_is_better else (0.0, 1.0)
-    said_ms = None if question.step_s is None else question.step_s * 1000
+    given_ms = None if question.step_s is None else question.step_s * 1000
     pace = chance.lognormvariate(0.0, SPREAD)
     learning = Learning(
         steps=steps,
-        step_ms=(said_ms or 1000.0) * pace,
+        step_ms=(given_ms or 1000.0) * pace,
         spread=SPREAD,
         validate_every=max(1, steps // 100),
         first=first,
@@ -156,20 +160,21 @@ def _submission(play: ParsedQuestion, seed: int, chance: Random) -> Submission:
         halves_after=steps / 5 * 2.0 ** chance.uniform(-1.0, 1.0),
         noise=NOISE,
     )
-    terms = Terms(said_ms, pace, play.is_length_known)
+    terms = Terms(given_ms, pace, play.is_length_known)
     earlier = Earlier(config, play.seen, seed, terms) if play.seen else None
-    # What ending took stands in the launch, where earlier runs show it; copies are made of what was saved on the way.
+    # With earlier runs the launch time includes the end. Copies (PBT) need checkpoints during training.
     more: dict[str, Any] = {"stop_ms": 0} if earlier else {}
     if isinstance(config.searcher, Pbt):
         more["checkpoint_ms"] = max(1, round(learning.step_ms))
     return Submission(
         NAME, config, learning, arrives_ms=NOW_MS, tenant=tenant_name(OWN_TENANT), seed=seed,
-        launch_ms=LAUNCH_MS, earlier=earlier, warmth=_warmth(play), **more,
+        launch_ms=LAUNCH_MS, earlier=earlier, warmth=_prior(play), **more,
     )  # fmt: skip
 
 
-def _warmth(play: ParsedQuestion) -> PriorObservations:
-    """What trials came to is held against what is played only where that goes as earlier ones did: a model has values of its own."""
+def _prior(play: ParsedQuestion) -> PriorObservations:
+    """Prior results are used only if the simulated trials follow earlier ones; the values of a model are not
+    comparable."""
     start = play.question.start
     known = start.known if play.seen else ()
     return PriorObservations(start.points, tuple(PriorTrial(**each.model_dump()) for each in known))
@@ -179,12 +184,12 @@ def _notes_of_start(play: ParsedQuestion) -> tuple[str, ...]:
     start = play.question.start
     if not start.known or play.seen:
         return start.notes
-    said = f"of the {len(start.known)} earlier trials that the sampler learns from nothing is played: no run of this code shows how such values come about"
-    return (*start.notes, said)
+    note = f"the {len(start.known)} earlier trials that the sampler learns from are left out, because no earlier run of this code is available"
+    return (*start.notes, note)
 
 
 def _machines(question: Question) -> list[Kind]:
-    """With the marks by which those who run there now find them."""
+    """Return the machines, labelled for the runs that are on them now."""
     marks = marks_of(question.crowd)
     return [
         Kind(one.name, one.pool, one.slots, one.slot_kind, _labelled(one, marks.get(one.name, {})))
@@ -197,7 +202,7 @@ def _labelled(kind: Kind, marks: Mapping[str, str]) -> tuple[tuple[str, str], ..
 
 
 def _waited_ms(measures: Measures) -> int:
-    """Until one of the search's trials has slots; 0 where none ever had."""
+    """Return the time until one of the search's trials has slots; 0 if none ever had."""
     mine = (way.granted_ms for way in measures.ways.values() if way.item.experiment == NAME)
     return max(0, min((at for at in mine if at is not None), default=0) - NOW_MS)
 
@@ -210,17 +215,19 @@ def _slots(config: ExperimentConfig) -> float:
 def _steps(question: Question, config: ExperimentConfig, seen: list[EarlierRunData]) -> int:
     searcher = config.searcher
     if isinstance(searcher, Custom):
-        message = "what a search of searcher 'custom' tries is known to its program alone"
+        message = (
+            "a search with searcher 'custom' cannot be simulated, because its own program chooses the trials"
+        )
         raise Rejected(
-            "not_plannable", message, "searcher.name", "plan one trial of it: searcher.name: single"
+            "not_plannable", message, "searcher.name", "plan a single trial with searcher.name: single"
         )
     steps = question.steps or (searcher.max_time if isinstance(searcher, Timed) else length_of(seen))
     if steps is None:
         raise Rejected(
             "missing_key",
-            f"searcher {searcher.name!r} does not say how long a trial trains, and no earlier one shows it",
+            f"searcher {searcher.name!r} does not define how long a trial trains, and there are no earlier runs to derive it from",
             "searcher",
-            hint="give --steps",
+            hint="set --steps",
         )
     return steps
 
@@ -239,7 +246,7 @@ class _Rungs(Observer):
             self._steps[number] = max(self._steps.get(number, 0), trial.latest.step if trial.latest else 0)
 
     def reached(self) -> dict[float, int]:
-        """None where the method has no rungs."""
+        """Empty if the method has no rungs."""
         if len(self._levels) > MOST_RUNGS:
             return {}
         return {

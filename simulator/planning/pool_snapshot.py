@@ -1,4 +1,5 @@
-"""A pool as it stands, as the simulator takes it: from what the scheduler and the provisioner tell."""
+"""Converts the current state of a pool, from the scheduler and the provisioner, to the simulator's cluster and
+policy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from simulator.files.schema import Cluster, MachineGroup, Policy, Provider, Quot
 from simulator.planning.question import tenant_name, workspace_name
 
 BOOT_S = 90.0
-"""From an order to a machine that takes work, where none has come yet."""
+"""Assumed time from an order to a machine that accepts work, if none was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSnapshot:
-    """`label` says of what it is; `price`: of a slot for an hour, None where nothing is known."""
+    """A pool snapshot. `label` describes it; `price`: per slot and hour, None if unknown."""
 
     label: str
     cluster: Cluster
@@ -26,13 +27,16 @@ class PoolSnapshot:
 
 
 def snapshot_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool) -> PoolSnapshot:
-    """`is_whole`: as if nobody else were there. Raises Rejected for a pool without machines that could ever take work."""
+    """Return the snapshot. `is_whole`: as if no other work were there. Raises Rejected for a pool without
+    machines that could ever accept work."""
     ready = [one for one in outlook.workers if one.state == "ready" and _slots(one)]
     provider = _provider(provided, outlook)
     name = outlook.pool.pool
     if not ready and provider is None:
         raise Rejected(
-            "no_machines", f"pool {name} has no machine that takes work, and nobody brings one", "pool"
+            "no_machines",
+            f"pool {name} has no machine that accepts work and no provider that adds one",
+            "pool",
         )
     cluster = Cluster(
         machines=tuple(_machine(one) for one in ready),
@@ -47,9 +51,9 @@ def snapshot_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool)
         reservations=() if is_whole else tuple(_windows(outlook)),
     )
     known = {one.worker for one in ready}
-    crowd = () if is_whole else tuple(one for one in outlook.requests if known.issuperset(one.workers))
+    others = () if is_whole else tuple(one for one in outlook.requests if known.issuperset(one.workers))
     label = _label(name, ready, provider)
-    return PoolSnapshot(label, cluster, _policy(outlook.pool.rules), crowd, outlook.price_per_slot_hour)
+    return PoolSnapshot(label, cluster, _policy(outlook.pool.rules), others, outlook.price_per_slot_hour)
 
 
 def _machine(worker: WorkerView) -> MachineGroup:
@@ -67,7 +71,7 @@ def _slots(worker: WorkerView) -> int:
 
 
 def _provider(provided: ProvidedPool | None, outlook: Outlook) -> Provider | None:
-    """What can come beside what stands."""
+    """Return the machines that can still be added."""
     if provided is None:
         return None
     here = {one.worker for one in outlook.workers}

@@ -1,4 +1,4 @@
-"""What a player is asked and what it answers, one JSON document a line."""
+"""The question and the answer of a simulation process, one JSON document per line."""
 
 from pydantic import JsonValue
 
@@ -7,17 +7,18 @@ from shared.messages.plans import EarlierRun, OutlookRequest, PriorObservationsR
 from simulator.files.schema import Cluster, Policy
 
 OWN_TENANT, OWN_WORKSPACE = 0, 0
-"""Numbers of the asker's, as in an outlook."""
+"""The caller's numbers, as in an outlook."""
 
 
 class Question(Record):
-    """What is to be foretold, with all that is known.
+    """A plan request with all inputs.
 
     Attributes:
-        crowd: Who holds slots of the cluster, and who waits for some.
+        crowd: Running and waiting requests on the cluster.
         earlier: Runs of the same code.
-        start: What the search knows of the experiments that its warm start names.
-        steps: Of one trial, in the units of the search's time; `step_s`: what one takes. None: as earlier runs show, or the search says.
+        start: Prior observations from the experiments in the search's `warm_start`.
+        steps: Of one trial, in units of the search's time. `step_s`: step time. None: from earlier runs, or
+            from the search.
     """
 
     config: dict[str, JsonValue]
@@ -32,7 +33,7 @@ class Question(Record):
 
 
 class Basics(Record):
-    """What a player says first: what it goes by. `slots`: of one trial."""
+    """The first line of an answer: its inputs. `slots`: of one trial."""
 
     slots: float
     unit: str
@@ -43,7 +44,7 @@ class Basics(Record):
 
 
 class Future(Record):
-    """One future. `reached`: how many trials came as far as each rung."""
+    """One future. `reached`: how many trials reached each rung."""
 
     trials: int
     stopped: int
@@ -55,13 +56,13 @@ class Future(Record):
 
 
 class Refused(Record):
-    """The question has no answer: the problem of an error of the tree."""
+    """The question has no answer; `problem` describes the error."""
 
     problem: dict[str, JsonValue]
 
 
 class AnswerLine(Record):
-    """One line of a player's answer: exactly one of these."""
+    """One line of an answer: exactly one of the fields."""
 
     basics: Basics | None = None
     future: Future | None = None
@@ -69,7 +70,7 @@ class AnswerLine(Record):
 
 
 def tenant_name(tenant: int) -> str:
-    """Of the tenant of that number in an outlook; `workspace_name` likewise."""
+    """Return the name of a tenant with this number in an outlook."""
     return f"tenant {tenant}"
 
 

@@ -1,5 +1,9 @@
-"""`python -m simulator.planning.player`: one question on standard input, lines of an answer on standard output. It holds a question's memory
-and time apart from those of the service, which ends it when it takes too long; the limits here are what the kernel sees to."""
+"""`python -m simulator.planning.player`: reads one question from standard input and writes lines of an answer
+to standard output.
+
+A separate process isolates the question's memory and time from the service, which kills it when it takes too
+long. The kernel enforces the limits set here.
+"""
 
 import resource
 import sys
@@ -10,7 +14,7 @@ from simulator.planning.question import AnswerLine, Question, Refused
 
 
 def main() -> None:
-    """Writes basics, then each future as soon as it is played, or why there is none."""
+    """Write the basics, then each future as soon as it is simulated, or the reason for a refusal."""
     memory_mib, seconds = (int(given) for given in sys.argv[1:3])
     resource.setrlimit(resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -24,8 +28,8 @@ def main() -> None:
     except MemoryError:
         too_large = Rejected(
             "plan_too_large",
-            f"playing this search takes more than {memory_mib} MiB",
-            hint="plan for fewer trials, or as if nothing else ran in the pool",
+            f"simulating this search takes more than {memory_mib} MiB",
+            hint="plan for fewer trials, or for the pool as if nothing else ran",
         )
         _write(AnswerLine(refused=Refused(problem=too_large.to_problem())))
 

@@ -1,4 +1,4 @@
-"""Futures put together: what is likely, and in which range."""
+"""Summarises futures as medians and ranges."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -16,12 +16,14 @@ def summarize(
     price: float | None,
     is_cut: bool,
 ) -> ExperimentPlan:
-    """From at least one future. `is_cut`: there was no time for as many as were asked for."""
+    """Summarise at least one future. `is_cut`: the time limit was reached before all futures were simulated."""
     is_timed = basics.step_s is not None
     hours = _spread(futures, lambda one: one.slot_hours) if is_timed else None
     notes = list(basics.notes)
     if is_cut:
-        notes.append(f"there was time for {len(futures)} of the futures that were asked for")
+        notes.append(
+            f"the time limit was reached: the estimates are based on {len(futures)} simulations only"
+        )
     return ExperimentPlan(
         on=on,
         basis="earlier_trials" if basics.earlier_runs else "stated_model",

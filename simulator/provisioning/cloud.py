@@ -1,5 +1,5 @@
-"""Where machines are rented: they boot after a while or fail to, and spot machines are taken back with a short notice. Neighbour:
-`provisioner`, which orders and ends them; whatever is asked again for a machine that stands changes nothing."""
+"""A simulated cloud: machines boot after a while or fail to, and spot machines are reclaimed with a short
+notice. `provisioner` orders and ends machines; repeated orders of an existing machine change nothing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from simulator.machines.machine_slots import Kind
 
 _RUNNING = Sighting(Presence.RUNNING)
 NOTICE_MS = 120_000
-"""From the word that a spot machine will be taken back until it is gone."""
+"""From the notice that a spot machine will be reclaimed until it is removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CloudBehavior:
-    """How a cloud treats its customers, whatever they rent.
+    """The behavior of a cloud.
 
     Attributes:
-        boot_ms: From an order to a worker that speaks, `boot_spread` more or less (a share of it).
-        failing: Share of the calls that are refused, and of the machines that never boot.
-        taken_every_ms: Mean time until a machine is taken back; None: never.
+        boot_ms: From an order to a worker's first heartbeat, varied by `boot_spread` (a fraction of it).
+        failing: Fraction of the calls that are refused, and of the machines that never boot.
+        taken_every_ms: Mean time until a machine is reclaimed; None: never.
     """
 
     boot_ms: int = 60_000
@@ -38,30 +38,30 @@ class CloudBehavior:
     taken_every_ms: int | None = None
 
     def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
-        """The pool with what its offers cost now."""
+        """Return the pool with the current prices of its offers."""
         return spec
 
     def has(self, offer: Offer, machines: int, now_ms: int) -> int:
-        """How many of so many machines can be had now."""
+        """Return how many of `machines` machines are available now."""
         return machines
 
     def life_ms(self, offer: Offer, now_ms: int, chance: Random) -> int | None:
-        """How long a machine that boots now will be left to who rented it; None: for as long as it is wanted."""
+        """Return how long a machine that boots now is kept before it is reclaimed; None: as long as it is wanted."""
         if self.taken_every_ms is None:
             return None
         return round(chance.expovariate(1 / self.taken_every_ms))
 
 
 class CloudProvider(Protocol):
-    """What the provisioner's drivers are to it."""
+    """The interface of a cloud to the provisioner."""
 
     taken: int
-    """Machines that were taken back."""
+    """Number of reclaimed machines."""
     lateness: timedelta
-    """How late `observe` may be."""
+    """The maximum delay of `observe`."""
 
     def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
-        """The pool with what its offers cost now."""
+        """Return the pool with the current prices of its offers."""
 
     def observe(self) -> Mapping[WorkerId, Sighting]: ...
 
@@ -72,10 +72,11 @@ class CloudProvider(Protocol):
 
 
 class Cloud:
-    """All machines that are rented.
+    """All rented machines.
 
     Args:
-        switch_on: A machine has booted; `switch_off`: it is no more; `notice`: it is about to be taken back.
+        switch_on: Called when a machine has booted. `switch_off`: when it is removed. `notice`: when it will be
+            reclaimed.
     """
 
     def __init__(
@@ -91,19 +92,19 @@ class Cloud:
         self.lateness = timedelta()
         self._agenda, self._manners, self._chance = agenda, manners, chance
         self._switch_on, self._switch_off, self._notice = switch_on, switch_off, notice
-        self._standing: dict[WorkerId, bool] = {}
-        """Machines that are rented, and whether they have booted."""
+        self._machines: dict[WorkerId, bool] = {}
+        """Rented machines, and whether they have booted."""
 
     def prices(self, spec: PoolSpec, now_ms: int) -> PoolSpec:
         return self._manners.prices(spec, now_ms)
 
     def observe(self) -> Mapping[WorkerId, Sighting]:
-        return dict.fromkeys(self._standing, _RUNNING)
+        return dict.fromkeys(self._machines, _RUNNING)
 
     def launch(self, intent: Intent) -> Launched:
-        """Brings as many as there are of those that are wanted; whatever stands already stays as it is."""
-        missing = [one for one in intent.instances if one.worker not in self._standing]
-        placed = {one.worker: None for one in intent.instances if one.worker in self._standing}
+        """Start the requested machines as far as available; existing ones stay as they are."""
+        missing = [one for one in intent.instances if one.worker not in self._machines]
+        placed = {one.worker: None for one in intent.instances if one.worker in self._machines}
         count = self._manners.has(intent.offer, len(missing), self._agenda.now_ms)
         if missing and self._chance.random() < self._manners.failing:
             count = 0
@@ -115,7 +116,7 @@ class Cloud:
         return Launched(placed, LaunchRefusal("no_capacity", "the cloud has no such machine"))
 
     def _order(self, one: Instance, offer: Offer) -> None:
-        self._standing[one.worker] = False
+        self._machines[one.worker] = False
         if self._chance.random() < self._manners.failing:
             return
         spread = self._manners.boot_spread
@@ -124,20 +125,20 @@ class Cloud:
         self._agenda.after(boot_ms, partial(self._boot, kind, offer))
 
     def terminate(self, worker: WorkerId, machine: str | None = None) -> None:
-        if self._standing.pop(worker, False):
+        if self._machines.pop(worker, False):
             self._switch_off(worker)
 
     def _boot(self, kind: Kind, offer: Offer) -> None:
-        if kind.name not in self._standing:
+        if kind.name not in self._machines:
             return
-        self._standing[kind.name] = True
+        self._machines[kind.name] = True
         self._switch_on(kind)
         life_ms = self._manners.life_ms(offer, self._agenda.now_ms, self._chance)
         if life_ms is not None:
-            self._agenda.after(life_ms, partial(self._take_back, kind.name))
+            self._agenda.after(life_ms, partial(self._reclaim, kind.name))
 
-    def _take_back(self, worker: WorkerId) -> None:
-        if worker in self._standing:
+    def _reclaim(self, worker: WorkerId) -> None:
+        if worker in self._machines:
             self.taken += 1
             self._notice(worker)
             self._agenda.after(NOTICE_MS, partial(self.terminate, worker))

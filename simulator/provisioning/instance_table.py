@@ -1,4 +1,5 @@
-"""The table of instances, as `services/provisioner/store/instances` keeps it: who has ended is set aside, so that a pass costs what stands."""
+"""The table of instances, like `services/provisioner/store/instances`. Ended instances are kept separately, so
+that a pass costs only live ones."""
 
 from collections.abc import Iterator
 
@@ -7,7 +8,7 @@ from shared.ids import InstanceId, WorkerId
 
 
 class InstanceTable:
-    """Instances by id, in the order in which they were wanted."""
+    """Instances by id, in the order in which they were requested."""
 
     def __init__(self) -> None:
         self.instances: dict[InstanceId, Instance] = {}
@@ -20,7 +21,7 @@ class InstanceTable:
         return list(self._live.values())
 
     def save(self, one: Instance) -> None:
-        """Keeps it as it is now."""
+        """Store the instance."""
         if one.id not in self.instances:
             self._of_worker[one.worker] = one.id
             if one.intent is not None:

@@ -1,4 +1,4 @@
-"""Where a provisioner is joined to the world, and what it rents."""
+"""Connections of the provisioner, and the pool that it manages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from simulator.provisioning.cloud import CloudBehavior
 
 @dataclass(slots=True)
 class ProvisionerLinks:
-    """Where the provisioner is joined to the world.
+    """Connections of the provisioner.
 
     Attributes:
-        tell: Sends the scheduler a command, or says that a machine is gone.
+        tell: Sends a command to the scheduler, or publishes that a machine was removed.
         is_up: Whether the database answers.
-        loads: What the scheduler says runs on each worker; None: it does not answer.
+        loads: The load of each worker from the scheduler; None: no answer.
     """
 
     agenda: EventQueue
@@ -31,7 +31,7 @@ class ProvisionerLinks:
 
 @dataclass(frozen=True, slots=True)
 class Rented:
-    """A pool whose machines come and go, and where from."""
+    """A pool with a provider, and the provider's behavior."""
 
     spec: PoolSpec
     manners: CloudBehavior

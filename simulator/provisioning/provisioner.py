@@ -1,5 +1,5 @@
-"""The provisioner: the pool's demand against what stands, decided by its own core. What is around the core mirrors
-`services/provisioner` (reconcile, effects, handlers) on virtual time. Neighbour: `cloud`, where the machines are."""
+"""The provisioner: compares the pool's demand with its machines. Its own core decides; the rest mirrors
+`services/provisioner` (reconcile, effects, handlers) on virtual time. `cloud` simulates the machines."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -48,20 +48,21 @@ POINTS = (
     "provisioner_before_effect",
     "provisioner_after_effect",
 )
-"""Where it may die: before and after its intents are on record, and around each effect, whose record comes after it."""
+"""Fault points: before and after its intents are recorded, and around each effect, which is recorded afterwards."""
 
 
 class Provisioner:
-    """One process and its tables. It dies between an intent, its effect and the record of it, and is started again."""
+    """One process and its tables. It dies between an intent, its effect and the record of the effect, and
+    restarts."""
 
     def __init__(self, ties: ProvisionerLinks, spec: PoolSpec, cloud: CloudProvider) -> None:
         self.spec = spec
         self.cloud = cloud
         self.most = 0
-        """The most machines at a time."""
+        """The peak number of machines."""
         self.is_up = True
         self.dies_at: tuple[str, int] | None = None
-        """A point of fault at which it is to die next, and for how many milliseconds."""
+        """The next fault point at which it dies, and for how many milliseconds."""
         self._ties = ties
         self._books = InstanceTable()
         self._demand = Demand()
@@ -77,11 +78,11 @@ class Provisioner:
 
     @property
     def cost(self) -> float:
-        """Of all machines, from their orders to their ends or to now."""
+        """The cost of all machines, from their orders to their ends or to now."""
         return sum(one.price_per_hour * hours for one, hours in self.hours())
 
     def hours(self) -> Iterator[tuple[Instance, float]]:
-        """How long each machine was rented."""
+        """Yield how long each machine was rented."""
         for one in self.instances.values():
             if one.launched_at is not None:
                 until = one.ended_at or self._ties.agenda.now
@@ -96,11 +97,11 @@ class Provisioner:
         return self._books.live
 
     def begin(self) -> None:
-        """Look at the pool now, and again and again."""
+        """Start the reconciliation loop."""
         self._look(self._life)
 
     def die(self, down_ms: int) -> None:
-        """kill -9; what it knew by heart is forgotten, and effects that are not on record are repeated."""
+        """kill -9; memory is lost, and effects that are not recorded are repeated."""
         self.dies_at = None
         self._life += 1
         self.is_up = False
@@ -110,7 +111,7 @@ class Provisioner:
         self._ties.agenda.after(down_ms, self._start)
 
     def take_demand(self, told: tuple[int, Told], acknowledge: Act) -> None:
-        """What the pool could use; the newest version counts."""
+        """Receive a pool's demand; the newest version counts."""
         version, demand = told
         if version > self._demand_version:
             now = self._ties.agenda.now
@@ -120,7 +121,7 @@ class Provisioner:
         acknowledge()
 
     def take_fact(self, row: tuple[int, Fact], acknowledge: Act) -> None:
-        """Joined, drained or lost: only what is newer of a worker counts."""
+        """Receive a worker's state (joined, drained, lost); only newer versions count."""
         version, fact = row
         if isinstance(fact, WorkerUp | WorkerDown | WorkerEmptied):
             before = self._books.of_worker(fact.worker.id)
@@ -155,9 +156,9 @@ class Provisioner:
         self._ties.agenda.after(pause_ms, lambda: self._look(life))
 
     def _reconcile(self) -> int:
-        """The story of one pass; returns after how many milliseconds the next is due."""
+        """Run one pass; return after how many milliseconds the next is due."""
         agenda = self._ties.agenda
-        # 1. Load what is on record, look at what there is, and see who is idle, and who is no longer named.
+        # 1. Load the records, observe the machines, and detect idle and missing ones.
         try:
             sightings = self.cloud.observe()
         except Transient:
@@ -168,7 +169,7 @@ class Provisioner:
         self._absences.sample((one.worker for one in live), there, now)
         # 2. Decide.
         spec = self.cloud.prices(self.spec, agenda.now_ms)
-        standing = PoolStatus(
+        state = PoolStatus(
             self._demand,
             live,
             self._loads.idle_since,
@@ -178,17 +179,17 @@ class Provisioner:
             lack=self._lack,
         )
         lateness = {spec.driver: self.cloud.lateness}
-        world = PoolWorld(spec, standing, sightings, self._absences.missed, lateness)
+        world = PoolWorld(spec, state, sightings, self._absences.missed, lateness)
         plan = plan_pool(world, now)
         if plan.sizing.rates is not None:
             self._waste.sample(plan.sizing.rates, now)
         self._lack = plan.sizing.lack
-        # 3. Record the intents and tell of them.
+        # 3. Record and publish the intents.
         if not self._reaches("provisioner_before_intent"):
             return EVERY_MS
         new = [self._new(spec, launch) for launch in plan.sizing.launches]
         self._record(plan)
-        # 4. Only now act on them, and take away what is left of others.
+        # 4. Then carry them out, and end leftover machines.
         if self._reaches("provisioner_after_intent"):
             self._act(plan, new)
         if self.is_up:
@@ -199,7 +200,7 @@ class Provisioner:
         return self._sample_every_ms if is_idle(world, plan, now) else EVERY_MS
 
     def _sample(self, now: datetime) -> bool:
-        """Who is idle is asked for less often than what stands; False: not now."""
+        """Sample which workers are idle, less often than machines are observed; False: not now."""
         now_ms = self._ties.agenda.now_ms
         if now_ms - self._sampled_ms < self._sample_every_ms:
             return False
@@ -216,17 +217,17 @@ class Provisioner:
         return made
 
     def _record(self, plan: PoolPlan) -> None:
-        now, tell = self._ties.agenda.now, self._ties.tell
+        now, emit = self._ties.agenda.now, self._ties.tell
         for _, after in plan.moves:
             self._save(after)
         for one, refusal in plan.refusals:
             self._holds.take(offer_of(one), refusal, now)
         for one in (*plan.sizing.drains, *plan.sizing.moved):
             self._save(moved(one, InstanceTrigger.DRAIN, now))
-            tell(Drained(one.worker, reclaim=one in plan.sizing.moved))
+            emit(Drained(one.worker, reclaim=one in plan.sizing.moved))
         for one in plan.sizing.undone:
             self._save(moved(one, InstanceTrigger.UNDO, now))
-            tell(Drained(one.worker, reclaim=False, undo=True))
+            emit(Drained(one.worker, reclaim=False, undo=True))
         for one in plan.sizing.withdrawn:
             self._save(moved(one, InstanceTrigger.RELEASE, now))
 
@@ -262,7 +263,7 @@ class Provisioner:
             self.cloud.terminate(worker, extra)
 
     def _sweep(self, sightings: Mapping[WorkerId, Sighting]) -> None:
-        """What is there and on no record, or on the record of one that has ended."""
+        """End machines that have no record, or whose instance has ended."""
         live = set(self._books.live_workers())
         left = {worker: one for worker, one in sightings.items() if worker not in live}
         known = {worker: one for worker in left if (one := self._books.of_worker(worker)) is not None}
@@ -285,7 +286,8 @@ class Provisioner:
         return Intent(name, called[0].pool, offer_of(called[0]), called)
 
     def _launch(self, intent: Intent) -> None:
-        """Whoever dies before the outcome is on record finds the machines that came, or makes the call again."""
+        """Launch. If the process dies before the outcome is recorded, the next pass finds the machines or
+        repeats the call."""
         now = self._ties.agenda.now
         wanted = tuple(
             one for one in intent.instances if self.instances[one.id].state is InstanceState.WANTED

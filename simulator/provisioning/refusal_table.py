@@ -1,4 +1,4 @@
-"""What the provisioner has on record of refusals, as `services/provisioner/store/holds` keeps it."""
+"""Recorded refusals of the provider, like `services/provisioner/store/holds`."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from services.provisioner.core.instances.refusals import (
 
 
 class Holds:
-    """One of each scope."""
+    """One entry per scope."""
 
     def __init__(self) -> None:
         self._by_scope: dict[Scope, LaunchBackoff] = {}
@@ -24,12 +24,12 @@ class Holds:
         return list(self._by_scope.values())
 
     def take(self, offer: Offer, refusal: LaunchRefusal, now: datetime) -> None:
-        """Takes in a refusal."""
+        """Record a refusal."""
         scope = scope_of(offer, refusal.cause)
         self._by_scope[scope] = on_refused(self._by_scope.get(scope), offer, refusal, now)
 
     def clear(self, offer: Offer, has_joined: bool) -> None:
-        """A machine of the offer came."""
+        """Clear entries after a machine of the offer has arrived."""
         for scope, hold in list(self._by_scope.items()):
             if scope.covers(offer) and is_cleared(hold.cause, has_joined):
                 del self._by_scope[scope]

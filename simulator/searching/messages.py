@@ -1,4 +1,4 @@
-"""What the searcher hears of trials beside the scheduler's facts, and what it answers."""
+"""Reports to the searcher about trials, in addition to the scheduler's facts, and its verdicts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """`checkpoint.saved`, or `checkpoint.abandoned` where it is not good."""
+    """`checkpoint.saved`, or `checkpoint.abandoned` if it is not good."""
 
     run: Run
     number: int
@@ -30,7 +30,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The fast answer to a validation, for the ranks that wait for it."""
+    """The immediate answer to a validation, for the ranks that wait for it."""
 
     run: Run
     validation: int

@@ -1,4 +1,4 @@
-"""The searcher's tables as the simulation has them, and the searches that it keeps in memory beside them."""
+"""The searcher's simulated tables, and the searches that it keeps in memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ from simulator.experiments.submission import Submission
 
 @dataclass(slots=True)
 class Row:
-    """An experiment with its trials and its journal. `search` is memory: it dies with the process; `looked_at_ms`: when its budget is looked at next."""
+    """An experiment with its trials and its journal. `search` is in memory and lost with the process.
+    `looked_at_ms`: the next budget check."""
 
     tenant: TenantId
     submission: Submission
@@ -27,7 +28,7 @@ class Row:
     looked_at_ms: int | None = None
 
     def loaded(self) -> Search:
-        """The search as it is at the journal's end; folded from the journal where memory has lost it."""
+        """Return the search at the end of the journal; rebuilt from the journal if memory was lost."""
         if self.search is None:
             self.search = Search(self.submission.config, self.submission.search_seed)
             fold(self.search, self.journal)
@@ -44,7 +45,8 @@ class Row:
 
 @dataclass(slots=True)
 class SearcherTables:
-    """All tables; `whose` finds a trial's experiment, `outbox` holds wishes that are committed and not yet published."""
+    """All tables. `whose` finds a trial's experiment; `outbox` holds requests that are committed and not yet
+    published."""
 
     experiments: dict[ExperimentId, Row] = field(default_factory=dict)
     whose: dict[TrialId, tuple[ExperimentId, int]] = field(default_factory=dict)
@@ -52,14 +54,14 @@ class SearcherTables:
     outbox: list[tuple[TrialRequest, ExperimentPolicy]] = field(default_factory=list)
 
     def is_first(self, message: str) -> bool:
-        """Whether a message was never handled before."""
+        """Whether a message is handled for the first time."""
         if message in self.inbox:
             return False
         self.inbox.add(message)
         return True
 
     def forget_memory(self) -> None:
-        """What a process knew dies with it."""
+        """Drop what is lost with the process."""
         for row in self.experiments.values():
             row.search = None
 

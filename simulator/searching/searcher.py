@@ -1,7 +1,8 @@
-"""The searcher: submissions become experiments, what is heard of trials is applied by the searcher's own reducers, and decisions become
-wishes and verdicts. What is around the core mirrors `services/searcher` (handlers, dispatcher, reconcile) on virtual time.
+"""The searcher: submissions become experiments, events about trials are applied by the searcher's own reducers,
+and decisions become requests and verdicts. The rest mirrors `services/searcher` (handlers, dispatcher,
+reconcile) on virtual time.
 
-Neighbours: the scheduler's facts and the registry's reports come in by streams; `owner` wants the trials that no search makes.
+The scheduler's facts and the registry's reports arrive by streams. `owner` requests trials without a search.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ Apply = Callable[[Changes], None]
 
 @dataclass(slots=True)
 class SearcherLinks:
-    """Where the searcher is joined to the world.
+    """Connections of the searcher.
 
     Attributes:
         is_up: Whether the database answers.
@@ -58,8 +59,8 @@ class SearcherLinks:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A message in hand. `name`: for the inbox; `trial` None: it concerns all live ones; `cause`: what came, where it is
-    to be answered or seen by those who look on."""
+    """A pending message. `name`: for the inbox. `trial` None: it concerns all open trials. `cause`: the event,
+    if it needs an answer or concerns the observers."""
 
     name: str
     experiment: ExperimentId
@@ -70,7 +71,7 @@ class _Task:
 
 
 class Searcher:
-    """One process. It takes what it has in hand together, in one transaction; dies between any two steps; and is started again."""
+    """One process. It handles all pending messages in one transaction, dies between any two steps, and restarts."""
 
     def __init__(
         self,
@@ -85,10 +86,10 @@ class Searcher:
         self.rows = SearcherTables()
         self.items: dict[TrialId, WorkloadTrial] = {}
         self.left = len(submissions)
-        """Experiments that have not ended."""
+        """Number of experiments that have not ended."""
         self.is_up = True
         self.dies_at: tuple[str, int] | None = None
-        """A point of fault at which it is to die next, and for how many milliseconds."""
+        """The next fault point at which it dies, and for how many milliseconds."""
         self._agenda = ties.wire.agenda
         self._gateway: SimulatedStream[_Task] = SimulatedStream(ties.wire, "gateway")
         self._pool = pool
@@ -100,7 +101,7 @@ class Searcher:
         self._life = 0
 
     def begin(self) -> None:
-        """Submissions arrive at their times."""
+        """Schedule the submissions."""
         self._gateway.consume(
             PLACE, lambda task, acknowledge: self._take(replace(task, acknowledge=acknowledge))
         )
@@ -108,7 +109,7 @@ class Searcher:
             self._agenda.at(submission.arrives_ms, lambda n=number, s=submission: self._submit(n, s))  # type: ignore[misc]
 
     def command(self, experiment: ExperimentId, act: Apply) -> None:
-        """A person pauses, resumes, edits or ends an experiment; one that is over, or not known yet, refuses."""
+        """Pause, resume, edit or end an experiment. An experiment that is unknown or over refuses."""
 
         def refusing(changes: Changes) -> None:
             if changes.experiment.position:
@@ -119,22 +120,22 @@ class Searcher:
         self._gateway.publish(_Task(f"command {self._commands}", experiment, refusing))
 
     def take_fact(self, row: tuple[int, Fact], acknowledge: Act) -> None:
-        """From the scheduler's stream."""
+        """Receive a fact of the scheduler's stream."""
         number, fact = row
         news = news_of_fact(number, fact, self._agenda.now, self._price)
         if news is None:
             acknowledge()
             return
-        self._hear(news, acknowledge, fact)
+        self._receive(news, acknowledge, fact)
         if isinstance(fact, Closed):
             self._agenda.after(SETTLE_AFTER_MS, lambda: self._settle(fact.trial.id))
 
     def take_report(self, report: Stored | Saved, acknowledge: Act) -> None:
-        """From the registry's stream."""
-        self._hear(news_of_report(report), acknowledge, report)
+        """Receive a report of the registry's stream."""
+        self._receive(news_of_report(report), acknowledge, report)
 
     def die(self, down_ms: int) -> None:
-        """kill -9; it is started again after `down_ms`. What it had in hand is delivered again."""
+        """kill -9; restart after `down_ms`. Pending messages are delivered again."""
         self.dies_at = None
         self._life += 1
         self.is_up, self._is_busy = False, False
@@ -154,7 +155,7 @@ class Searcher:
         begin = lambda changes: on_submission(changes, Submitted(submission.warmth, submitted, self._price))  # noqa: E731
         self._gateway.publish(_Task(f"submission {number}", name, begin))
 
-    def _hear(
+    def _receive(
         self, news: SearcherEvent, acknowledge: Act, cause: Fact | Stored | Saved | None = None
     ) -> None:
         whose = self.rows.whose.get(news.trial)
@@ -166,15 +167,15 @@ class Searcher:
         self._take(_Task(news.name, experiment, act, acknowledge, number, cause))
 
     def _settle(self, trial: TrialId) -> None:
-        """The slow loop: announced reports that have not come by now never will."""
+        """Give up announced reports that have not arrived by now."""
         whose = self.rows.whose.get(trial)
         if whose is not None and not self.rows.experiments[whose[0]].trials[whose[1]].is_final:
             overdue = SearcherEvent(f"overdue {trial} {self._agenda.now_ms}", trial, on_overdue)
-            self._hear(overdue, lambda: None)
+            self._receive(overdue, lambda: None)
             self._agenda.after(SETTLE_EVERY_MS, lambda: self._settle(trial))
 
     def _look(self, row: Row) -> None:
-        """The loop that keeps budgets: it looks for what is due once a second."""
+        """Check the experiment's budget, at most once per second."""
         row.looked_at_ms = None
         due_at, now = row.experiment.due_at, self._agenda.now
         if self.is_up and due_at is not None and due_at <= now:
@@ -202,7 +203,7 @@ class Searcher:
             self._later(self._commit_ms, self._commit)
 
     def _commit(self) -> None:
-        """Load, decide, save, emit: all in hand, then acknowledge and tell."""
+        """Load, decide, save and emit all pending messages; then acknowledge them and send verdicts."""
         if not self.ties.is_up():
             self._later(RETRY_MS, self._commit)
             return
@@ -249,7 +250,7 @@ class Searcher:
         return []
 
     def _follow(self, row: Row, decision: Decision) -> None:
-        """New trials are known from now on, and what is wanted of any goes out after the commit."""
+        """Register new trials, and publish changed requests after the commit."""
         for number in decision.wanted:
             trial = decision.trials[number]
             if trial.id not in self.items:
@@ -258,9 +259,9 @@ class Searcher:
                 self.rows.whose[trial.id] = row.experiment.id, number
                 self.ties.watch.on_arrived(trial.id, row.tenant, item)
             self.ties.watch.on_wished(trial.id, trial.wanted)
-            self.rows.outbox.append((self._wish(row, trial), _part(row.submission)))
+            self.rows.outbox.append((self._request(row, trial), _part(row.submission)))
 
-    def _wish(self, row: Row, trial: Trial) -> TrialRequest:
+    def _request(self, row: Row, trial: Trial) -> TrialRequest:
         config = row.submission.config
         return TrialRequest(
             trial=trial.id,
@@ -280,8 +281,8 @@ class Searcher:
         )
 
     def _publish(self) -> None:
-        for wish, part in self.rows.take_outbox():
-            self.ties.wishes.publish(TrialWanted(wish, part))
+        for request, part in self.rows.take_outbox():
+            self.ties.wishes.publish(TrialWanted(request, part))
 
     def _reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:
@@ -290,7 +291,7 @@ class Searcher:
         return False
 
     def _later(self, delay_ms: int, act: Act) -> None:
-        """After a delay, unless the process has died meanwhile; at once where there is none."""
+        """Run a callback after a delay, unless the process dies before; immediately without a delay."""
         life = self._life
         if delay_ms:
             self._agenda.after(delay_ms, lambda: act() if life == self._life else None)

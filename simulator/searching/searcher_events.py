@@ -1,4 +1,4 @@
-"""What the searcher hears of trials, as the reducer that takes it. Mirrors the handlers of `services/searcher`."""
+"""Converts events about trials to the searcher's reducers. Mirrors the handlers of `services/searcher`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,8 @@ from simulator.searching.messages import Saved, Stored
 
 @dataclass(frozen=True, slots=True)
 class SearcherEvent:
-    """About one trial. `name` is the message's own; `act` applies it to the experiment, given the trial's number."""
+    """An event about one trial. `name` identifies the message; `act` applies it to the experiment, given the
+    trial's number."""
 
     name: str
     trial: TrialId
@@ -29,7 +30,7 @@ class SearcherEvent:
 
 
 def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> SearcherEvent | None:
-    """From the scheduler; None: it concerns no trial. `price`: of a slot for an hour."""
+    """Convert a fact of the scheduler; None: it concerns no trial. `price`: per slot and hour."""
     name = f"fact {number}"
     match fact:
         case Granted(run, _):
@@ -62,7 +63,7 @@ def _holding(run: Run, price: float) -> SlotUsage:
 
 
 def news_of_report(report: Stored | Saved) -> SearcherEvent:
-    """From the registry; an announced checkpoint counts whether it was saved or given up."""
+    """Convert a report of the registry. An announced checkpoint counts whether it was saved or abandoned."""
     match report:
         case Saved(run, count, step, is_good):
             name = f"checkpoint {run.id}:{count}"

@@ -1,5 +1,6 @@
-"""How fast six published models train, and how well: measured step times and gradient noise. This is the truth behind a replayed
-job; a policy never sees it. Neighbours: `jobs` names who trains what, `training` lets a job get on."""
+"""How fast and how well six published models train: measured step times and gradient noise. This is the ground
+truth of a replayed job and hidden from policies. `published` lists the jobs, `training` simulates their
+progress."""
 
 import csv
 from bisect import bisect_right
@@ -20,14 +21,14 @@ EPOCHS: Mapping[str, int] = {
     "yolov3": 50,
 }
 MOST_PER_SLOT: Mapping[str, int] = {"yolov3": 8}
-"""Samples that a GPU takes at once, where the tables say more."""
+"""Samples that fit on a GPU, where the tables list more."""
 
 MOST_MACHINES = 16
-"""The most machines that were measured; more are taken for so many."""
+"""The largest measured number of machines; larger gangs are treated as this many."""
 
 _Point = tuple[float, float, float]
 _Curve = tuple[_Point, ...]
-"""(samples per slot, step time, part of it spent on synchronising), rising in the first; times in seconds."""
+"""(samples per slot, step time, time of it spent on synchronisation), increasing in the first; times in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,10 @@ class Profile:
     """One model: step times by placement and batch, gradient noise by batch and epoch, progress by epoch.
 
     Attributes:
-        first_batch: The batch size that training begins with (M0 of the study).
-        last_batch: The largest that was validated.
-        marks: Progress at the end of each epoch, in steps of the first batch size: the least over all batch sizes, as in the study.
+        first_batch: The initial batch size (M0 of the study).
+        last_batch: The largest validated batch size.
+        marks: Progress at the end of each epoch, in steps of the first batch size: the minimum over all batch
+            sizes, as in the study.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -64,24 +66,26 @@ class Profile:
 
     @property
     def most_slots(self) -> int:
-        """Beyond so many, a slot would have less than the smallest measured number of samples."""
+        """With more slots, a slot would have less than the smallest measured number of samples."""
         return self.last_batch // self.least_per_slot
 
     def step(self, spread: Spread, per_slot: float) -> tuple[float, float]:
-        """Seconds of one step with `per_slot` samples on each slot, and what synchronising takes of them.
+        """Return the seconds of one step with `per_slot` samples on each slot, and the part of it spent on
+        synchronisation.
 
-        A measured placement (or a rotation of one) is interpolated in the samples; others also in the number of machines and of slots
-        per machine. Beyond the measured samples the last two points are prolonged.
+        A measured placement (or a rotation of one) is interpolated in the samples; others also in the number of
+        machines and of slots per machine. Beyond the measured samples the last two points are extrapolated.
         """
         key = (spread, per_slot)
         if key not in self._known:
-            smallest = min(spread[turn:] + spread[:turn] for turn in range(len(spread)))
+            smallest = min(spread[at:] + spread[:at] for at in range(len(spread)))
             curve = self._curves.get(smallest)
             self._known[key] = _along(curve, per_slot) if curve else self._between(spread, per_slot)
         return self._known[key]
 
     def noise(self, batch: int, epoch: int) -> tuple[float, float]:
-        """Squared norm and variance of the gradient in an epoch (from 0), the variance as it is at `first_batch`."""
+        """Return the squared norm and the variance of the gradient in an epoch (from 0); the variance is that
+        at `first_batch`."""
         below = self._batches[max(0, bisect_right(self._batches, batch) - 1)]
         above = next((size for size in self._batches if size >= batch), self.last_batch)
         low, high = self._epochs[below][epoch], self._epochs[above][epoch]
@@ -89,7 +93,8 @@ class Profile:
         return _mix(low.grad_sqr, high.grad_sqr, part), _mix(low.grad_var, high.grad_var, part)
 
     def gain(self, batch: int, epoch: int) -> float:
-        """Progress of one step: 1 with the first batch size, at most batch / first_batch (Pollux, section 3, times the scale)."""
+        """Return the progress of one step: 1 with the first batch size, at most batch / first_batch (Pollux,
+        section 3, times the scale)."""
         sqr, var = self.noise(batch, epoch)
         return (var + sqr) / (var * self.first_batch / batch + sqr)
 
@@ -107,7 +112,7 @@ class Profile:
 
 @cache
 def load_profile(folder: Path) -> Profile:
-    """The profile in a folder; read once."""
+    """Return the profile in a folder; cached."""
     return Profile(folder)
 
 
@@ -119,7 +124,8 @@ def _placements(path: Path) -> dict[Spread, _Curve]:
 
 
 def _grid(curves: Mapping[Spread, _Curve], path: Path) -> dict[int, dict[float, _Curve]]:
-    """Curves by machines and slots per machine: there the measured sizes form a grid, which (machines, slots) do not."""
+    """Return curves by machines and slots per machine. In these coordinates the measured sizes form a grid; in
+    (machines, slots) they do not."""
     found: dict[tuple[int, float], dict[float, list[_Point]]] = defaultdict(lambda: defaultdict(list))
     for spread, curve in curves.items():
         for point in curve:

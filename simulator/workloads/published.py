@@ -1,4 +1,4 @@
-"""The workloads of the Pollux study (`pollux/README.md`): 160 jobs each, for 16 machines of 4 GPUs."""
+"""The workloads of the Pollux study (`pollux/README.md`): 160 jobs each, for 16 machines with 4 GPUs."""
 
 import csv
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ FOLDER = Path(__file__).parent / "pollux"
 MODELS = FOLDER / "models"
 MACHINES, SLOTS_PER_MACHINE = 16, 4
 RESTART_MS = 30_000
-"""What each change of an allocation costs a job, its first start included."""
+"""The cost of each change of a job's allocation, including its first start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A line of a workload: who trains what since when, and the slots and batch size that a careful user asked for."""
+    """One line of a workload: user, model, arrival time, and the slots and batch size that a careful user
+    requested."""
 
     name: str
     arrives_ms: int
@@ -25,7 +26,7 @@ class Job:
 
 
 def read_jobs(path: Path) -> list[Job]:
-    """The jobs of a file, in order of arrival."""
+    """Return the jobs of a file, in order of arrival."""
     with path.open(newline="") as lines:
         jobs = [
             Job(
@@ -41,5 +42,5 @@ def read_jobs(path: Path) -> list[Job]:
 
 
 def workloads() -> list[Path]:
-    """The published files, in order."""
+    """Return the published files, in order."""
     return sorted(FOLDER.glob("workload-*.csv"))

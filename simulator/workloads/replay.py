@@ -1,5 +1,6 @@
-"""Replays jobs through the scheduler's own turns on virtual time: machines never fail and messages take no time, so what is left is
-what a policy does. A job saves at the end of each epoch, and when it is asked for its slots. Neighbours: `simulation` for everything that can go wrong, `training` for how jobs get on."""
+"""Replays jobs through the scheduler's own cycles on virtual time. Machines never fail and messages take no
+time, so that only the policy matters. A job saves at the end of each epoch, and when it is asked for its slots.
+`simulation` covers failures, `training` the progress of jobs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,13 +30,13 @@ from simulator.workloads.published import RESTART_MS, Job
 from simulator.workloads.training import limits_of, measured, pace
 
 STEP_MS = 10_000
-"""So often the scheduler takes a turn although nothing has happened."""
+"""The scheduler runs a cycle at least this often."""
 TENANT = TenantId(UUID(int=1))
 
 
 @dataclass(slots=True)
 class ReplayOutcome:
-    """How a job fared. `service_ms`: slot-milliseconds held; `starts`: how often it began, its first start included."""
+    """The result of a job. `service_ms`: slot-milliseconds held; `starts`: number of starts."""
 
     job: Job
     started_ms: int | None = None
@@ -45,14 +46,14 @@ class ReplayOutcome:
 
     @property
     def completion_ms(self) -> int:
-        """From arrival to the end; a job that has not ended has none."""
+        """From arrival to the end; only for a job that has ended."""
         assert self.ended_ms is not None
         return self.ended_ms - self.job.arrives_ms
 
 
 @dataclass(slots=True)
 class _Attempt:
-    """A run's training. `plan` counts what is put on the agenda for it, so that what was put there before means nothing any more."""
+    """A run's training. `plan` numbers its scheduled callbacks; older ones are ignored."""
 
     run: Run
     spread: Spread
@@ -65,7 +66,7 @@ class _Attempt:
 
 @dataclass(slots=True)
 class _Trial:
-    """`history`: what an elastic one has measured."""
+    """`history`: the measurements of an elastic trial."""
 
     id: TrialId
     outcome: ReplayOutcome
@@ -80,11 +81,11 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The cluster, and what its users say.
+    """The cluster and its users' requests.
 
     Attributes:
-        needs: What a job asks for.
-        priority: With which priority.
+        needs: The resources that a job requests.
+        priority: The priority of a job.
         restart_ms: From a grant to the first step: loading, restoring, joining.
     """
 
@@ -97,7 +98,7 @@ class Setting:
 
 
 class WorkloadReplay:
-    """One workload under one setting; `run` returns how each job fared, in order of arrival."""
+    """One workload under one setting; `run` returns the result of each job, in order of arrival."""
 
     def __init__(self, setting: Setting, jobs: Sequence[Job]) -> None:
         self._setting = setting
@@ -125,15 +126,15 @@ class WorkloadReplay:
         self._cluster.put_pool(self._setting.policy)
         slots = tuple(range(self._setting.slots_per_machine))
         for number in range(self._setting.machines):
-            said = ObservedState(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
-            self._cluster.apply(on_heartbeat(self._cluster, said, self._agenda.now))
+            state = ObservedState(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
+            self._cluster.apply(on_heartbeat(self._cluster, state, self._agenda.now))
 
     def _arrive(self, trial: _Trial) -> None:
-        """One user per job: an experiment of its own."""
+        """Submit a job as an experiment of its own user."""
         needs = self._setting.needs(trial.job)
         if needs.is_elastic:
             trial.history = ReportHistory(limits_of(trial.job.profile))
-        wish = TrialRequest(
+        request = TrialRequest(
             trial=trial.id,
             tenant=TENANT,
             experiment=ExperimentId(trial.id),
@@ -154,32 +155,32 @@ class WorkloadReplay:
             )
         )
         self._happened(
-            lambda cluster, now: cluster.apply(requests.on_request(cluster, wish, trial.id.int, now))
+            lambda cluster, now: cluster.apply(requests.on_request(cluster, request, trial.id.int, now))
         )
 
     def _happened(self, event: Event) -> None:
-        """What happens at the same moment is one turn's."""
+        """Events at the same time share one cycle."""
         self._events.append(event)
         if not self._is_due:
             self._is_due = True
-            self._agenda.after(0, self._turn)
+            self._agenda.after(0, self._run_cycle)
 
     def _step(self) -> None:
         self._happened(lambda _cluster, _now: None)
         self._agenda.after(STEP_MS, self._step)
 
-    def _turn(self) -> None:
+    def _run_cycle(self) -> None:
         self._is_due = False
         events, self._events = self._events, []
-        turn = run_cycle(self._cluster, events, lambda: next(self._tokens), self._agenda.now)
-        for fact in turn.unsaved.facts:
+        result = run_cycle(self._cluster, events, lambda: next(self._tokens), self._agenda.now)
+        for fact in result.unsaved.facts:
             if isinstance(fact, Granted):
                 self._start(self._trials[fact.trial.id], fact.run)
             elif isinstance(fact, Closed):
                 self._close(self._trials[fact.trial.id], fact)
-        for signal in turn.plan.signals:
+        for signal in result.plan.signals:
             self._stop(self._trials[self._cluster.runs[signal.run].trial])
-        for resize in turn.plan.resizes:
+        for resize in result.plan.resizes:
             self._stop(self._trials[self._cluster.runs[resize.run].trial])
 
     def _start(self, trial: _Trial, run: Run) -> None:
@@ -193,7 +194,7 @@ class WorkloadReplay:
         self._plan(trial, self._setting.restart_ms, self._train)
 
     def _train(self, trial: _Trial) -> None:
-        """From the first step of an attempt, or of an epoch, to the end of the epoch."""
+        """Train from the first step of an attempt, or of an epoch, to the end of the epoch."""
         attempt = trial.attempt
         assert attempt is not None
         if trial.history is not None:
@@ -205,7 +206,7 @@ class WorkloadReplay:
         self._plan(trial, left_ms, self._mark)
 
     def _adapt(self, trial: _Trial, attempt: _Attempt, history: ReportHistory) -> None:
-        """An elastic run takes the batch that its own reports say is best, and reports what it then measures."""
+        """Choose the batch that the elastic run's own reports suggest, and report the new measurement."""
         spread, limits = attempt.spread, history.limits
         attempt.batch = history.batch(len(spread), sum(spread))
         timing, noise = measured(trial.job.profile, spread, attempt.batch, trial.progress)
@@ -226,7 +227,7 @@ class WorkloadReplay:
             self._end(trial, RunExit())
 
     def _stop(self, trial: _Trial) -> None:
-        """The run saves and gives its slots back; what that takes is part of the pause before its next first step."""
+        """Save and release the slots; the time for that is part of the pause before the next first step."""
         attempt = trial.attempt
         if attempt is None:
             return

@@ -1,4 +1,4 @@
-"""How a published job gets on: with the batch size that its user chose, or with one that follows its allocation."""
+"""The progress of a published job, with the batch size that its user chose or one that follows its allocation."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -16,12 +16,13 @@ from simulator.workloads.published import SLOTS_PER_MACHINE, Job
 
 
 def limits_of(profile: Profile) -> BatchLimits:
-    """What a model allows its batches to be."""
+    """Return the batch sizes that a model allows."""
     return BatchLimits(profile.first_batch, profile.last_batch, profile.least_per_slot, profile.most_per_slot)
 
 
 def pace(profile: Profile, spread: Spread, batch: BatchSplit, progress: float) -> TrainingPace:
-    """How fast a model trains from `progress` on: it holds to the end of the epoch, where its gradient changes."""
+    """Return how fast a model trains from `progress` on, valid until the end of the epoch, where its gradient
+    changes."""
     epoch = _epoch(profile, progress)
     step_s, sync_s = profile.step(spread, batch.per_slot)
     seconds = step_s + (batch.rounds - 1) * (step_s - sync_s)
@@ -32,7 +33,7 @@ def pace(profile: Profile, spread: Spread, batch: BatchSplit, progress: float) -
 def measured(
     profile: Profile, spread: Spread, batch: BatchSplit, progress: float
 ) -> tuple[Timing, GradientNoise]:
-    """What a job can report while it trains so: it has measured nothing else."""
+    """Return what a job can report in this configuration; it measures nothing else."""
     step_s, sync_s = profile.step(spread, batch.per_slot)
     noise = GradientNoise(*profile.noise(_total(profile, spread, batch), _epoch(profile, progress)))
     return Timing(len(spread), sum(spread), batch.per_slot, step_s, step_s - sync_s), noise
@@ -40,7 +41,7 @@ def measured(
 
 @dataclass(frozen=True, slots=True)
 class AskedWork:
-    """A job with the batch size that its user asked for, whatever its slots."""
+    """A job with the batch size that its user requested, whatever its slots."""
 
     job: Job
 
@@ -55,7 +56,7 @@ class AskedWork:
 
 
 def alone_ms(job: Job) -> float:
-    """How long a job trains with the slots and the batch size that were asked for, on as few machines as hold them."""
+    """Return how long a job trains with the requested slots and batch size, on as few machines as possible."""
     whole, rest = divmod(job.slots, SLOTS_PER_MACHINE)
     spread = (SLOTS_PER_MACHINE,) * whole + ((rest,) if rest else ())
     work, progress, spent_ms = AskedWork(job), 0.0, 0.0
@@ -71,5 +72,5 @@ def _epoch(profile: Profile, progress: float) -> int:
 
 
 def _total(profile: Profile, spread: Spread, batch: BatchSplit) -> int:
-    """Rounding must not lead out of what was validated."""
+    """Return the total batch, clamped to the validated sizes."""
     return min(max(batch.total(sum(spread)), profile.first_batch), profile.last_batch)

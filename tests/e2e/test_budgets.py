@@ -36,10 +36,10 @@ def test_a_running_search_is_given_more_places_and_is_finished_early(platform: P
     assert changed.code == 0 and "makes 5 trials, at most 2 at once" in " ".join(changed.err.split())
     platform.until(lambda: len(platform.client.trials.list(number).all()) == 2)
     refused = platform.muster("experiment", "edit", number, "--max-trials", "1")
-    assert refused.code != 0 and "2 trials are made already" in " ".join(refused.err.split())
+    assert refused.code != 0 and "already created 2 trials" in " ".join(refused.err.split())
     assert platform.muster("experiment", "finish", number).code == 0
     ended = platform.completed(made)
-    assert ended.reason == "finished early by a person"
+    assert ended.reason == "finished early by a user"
     first = platform.client.trials.list(number).all()[0]
     assert first.state == "stopped"
     saved = [one for one in platform.client.checkpoints.of_trial(first.id) if one.state == "saved"]

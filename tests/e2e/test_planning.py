@@ -28,7 +28,7 @@ async def test_a_plan_is_for_the_pool_as_it_stands_and_submits_nothing(platform:
     assert found["on"].startswith("pool default, ") and found["basis"] == "stated_model"
     assert found["trials"]["middle"] == 4 and found["slot_hours"]["middle"] > 0.5
     shown = platform.muster(*asked, stdin=CONFIG)
-    assert "would end, begun now" in shown.out
+    assert "ends if started now" in shown.out
     unknown = platform.muster(*asked, "--pool", "moon", stdin=CONFIG)
     assert unknown.code != 0 and "moon" in unknown.err + unknown.out
     assert {one.number for one in platform.client.experiments.list()} == before

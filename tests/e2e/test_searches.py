@@ -193,7 +193,7 @@ def test_a_metric_that_is_never_reported_is_named(platform: Platform) -> None:
 
 
 def test_a_script_that_is_not_there_is_refused_or_an_error_with_its_log(platform: Platform) -> None:
-    with pytest.raises(Rejected, match=r"runs nowhere\.py, and the code does not hold it"):
+    with pytest.raises(Rejected, match=r"runs nowhere\.py, but the code does not contain it"):
         platform.create(entrypoint="python3 nowhere.py", max_restarts=0)
     made = platform.create(entrypoint="true && python3 nowhere.py", max_restarts=0)
     ended = platform.wait(made)

@@ -23,7 +23,7 @@ def test_a_search_begins_with_the_best_of_an_earlier_one(platform: Platform) -> 
     assert [begun[1], begun[2]] == [0.25, earlier[first.best.trial_number].hyperparameters["x"]]
     assert platform.client.experiments.replay(made.number).difference is None
     other = platform.create(warm, hyperparameters=SPACE | {"steps": 1})
-    assert [f"no trial of experiment {first.number}" in note for note in other.warnings] == [True]
+    assert [f"experiment {first.number} has no trial" in note for note in other.warnings] == [True]
     platform.completed(other)
 
 

@@ -84,9 +84,11 @@ def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def take_silent(self: SilenceDetector, now: float) -> list[WorkerId]:
-        silent = sorted(w for w, at in self._heard.items() if now - max(at, self._floor) > self._lease_s)
+        silent = sorted(
+            w for w, at in self._last_heartbeat.items() if now - max(at, self._floor) > self._lease_s
+        )
         for worker in silent:
-            del self._heard[worker]
+            del self._last_heartbeat[worker]
         return silent
 
     monkeypatch.setattr(SilenceDetector, "take_silent", take_silent)
@@ -99,7 +101,7 @@ def test_turns_that_are_over_at_once_are_cut_short(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         machine_refresh, "running_allocation_of", lambda *told: made(*told)._replace(turn_ms=0)
     )
-    seeds_fail("no turn cut short", faults=())
+    seeds_fail("no time slice cut short", faults=())
 
 
 def _less(grant: Grant) -> Grant:

@@ -120,7 +120,7 @@ def test_a_plan_begins_with_what_the_search_knows_of_earlier_experiments() -> No
         assert found.took_s and quickest < found.took_s.low and found.took_s.high < slowest
         assert found.notes == ("so much",)
     modelled = played(question(warm, steps=3, start={"points": [], "known": known}))
-    assert "of the 1 earlier trials" in modelled.notes[0], "a model's values are others than theirs"
+    assert "the 1 earlier trials" in modelled.notes[0], "a model's values are others than theirs"
 
 
 def test_a_trial_goes_as_those_at_points_near_to_its_own_did() -> None:
@@ -190,7 +190,7 @@ def test_it_waits_for_those_who_hold_the_slots_and_those_who_came_first() -> Non
 
 def test_of_whom_nothing_is_known_is_said() -> None:
     asked = question({"name": "single"}, space={}, steps=5, crowd=(other(),))
-    assert played(asked).notes and "1 of the others" in played(asked).notes[0]
+    assert played(asked).notes and "1 other runs or requests" in played(asked).notes[0]
 
 
 def test_what_a_tenant_may_hold_counts() -> None:
@@ -209,10 +209,10 @@ def test_machines_that_a_provider_brings_are_waited_for() -> None:
 def test_what_cannot_be_foretold_is_refused_with_the_reason() -> None:
     with pytest.raises(Rejected) as refused:
         played(question({"name": "random", "max_trials": 6}))
-    assert (refused.value.code, refused.value.hint) == ("missing_key", "give --steps")
+    assert (refused.value.code, refused.value.hint) == ("missing_key", "set --steps")
     with pytest.raises(Rejected) as refused:
         played(question({"name": "single"}, space={"lr": 0.1}, cluster={"machines": [{"slots": 1}]}, steps=5))
-    assert refused.value.message == "a trial needs 2 slots; there is 1 in all"
+    assert refused.value.message == "a trial needs 2 slots; the cluster can have at most 1 in total"
 
 
 def test_a_trial_for_machines_that_are_not_there_is_refused_and_never_waited_for() -> None:
@@ -224,9 +224,9 @@ def test_a_trial_for_machines_that_are_not_there_is_refused_and_never_waited_for
         )
 
     assert on(required_labels={"gpu": "h100"}).trials.middle == 1
-    with pytest.raises(Rejected, match="there are 0 on machines with gpu=a100"):
+    with pytest.raises(Rejected, match="the cluster can have at most 0 on machines with gpu=a100"):
         on(required_labels={"gpu": "a100"})
-    with pytest.raises(Rejected, match="there are 0 on machines other than m-1"):
+    with pytest.raises(Rejected, match="the cluster can have at most 0 on machines other than m-1"):
         on(excluded_workers=["m-1"])
 
 

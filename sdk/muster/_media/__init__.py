@@ -1,4 +1,4 @@
-"""What people log beside numbers, as bytes: images, tables, texts and histograms. Pure, and of the standard library: numpy, PIL and torch are met, not needed."""
+"""Encoding of logged media: images, tables, texts and histograms. Pure; numpy, PIL and torch are supported but not required."""
 
 from muster._media.content import Content
 from muster._media.histograms import histogram_of

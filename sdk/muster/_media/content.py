@@ -1,4 +1,4 @@
-"""What one piece of media is made of."""
+"""Encoded media."""
 
 from dataclasses import dataclass, field
 
@@ -14,12 +14,12 @@ EXTENSIONS = {
     "text/plain": "txt",
     "text/markdown": "md",
 }
-"""What files of each type are called."""
+"""File extensions by content type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Bytes of a type, and what is said about them."""
+    """Encoded bytes with their type and description."""
 
     content_type: str
     body: bytes
@@ -27,20 +27,20 @@ class Content:
 
     @property
     def extension(self) -> str:
-        """How its file's name ends."""
+        """File extension of the content."""
         return EXTENSIONS[self.content_type]
 
 
 def bounded(content: Content, what: str, hint: str) -> Content:
-    """Return what is small enough.
+    """Return the content if it is within the size limit.
 
     Raises:
-        Rejected: It is not.
+        Rejected: The content is too large.
     """
     if len(content.body) > MAX_MEDIA_BYTES:
         raise Rejected(
             "media_too_large",
-            f"{what} has {len(content.body)} bytes, and at most {MAX_MEDIA_BYTES} are kept",
+            f"{what} has {len(content.body)} bytes, more than the limit of {MAX_MEDIA_BYTES}",
             hint=hint,
         )
     return content

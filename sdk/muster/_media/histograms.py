@@ -1,4 +1,4 @@
-"""Histograms: counts in bins of equal width, or in the bins that the script has counted itself, and the moments of all values."""
+"""Histograms with bins of equal width, or with bins counted by the script, and moments of all values."""
 
 import itertools
 import json
@@ -17,7 +17,7 @@ MAX_BINS = 1_024
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """`edges`: one more than `counts`; None: of equal width from `least` to `greatest`. `others`: values that are not finite."""
+    """A histogram. `edges` has one more entry than `counts`; None means equal widths from `least` to `greatest`. `others` counts non-finite values."""
 
     counts: list[int]
     least: float
@@ -29,13 +29,13 @@ class _Counted:
 
 
 def histogram_of(values: object, bins: int = BINS) -> Content:
-    """Count values: a tensor (on its own device), an array, numbers, or (counts, edges) as `numpy.histogram` returns them.
+    """Return a histogram of a tensor (counted on its device), an array, numbers, or (counts, edges) as returned by `numpy.histogram`.
 
     Raises:
-        Rejected: There are none of these, or more bins than are kept.
+        Rejected: The values have another type, or there are too many bins.
     """
     if not 0 < bins <= MAX_BINS:
-        raise Rejected("bins_invalid", f"a histogram has 1 to {MAX_BINS} bins, not {bins!r}", place="bins")
+        raise Rejected("bins_invalid", f"bins must be from 1 to {MAX_BINS}, not {bins!r}", place="bins")
     if isinstance(values, tuple) and len(values) == 2 and _is_counted(values):
         counted = _take_over(values[0], values[1])
     elif hasattr(values, "detach"):
@@ -50,7 +50,7 @@ def histogram_of(values: object, bins: int = BINS) -> Content:
 
 
 def _count_tensor(tensor: Any, bins: int) -> _Counted:
-    """As `_count_numbers`; only the counts leave the device."""
+    """Count a tensor on its device; only the counts leave the device."""
     flat = tensor.detach().reshape(-1).float()
     finite = flat[flat.isfinite()]
     others = flat.numel() - finite.numel()
@@ -79,7 +79,7 @@ def _count_array(array: Any, bins: int) -> _Counted:
         with np.errstate(over="ignore"):
             counts, edges = np.histogram(finite, bins)
             total, squares = float(finite.sum()), float(np.square(finite).sum())
-    except ValueError:  # there are fewer numbers between them than bins
+    except ValueError:  # fewer representable numbers in the range than bins
         return _count_numbers(flat.tolist(), bins)
     return _Counted(
         counts.tolist(), float(edges[0]), float(edges[-1]), total, squares, int(flat.size - finite.size)
@@ -107,14 +107,14 @@ def _count_numbers(values: Any, bins: int) -> _Counted:
 
 
 def _bounded(value: Any) -> Any:
-    """JSON has no infinity: a sum that overflows is as large as a number can be."""
+    """Clamp infinities, which JSON cannot represent."""
     return max(-sys.float_info.max, min(value, sys.float_info.max)) if isinstance(value, float) else value
 
 
 def _not_numbers(values: object) -> Rejected:
     return Rejected(
         "histogram_invalid",
-        f"a histogram is made of numbers, not of {type(values).__name__} {str(values)[:60]!r}",
+        f"a histogram needs numbers, not {type(values).__name__} {str(values)[:60]!r}",
         place="values",
     )
 
@@ -124,16 +124,16 @@ def _is_counted(values: tuple[Any, Any]) -> bool:
 
 
 def _take_over(counts: Sequence[Any], edges: Sequence[Any]) -> _Counted:
-    numbers, places = [int(count) for count in counts], [float(edge) for edge in edges]
-    if not 0 < len(numbers) <= MAX_BINS or min(numbers) < 0 or not all(map(math.isfinite, places)):
+    numbers, bounds = [int(count) for count in counts], [float(edge) for edge in edges]
+    if not 0 < len(numbers) <= MAX_BINS or min(numbers) < 0 or not all(map(math.isfinite, bounds)):
         raise Rejected(
             "bins_invalid",
-            f"counted bins are 1 to {MAX_BINS} counts of at least 0, with finite edges",
+            f"counted bins need 1 to {MAX_BINS} counts of at least 0 and finite edges",
             place="values",
         )
-    if any(later < earlier for earlier, later in itertools.pairwise(places)):
-        raise Rejected("bins_invalid", "the edges of bins rise", place="values")
-    middles = [(low + high) / 2 for low, high in itertools.pairwise(places)]
+    if any(later < earlier for earlier, later in itertools.pairwise(bounds)):
+        raise Rejected("bins_invalid", "the edges of bins must increase", place="values")
+    middles = [(low + high) / 2 for low, high in itertools.pairwise(bounds)]
     total = sum(count * middle for count, middle in zip(numbers, middles, strict=True))
     squares = sum(count * middle * middle for count, middle in zip(numbers, middles, strict=True))
-    return _Counted(numbers, places[0], places[-1], total, squares, edges=places)
+    return _Counted(numbers, bounds[0], bounds[-1], total, squares, edges=bounds)

@@ -1,4 +1,4 @@
-"""Images as PNG, or as the file they are already: PIL's, arrays of numpy (H×W, H×W×C), tensors of torch (H×W, C×H×W), figures, paths and bytes."""
+"""Encoding of images as PNG or as their original file: PIL images, numpy arrays (H×W, H×W×C), torch tensors (H×W, C×H×W), figures, paths and bytes."""
 
 import io
 import struct
@@ -10,7 +10,7 @@ from muster.errors import Rejected
 from muster.wire import CHANNELS, PIXEL_BYTES, PIXELS, PNG, Json, png_of
 
 MAX_PIXELS = 64 * 1024 * 1024
-_HINT = "log a smaller one, or as JPEG: give its bytes"
+_HINT = "log a smaller image, or pass the bytes of a JPEG"
 _SIGNATURES = (
     (PNG, "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -20,16 +20,18 @@ _SIGNATURES = (
 
 
 def image_of(image: object, caption: str = "", *, as_pixels: bool = False) -> Content:
-    """Return an image as a file. Floats are taken as 0 to 1 and clipped, booleans as black and white, whole numbers as 0 to 255.
+    """Return an image as a file. Floats range from 0 to 1 and are clipped, booleans are black and white, integers range from 0 to 255.
 
     Args:
-        as_pixels: an array that is not too large is left as plain pixels, for a worker to make a file of.
+        as_pixels: Return a small array as raw pixels, for the worker to encode.
 
     Raises:
-        Rejected: It is none of what is taken, or too large.
+        Rejected: The image has another type, or is too large.
     """
-    words = caption[:1000].encode("utf-8", "replace").decode()  # of a file's name, say, that is no text
-    about: dict[str, Json] = {"caption": words} if words else {}
+    text = (
+        caption[:1000].encode("utf-8", "replace").decode()
+    )  # may contain invalid UTF-8, for example from a file name
+    about: dict[str, Json] = {"caption": text} if text else {}
     if isinstance(image, str | Path):
         content = _of_file(_read(Path(image)), about)
     elif isinstance(image, bytes | bytearray | memoryview):
@@ -51,9 +53,9 @@ def _of_file(body: bytes, about: dict[str, Json]) -> Content:
             return Content(content_type, body, about)
     raise Rejected(
         "image_invalid",
-        "these bytes are no PNG, JPEG, GIF or WebP file",
+        "the bytes are not a PNG, JPEG, GIF or WebP file",
         place="image",
-        hint="give an array of shape (height, width, channels) for plain pixels",
+        hint="pass raw pixels as an array of shape (height, width, channels)",
     )
 
 
@@ -65,7 +67,7 @@ def _read(path: Path) -> bytes:
             "image_unreadable",
             f"{path} cannot be read: {error.strerror or error}",
             place="image",
-            hint="a text that is no path is logged by log_text",
+            hint="a string is read as a path; log text with log_text",
         ) from error
 
 
@@ -84,7 +86,7 @@ def _of_array(image: Any, about: dict[str, Json], *, as_pixels: bool) -> Content
     except (AttributeError, TypeError):
         raise Rejected(
             "image_invalid",
-            f"an image is PIL's, an array, a tensor, a figure, or the path or bytes of a file, not {type(image).__name__}",
+            f"an image must be a PIL image, an array, a tensor, a figure, or the path or bytes of a file, not {type(image).__name__}",
             place="image",
         ) from None
     about["width"], about["height"] = width, height
@@ -94,7 +96,7 @@ def _of_array(image: Any, about: dict[str, Json], *, as_pixels: bool) -> Content
 
 
 def _rows_first(tensor: Any) -> Any:
-    """An array of H×W×C: torch keeps channels first."""
+    """Convert a tensor to an H×W×C array; torch has channels first."""
     if str(tensor.dtype) == "torch.bfloat16":
         tensor = tensor.float()
     if tensor.dim() == 3 and tensor.shape[0] in CHANNELS:
@@ -109,10 +111,10 @@ def _shape(shape: Any) -> tuple[int, int, int]:
     if len(sizes) != 3 or sizes[2] not in CHANNELS or not 0 < sizes[0] * sizes[1] <= MAX_PIXELS:
         raise Rejected(
             "image_shape",
-            f"an image of shape {tuple(shape)} cannot be shown: it is (height, width) or (height, width, channels) with "
-            "1 to 4 channels, of torch (channels, height, width)",
+            f"an image cannot have shape {tuple(shape)}: it must be (height, width) or (height, width, channels) with "
+            "1 to 4 channels, or (channels, height, width) for torch",
             place="image",
-            hint="of a batch, log one by one, or a grid (torchvision.utils.make_grid)",
+            hint="log the images of a batch one by one, or as a grid (torchvision.utils.make_grid)",
         )
     return sizes[0], sizes[1], sizes[2]
 

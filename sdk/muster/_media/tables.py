@@ -1,4 +1,4 @@
-"""Tables as JSON: names of columns, and rows of numbers, texts, booleans and nothing. What is not finite stands as text."""
+"""Encoding of tables as JSON: column names, and rows of numbers, strings, booleans and nulls. Non-finite numbers become strings."""
 
 import json
 import math
@@ -18,13 +18,13 @@ def table_of(data: object, columns: Sequence[str] | None = None) -> Content:
     """Return a table from a data frame, a mapping of columns, a list of mappings, or rows with `columns`.
 
     Raises:
-        Rejected: It is none of these, its rows differ in length, or it is too large.
+        Rejected: The data have another type, rows differ in length, or the table is too large.
     """
     names, rows = _read(data, columns)
     if not 0 < len(names) <= MAX_COLUMNS or len(rows) > MAX_ROWS:
         raise Rejected(
             "table_too_large",
-            f"the table has {len(names)} columns and {len(rows)} rows; 1 to {MAX_COLUMNS} and at most {MAX_ROWS} are kept",
+            f"the table has {len(names)} columns and {len(rows)} rows: the limits are 1 to {MAX_COLUMNS} columns and {MAX_ROWS} rows",
             place="table",
             hint="log a sample of the rows",
         )
@@ -32,7 +32,7 @@ def table_of(data: object, columns: Sequence[str] | None = None) -> Content:
         if len(row) != len(names):
             raise Rejected(
                 "table_ragged",
-                f"row {number} has {len(row)} cells where there are {len(names)} columns",
+                f"row {number} has {len(row)} cells, but there are {len(names)} columns",
                 place="table",
             )
     cells: Json = [[_cell(value) for value in row] for row in rows]
@@ -44,7 +44,7 @@ def table_of(data: object, columns: Sequence[str] | None = None) -> Content:
 
 
 def _read(data: object, columns: Sequence[str] | None) -> tuple[list[str], list[list[Any]]]:
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a data frame of pandas or polars
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # a pandas or polars data frame
         data = {str(name): list(data[name]) for name in data.columns}  # type: ignore[index]
     if isinstance(data, Mapping):
         return _by_columns(data, columns)
@@ -55,7 +55,7 @@ def _read(data: object, columns: Sequence[str] | None) -> tuple[list[str], list[
         if not rows or not all(isinstance(row, Mapping) for row in rows):
             raise Rejected(
                 "table_columns",
-                "rows come with `columns`, their names; or give a list of dicts, or a dict of lists",
+                "rows need `columns` with their names; or pass a list of dicts, or a dict of lists",
                 place="columns",
             )
         columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -73,7 +73,9 @@ def _by_columns(data: Mapping[Any, Any], columns: Sequence[str] | None) -> tuple
     try:
         taken = [list(data[name]) for name in names]
     except (KeyError, TypeError) as error:
-        raise Rejected("table_columns", f"no column {error} of the table is a list", place="table") from None
+        raise Rejected(
+            "table_columns", f"the column {error} is missing or not a list", place="table"
+        ) from None
     if len({len(column) for column in taken}) > 1:
         lengths = ", ".join(f"{name}: {len(column)}" for name, column in zip(names, taken, strict=True))
         raise Rejected("table_ragged", f"the columns differ in length ({lengths})", place="table")
@@ -81,7 +83,7 @@ def _by_columns(data: Mapping[Any, Any], columns: Sequence[str] | None) -> tuple
 
 
 def _cell(value: Any) -> Json:
-    if hasattr(value, "item") and not isinstance(value, str):  # a scalar of numpy or torch
+    if hasattr(value, "item") and not isinstance(value, str):  # a numpy or torch scalar
         try:
             value = value.item()
         except (TypeError, ValueError, RuntimeError):
@@ -96,6 +98,6 @@ def _cell(value: Any) -> Json:
 def _not_a_table(data: object) -> Rejected:
     return Rejected(
         "table_invalid",
-        f"a table is rows with `columns`, a dict of lists, a list of dicts or a data frame, not {type(data).__name__}",
+        f"a table must be rows with `columns`, a dict of lists, a list of dicts or a data frame, not {type(data).__name__}",
         place="table",
     )

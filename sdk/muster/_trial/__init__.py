@@ -1,4 +1,4 @@
-"""The API inside a trial. One object per process; the same calls work with and without a platform."""
+"""The API of a training script: one `Trial` per process; the same calls work with and without a platform."""
 
 import atexit
 import os
@@ -21,16 +21,16 @@ _current: "Trial | None" = None
 
 
 def trial(defaults: Mapping[str, Json] | None = None) -> "Trial":
-    """Return this process's trial; the first call joins it to its worker and, with several ranks, starts Horovod.
+    """Return this process's trial. The first call connects to the worker and, with several ranks, starts Horovod or torch.distributed.
 
-    Without a platform, hyperparameters come from `defaults`, `MUSTER_HPARAMS` and `--hparams '{"lr": 0.1}'`
-    (later ones win), metrics are printed, and checkpoints go to ./checkpoints.
+    Without a platform, hyperparameters come from `defaults`, `MUSTER_HPARAMS` and `--hparams '{"lr": 0.1}'` (later sources
+    win), metrics are printed, and checkpoints go to ./checkpoints.
 
     Args:
-        defaults: Hyperparameters for names that the experiment does not give.
+        defaults: Hyperparameters that the experiment may omit.
 
     Raises:
-        Rejected: The worker refuses this process, or Horovod is needed and missing.
+        Rejected: The worker refuses this process, or Horovod is required and not installed.
     """
     global _current
     if _current is None or _current._pid != os.getpid():
@@ -46,7 +46,7 @@ def _start(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Tr
     description = wire.read_trial_file(surroundings.trial_path)
     for name, value in defaults.items():
         description.hparams.setdefault(name, value)
-    # Of the processes of a launcher of the user's own, the first on this machine stands for all.
+    # With the user's own launcher, only the first process on each machine reports to the worker.
     folder = description.watch if surroundings.is_started_here else ""
     timings = start_timings(folder, surroundings.local_rank, description.profiling)
     heart = HeartbeatWriter(folder, surroundings.local_rank, timings)
@@ -57,7 +57,7 @@ def _start(surroundings: ProcessEnvironment, defaults: Mapping[str, Json]) -> Tr
         channel = Channel(description, surroundings.trial_path, surroundings.token)
         channel.start()
     started = Trial(description, surroundings, channel, gang, heart)
-    atexit.register(heart.end)  # after the next: what was registered last is called first
+    atexit.register(heart.end)  # runs after the next one: atexit calls in reverse order
     atexit.register(started.close)
     return started
 

@@ -1,4 +1,4 @@
-"""What user code holds of its trial. Neighbour: `__init__`, which starts it."""
+"""`Trial`: the API of a training script. `__init__` creates it."""
 
 import os
 import sys
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 
 class Trial(MediaMethods):
-    """What user code sees of its trial.
+    """A trial, as its training script sees it.
 
     Attributes:
-        hparams: The hyperparameters, as written in the config.
-        rank: This process's number in the gang, from 0.
-        size: Number of ranks of the gang.
-        local_rank: This process's number on its machine: the GPU to take.
-        seed: The trial's seed, equal on all ranks and for every run of the trial.
-        slot_part: How much of its slot is the trial's: below 1 it shares the slot with other trials; 0: it has none.
-        data: The config's `data` section.
-        latest_checkpoint: A directory to resume from, or None for a fresh start.
+        hparams: Hyperparameters of the trial, by the names in the config.
+        rank: Index of this process in the trial, from 0.
+        size: Number of ranks.
+        local_rank: Index of this process on its machine: the GPU to use.
+        seed: Seed of the trial, equal on all ranks and in all runs.
+        slot_part: Share of a slot: 1 for whole slots, below 1 if the slot is shared, 0 without a slot.
+        data: The `data` section of the config.
+        latest_checkpoint: Directory of the checkpoint to resume from, or None to start from scratch.
     """
 
     def __init__(
@@ -86,19 +86,22 @@ class Trial(MediaMethods):
         self._verdicts = SearchDecisions(channel)
         self._stopping = False
 
-    @overload  # without it a checker takes `**losses` for something that might name a group
+    @overload  # without overloads, type checkers pass `**losses` as `group`
     def report(self, step: int, **metrics: float) -> None: ...
     @overload
     def report(self, step: int, *, group: str, **metrics: float) -> None: ...
     def report(self, step: int, *, group: str | float = TRAINING, **metrics: float) -> None:
-        """Record training metrics at `step`. Only rank 0's count; it costs some microseconds.
+        """Record training metrics at `step`. Only metrics of rank 0 are recorded. A call takes some microseconds.
 
         Args:
-            group: Where the metrics stand when they are no training metrics: `test`, `gradients`. What decides is for `validate`.
+            step: Training step, a whole number of at least 0.
+            group: Group of the metrics if they are not training metrics, such as `test` or `gradients`. Use `validate` for
+                metrics that the search decides on.
+            metrics: Metrics by name, one number each.
 
         Raises:
-            Rejected: The step is no whole number of at least 0, a metric is not one number, or the group is no name or the
-                platform's own; a loss is NaN, and the config says `on_nan: fail` or `restart`.
+            Rejected: The step is not a whole number of at least 0, a metric is not a single number, the group name is invalid or
+                reserved, or a loss is NaN and the config sets `on_nan` to `fail` or `restart`.
         """
         self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
@@ -109,10 +112,14 @@ class Trial(MediaMethods):
             self._losses.check(number, values)
 
     def validate(self, step: int, **metrics: float) -> None:
-        """Record validation metrics at `step`: what the search decides on. Only rank 0's count.
+        """Record validation metrics at `step`, on which the search decides. Only metrics of rank 0 are recorded.
+
+        Args:
+            step: Training step, a whole number of at least 0.
+            metrics: Metrics by name, one number each.
 
         Raises:
-            Rejected: As `report`.
+            Rejected: As for `report`.
         """
         self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
@@ -132,14 +139,14 @@ class Trial(MediaMethods):
         self._losses.check(number, values)
 
     def should_stop(self) -> bool:
-        """Say whether the training should save and end now. True acknowledges: after it, save and return.
+        """Return whether to save a checkpoint and stop training now. True acknowledges the stop: save, then return.
 
-        With several ranks every rank must call it equally often; they get the same answer.
-        After a validation on which the search decides, it waits up to two seconds for the verdict.
+        With several ranks, every rank must call it equally often; all ranks get the same answer. After a validation on which the
+        search decides, the call waits up to two seconds for the decision.
         """
         self._heart.beat()
         if self._forming and self._forming.is_due:
-            return self._stopping  # the others wait where it joins them
+            return self._stopping  # the other ranks wait in the collective where this rank joins them
         if self._gang is None:
             self._on_agreed(GO_ON if self._stopping else self._answer())
         elif not self._stopping and self._gang.asks_now():
@@ -151,29 +158,33 @@ class Trial(MediaMethods):
         return self._stopping
 
     def should_checkpoint(self, step: int, *, validated: bool = True) -> bool:
-        """Say whether a checkpoint of `step` is due, by the experiment's `checkpoint_policy` and `min_checkpoint_period`.
+        """Return whether a checkpoint of `step` is due, by `checkpoint_policy` and `min_checkpoint_period` of the config.
 
-        After `should_stop()` has answered True it is, unless `step` is saved already: the last chance. With several ranks every rank
-        must call it equally often; they get the same answer.
+        After `should_stop()` has returned True, a checkpoint is due unless `step` is already saved. With several ranks, every
+        rank must call it equally often; all ranks get the same answer.
 
         Args:
-            step: As given to `report`.
-            validated: False, on every rank alike, where this step was not validated: ranks then ask each other only for the period's sake.
+            step: Training step, as passed to `report`.
+            validated: False, on every rank, if this step was not validated: the ranks then synchronize only for the period.
         """
         return self._checkpoints.is_due(check_step(step), is_ending=self._stopping, is_validated=validated)
 
     @contextmanager
     def checkpoint(self, step: int, **metadata: Json) -> Iterator[Path]:
-        """Yield a directory to write a checkpoint of `step` into; at the end of the block it is announced.
+        """Yield a directory for a checkpoint of `step`; the checkpoint is published at the end of the block.
 
-        Every rank enters it, and any of them may write: ranks on one machine share the directory, and each machine uploads
-        what its ranks wrote while training goes on. Of files of equal name the lowest rank's counts.
-        An exception in the block discards it.
+        Every rank enters the block and may write files. Ranks on one machine share the directory, and each machine uploads its
+        files while training continues. If several ranks write the same file, the lowest rank's file is used. An exception in the
+        block discards the checkpoint.
+
+        Args:
+            step: Training step of the checkpoint.
+            metadata: JSON values to store with the checkpoint.
 
         Raises:
-            Rejected: The block wrote nothing.
-            OSError: A disk is full, here or where another rank wrote: nothing of the checkpoint is left. What let it
-                pass is started again without charge; what catches it may train on.
+            Rejected: The block wrote no files.
+            OSError: A disk is full, on this rank or another; the checkpoint is discarded. If the script does not catch the error,
+                the run is restarted without counting as a failure; if it does, training may continue.
         """
         number = self._checkpoints.next_number()
         with self._heart.busy(), self._checkpoints.write(number, step, metadata) as directory:
@@ -181,46 +192,51 @@ class Trial(MediaMethods):
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Within it no step is expected: a long validation or download is not taken for a training that hangs (`hang_timeout`).
+        """Suspend hang detection (`hang_timeout`) for a long validation or download.
 
-        A checkpoint is such a block by itself, and of what Python code goes on with, or a processor works on, the worker sees that it lives.
+        `checkpoint` blocks include it. It is not needed while Python code makes progress or a processor is busy: the worker sees
+        that the rank is alive.
         """
         with self._heart.busy():
             yield
 
     def loading(self) -> AbstractContextManager[None]:
-        """Within it the script waits for data, where the run is profiled. What comes from PyTorch's loaders is counted by itself."""
+        """Measure the block as waiting for data, if the run is profiled. PyTorch loaders are measured automatically."""
         return self._heart.timings.within(Activity.DATA) if self._heart.timings else nullcontext()
 
     def distribute(
         self, model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
     ) -> "tuple[torch.nn.Module, torch.optim.Optimizer]":
-        """Return model and optimizer as they train on all ranks together, by Horovod or DDP as the config says, with its `gradient_options`.
+        """Return model and optimizer for training on all ranks, by Horovod or DDP with the `gradient_options` of the config.
 
-        Every rank calls it, with the model on its device and the checkpoint loaded, before schedulers are made. Rank 0's parameters are taken.
-        Train with what it returns, and save the model that was given. With `aggregation_frequency` the script goes on calling
-        `step()` and `zero_grad()` after each backward pass; they act at every so-manieth.
+        Every rank calls it after it has moved the model to its device and loaded the checkpoint, and before it creates
+        schedulers. Parameters are broadcast from rank 0. Train with the returned objects, and save the original model. With
+        `aggregation_frequency`, call `step()` and `zero_grad()` after each backward pass as usual; they act after every
+        `aggregation_frequency` passes.
         """
-        told = read_gradient_options(self._description.optimizations)
+        options = read_gradient_options(self._description.optimizations)
         if self._gang:
-            return self._gang.distribute(model, optimizer, told)
-        gather_passes(optimizer, told, lambda is_last: None)
+            return self._gang.distribute(model, optimizer, options)
+        gather_passes(optimizer, options, lambda is_last: None)
         return model, optimizer
 
     def invalid(self, reason: str) -> NoReturn:
-        """Say that these hyperparameters make no sense, and end: the search tries another point instead and does not count this one.
+        """Reject the trial's hyperparameters as invalid and exit; the search tries another point, and the trial does not count.
 
-        Any rank may say it; the others are ended with it. Say it before the first report: what was reported stays stored, and
-        counts nowhere.
+        Any rank may call it; the other ranks are stopped. Call it before the first report: metrics reported earlier stay stored,
+        but are ignored.
+
+        Args:
+            reason: Why the hyperparameters are invalid; shown with the trial.
 
         Raises:
-            SystemExit: Always; let it pass.
+            SystemExit: Always; do not catch it.
         """
         print(wire.invalid_text(reason), file=sys.__stderr__, flush=True)
         raise SystemExit(wire.EXIT_INVALID)
 
     def close(self) -> None:
-        """Hand over everything that was reported; called by itself when the process ends."""
+        """Send all pending reports; called automatically at exit."""
         self._heart.close()
         self._checkpoints.close()
         if self._channel and not self._channel.closed:
@@ -240,12 +256,12 @@ class Trial(MediaMethods):
             self._forming.is_due = True
 
     def _take_gang(self, gang: "RankGang") -> None:
-        """This process is another rank from here on, of another gang."""
+        """Make this process a rank of another gang."""
         self._gang = self._checkpoints.gang = gang
         self.rank, self.size, self.local_rank = gang.rank, gang.size, gang.local_rank
 
     def _answer(self) -> int:
-        """Rank 0: what the worker asks for now, after the verdict that is due."""
+        """Rank 0: return the worker's current request, after a pending decision of the search."""
         channel = self._channel
         if channel is None:
             return STOP if self._losses.have_ended else GO_ON

@@ -1,12 +1,12 @@
-"""What a trial may use of a GPU that it shares."""
+"""GPU memory limits of a trial with a fractional slot."""
 
 import sys
 
 
 def limit_gpu_memory(part: float) -> None:
-    """Has torch take no more of the GPU's memory than this part: beyond it, the trial that asks runs out, not its neighbours.
+    """Limit torch to this share of the GPU's memory, so that a trial that exceeds it fails instead of its neighbours.
 
-    Only where the script has imported torch before `muster.trial()`, as it has in a worker's warm processes.
+    Works only if torch is imported before `muster.trial()`, as in a worker's warm processes.
     """
     torch = sys.modules.get("torch")
     if 0 < part < 1 and torch is not None and torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""What the config's `gradient_options` ask of a training, and the part of it that needs no exchange: gathering passes locally."""
+"""Gradient options of `gradient_options`, and local accumulation of backward passes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ DEFAULT_FUSION_MIB = 64
 
 @dataclass(frozen=True, slots=True)
 class GradientOptions:
-    """What `trial.distribute` obeys; the rest reaches Horovod by its environment.
+    """Options that `trial.distribute` applies; Horovod reads the others from its environment.
 
     Attributes:
-        passes: Backward passes from one exchange, and step of the optimizer, to the next.
-        averages: Whether the passes' gradients are divided by their number.
-        compresses: Whether gradients travel as 16-bit floats.
-        bucket_mib: What is exchanged at once; None leaves it to the backend.
+        passes: Backward passes per exchange and optimizer step.
+        averages: Whether accumulated gradients are divided by their number.
+        compresses: Whether gradients are sent as 16-bit floats.
+        bucket_mib: Bucket size in MiB; None uses the backend's default.
     """
 
     passes: int = 1
@@ -31,7 +31,7 @@ class GradientOptions:
 
 
 def read_gradient_options(section: Mapping[str, Json]) -> GradientOptions:
-    """Read the checked section of the config; what it lacks is at its default."""
+    """Read the validated section of the config; missing keys have their defaults."""
     mib = section.get("tensor_fusion_threshold", DEFAULT_FUSION_MIB)
     return GradientOptions(
         passes=int(str(section.get("aggregation_frequency", 1))),
@@ -44,12 +44,12 @@ def read_gradient_options(section: Mapping[str, Json]) -> GradientOptions:
 def gather_passes(
     optimizer: "torch.optim.Optimizer", told: GradientOptions, before_pass: Callable[[bool], None]
 ) -> None:
-    """Let only every `passes`-th `step()`, and the `zero_grad()` after it, happen. The script calls both after each backward pass.
+    """Let only every `passes`-th `step()` and the following `zero_grad()` take effect. The script calls both after each backward pass.
 
     Args:
-        optimizer: Changed in place: its class, state and groups stay, so that schedulers and checkpoints know it.
-        told: With one pass, nothing changes.
-        before_pass: Told before each pass whether it is the last before a step.
+        optimizer: Modified in place; its class, state and groups stay, so that schedulers and checkpoints work.
+        told: Options; with one pass, nothing changes.
+        before_pass: Called before each pass with whether it is the last one before a step.
     """
     if told.passes == 1:
         return
@@ -67,7 +67,7 @@ def gather_passes(
         if done % told.passes == 0:
             zero_grad(*given, **named)
 
-    # mypy: an instance's own methods; schedulers look for `step.__func__`.
+    # mypy: methods of the instance; schedulers read `step.__func__`.
     optimizer.step = MethodType(counted_step, optimizer)  # type: ignore[method-assign]
     optimizer.zero_grad = MethodType(seldom_zero_grad, optimizer)  # type: ignore[method-assign]
     if told.averages:

@@ -1,4 +1,4 @@
-"""What a trial logs beside numbers: `Trial`'s methods for it, and the spool from which the worker sends it while training goes on."""
+"""Media of a trial: the logging methods of `Trial`, and the spool from which the worker uploads while training continues."""
 
 import os
 import sys
@@ -19,9 +19,9 @@ FULL_AGAIN_S = 5.0
 
 
 class MediaSpoolWriter:
-    """Where media goes: the trial's spool, or without a platform files below ./media. Safe for threads.
+    """Writes media to the trial's spool, or to files below ./media without a platform. Thread-safe.
 
-    What the disk or the spool has no room for is dropped, which is said once: training goes on.
+    If the disk or the spool is full, media are dropped with a warning, and training continues.
     """
 
     def __init__(self, description: wire.TrialFile) -> None:
@@ -36,7 +36,7 @@ class MediaSpoolWriter:
         self._looks_again_at = 0.0
 
     def add(self, kind: str, step: int, name: str, group: str, content: Content) -> None:
-        """Keep it; when this returns, the end of this process loses nothing of it."""
+        """Store a media item; after this returns, a crash of the process does not lose it."""
         _check_name("name", name)
         _check_name("group", group)
         if self._is_alone:
@@ -57,13 +57,13 @@ class MediaSpoolWriter:
             if os.writev(self._file, (head, body)) == size:
                 self._file_bytes += size
                 return
-            os.ftruncate(self._file, self._file_bytes)  # a full disk takes a part without an error
+            os.ftruncate(self._file, self._file_bytes)  # a full disk may write partially without an error
             self._drop("the disk is full")
         except OSError as error:
             self._drop(error.strerror or str(error))
 
     def _has_file_for(self, size: int) -> bool:
-        """Whether there is a file of this process to append to; a new one where the last is long enough."""
+        """Whether a file of this process can take `size` bytes; opens a new file when the current one is full."""
         is_open = self._file >= 0 and self._pid == os.getpid()
         if is_open and self._file_bytes + size <= wire.SPOOL_FILE_BYTES:
             return True
@@ -71,11 +71,11 @@ class MediaSpoolWriter:
             return False
         waiting = _bytes_in(self._folder)
         if waiting + size > wire.SPOOL_BYTES:
-            self._drop(f"{waiting >> 20} MiB wait to be sent")
+            self._drop(f"{waiting >> 20} MiB are waiting for upload")
             return False
         if is_open:
             os.close(self._file)
-        self._file = -1  # where no other can be opened, the number is soon another file's
+        self._file = -1  # if opening the next file fails, the old descriptor may belong to another file
         name = f"{time.time_ns():020d}-{os.getpid()}{wire.SPOOL_SUFFIX}"
         self._file = os.open(
             Path(self._folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644
@@ -91,16 +91,16 @@ class MediaSpoolWriter:
 
 
 class MediaMethods:
-    """`Trial`'s methods that log what is no number. Only rank 0's count; each returns when it is safe from a crash, and is sent by the worker."""
+    """Methods of `Trial` that log media. Only media of rank 0 are recorded. Each call returns when the item is safe from a crash; the worker uploads it."""
 
     rank: int
     _media: MediaSpoolWriter
 
     @property
     def tensorboard_dir(self) -> Path:
-        """The folder for event files, as `SummaryWriter(trial.tensorboard_dir)` writes them: sent as they grow, from every rank.
+        """Folder for TensorBoard event files: `SummaryWriter(trial.tensorboard_dir)`. Files of all ranks are uploaded as they grow.
 
-        The variable MUSTER_TENSORBOARD_DIR names it too. Without a platform it is ./runs.
+        The environment variable MUSTER_TENSORBOARD_DIR has the same value. Without a platform it is ./runs.
         """
         return self._media.tensorboard
 
@@ -110,11 +110,16 @@ class MediaMethods:
         """Log an image at `step`.
 
         Args:
-            image: PIL's, a figure of matplotlib, an array (height, width) or (height, width, channels), a tensor of torch (channels,
-                height, width), or the path or bytes of a PNG, JPEG, GIF or WebP file. Floats are 0 to 1, whole numbers 0 to 255.
+            step: Training step.
+            name: Name of the series of images.
+            image: A PIL image, a matplotlib figure, an array of shape (height, width) or (height, width, channels), a torch tensor
+                of shape (channels, height, width), or the path or bytes of a PNG, JPEG, GIF or WebP file. Floats range from 0 to
+                1, integers from 0 to 255.
+            caption: Text shown with the image.
+            group: Group of the series.
 
         Raises:
-            Rejected: It is none of these, or has more than 16 MiB as a file.
+            Rejected: The image has another type, or its file exceeds 16 MiB.
         """
         if self.rank == 0:
             content = image_of(image, caption, as_pixels=self._media.takes_pixels)
@@ -132,16 +137,16 @@ class MediaMethods:
         """Log a table at `step`: a data frame, a dict of lists, a list of dicts, or rows with the names of their `columns`.
 
         Raises:
-            Rejected: It is none of these, its rows differ in length, or it has more than 100,000 rows or 16 MiB.
+            Rejected: The table has another type, rows of different lengths, more than 100,000 rows, or more than 16 MiB.
         """
         if self.rank == 0:
             self._media.add("table", check_step(step), name, group, table_of(table, columns))
 
     def log_text(self, step: int, name: str, text: str, *, group: str = "training") -> None:
-        """Log a text at `step`, of at most 16 MiB; where it is shown, it is read as markdown.
+        """Log a text of at most 16 MiB at `step`; it is rendered as Markdown.
 
         Raises:
-            Rejected: It is no text, or too long.
+            Rejected: The value is not a string, or it is too long.
         """
         if self.rank == 0:
             self._media.add("text", check_step(step), name, group, text_of(text))
@@ -149,15 +154,18 @@ class MediaMethods:
     def log_histogram(
         self, step: int, name: str, values: object, *, bins: int = 64, group: str = "training"
     ) -> None:
-        """Log how values are distributed at `step`: some hundred bytes, whatever their number.
+        """Log the distribution of values at `step` as a histogram of some hundred bytes.
 
         Args:
-            values: A tensor, which is counted on its own device, an array, numbers, or (counts, edges) as `numpy.histogram` returns
-                them. What is not finite is counted apart.
-            bins: Of equal width from the least value to the greatest.
+            step: Training step.
+            name: Name of the series of histograms.
+            values: A tensor (counted on its own device), an array, numbers, or (counts, edges) as returned by `numpy.histogram`.
+                Non-finite values are counted separately.
+            bins: Number of bins of equal width from the smallest to the largest value.
+            group: Group of the series.
 
         Raises:
-            Rejected: These are no numbers, or more than 1,024 bins.
+            Rejected: The values are not numbers, or there are more than 1,024 bins.
         """
         if self.rank == 0:
             self._media.add("histogram", check_step(step), name, group, histogram_of(values, bins))
@@ -167,15 +175,15 @@ def _check_name(place: str, name: object) -> None:
     if not isinstance(name, str) or not name.strip() or len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
         raise Rejected(
             "media_name",
-            f"a name is a text of 1 to {MAX_NAME_BYTES} bytes, not {str(name)[:60]!r}",
+            f"a name must be a string of 1 to {MAX_NAME_BYTES} bytes, not {str(name)[:60]!r}",
             place=place,
         )
     if not name.isprintable():
-        raise Rejected("media_name", f"{name[:60]!r} has characters that cannot be shown", place=place)
+        raise Rejected("media_name", f"{name[:60]!r} contains unprintable characters", place=place)
 
 
 def _bytes_in(folder: str) -> int:
-    """What lies there; the worker deletes what it has sent meanwhile."""
+    """Bytes in the folder; the worker may delete uploaded files meanwhile."""
     total = 0
     for entry in os.scandir(folder):
         with suppress(FileNotFoundError):

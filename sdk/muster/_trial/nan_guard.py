@@ -1,4 +1,4 @@
-"""What becomes of a training whose loss is no number any more (`on_nan` of the config)."""
+"""Reaction to a NaN loss (`on_nan` of the config)."""
 
 import sys
 from collections.abc import Mapping
@@ -7,10 +7,10 @@ from muster.errors import Rejected
 
 
 class NanGuard:
-    """Looks at what rank 0 reports: the metric that the search goes by, and all that is called a loss.
+    """Checks the metrics that rank 0 reports: the searcher's metric, and all metrics with `loss` in their name.
 
     Attributes:
-        have_ended: Whether the training is to stop for one.
+        have_ended: Whether the training must stop because of a NaN.
     """
 
     def __init__(self, policy: str, metric: str) -> None:
@@ -20,10 +20,10 @@ class NanGuard:
         self.have_ended = False
 
     def check(self, step: int, values: Mapping[str, float]) -> None:
-        """Act on a loss that is NaN. Infinity is let pass: a scaled loss may be that for a step.
+        """Act on a NaN loss. Infinity is accepted, because a scaled loss may be infinite for a step.
 
         Raises:
-            Rejected: A failed run is what the config asks for.
+            Rejected: The config asks for the run to fail.
         """
         if self._policy == "continue":
             return

@@ -1,4 +1,4 @@
-"""What the environment says about this process; read when `muster.trial()` is called, not before."""
+"""Environment of this process; read when `muster.trial()` is called."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from muster import wire
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """This process's place as `torchrun`, and what is like it, tells it."""
+    """Rank and size as set by `torchrun` and compatible launchers."""
 
     rank: int
     size: int
@@ -19,9 +19,13 @@ class Launched:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnvironment:
-    """Where this process runs: under a worker (`trial_path`), under horovodrun (`size` > 1), under torchrun (`launched`), or by hand.
-    `slot_part`: how much of its slot is its own; `generation`: of the elastic run's gang for which it was started, 0 where the size
-    is fixed; `stands_by`: the size of the gang that it is to join, which trains already; 0: it does not."""
+    """Environment of this process: under a worker (`trial_path`), horovodrun (`size` > 1), torchrun (`launched`), or standalone.
+
+    Attributes:
+        slot_part: Share of a slot, 1 for whole slots.
+        generation: Generation of the elastic gang for which the process was started; 0 if the size is fixed.
+        stands_by: Size of the running gang that the process will join; 0 if it joins none.
+    """
 
     trial_path: str
     token: str
@@ -36,12 +40,12 @@ class ProcessEnvironment:
 
     @property
     def is_started_here(self) -> bool:
-        """Whether the worker counts this process; it knows nothing of the further ones that a launcher starts."""
+        """Whether the worker started this process; it does not track further processes of a launcher."""
         return self.launched is None or self.launched.local_rank == self.local_rank
 
 
 def load_process_environment() -> ProcessEnvironment:
-    """Read the environment once."""
+    """Read the environment variables."""
     variables = dict(os.environ)
     return ProcessEnvironment(
         trial_path=variables.get(wire.ENV_TRIAL, ""),
@@ -58,7 +62,7 @@ def load_process_environment() -> ProcessEnvironment:
 
 
 def apply_variables(variables: Mapping[str, str]) -> None:
-    """Let this process be who the variables say, for Horovod, which reads them when it starts."""
+    """Set the environment variables that Horovod reads when it starts."""
     os.environ.update(variables)
 
 

@@ -1,4 +1,4 @@
-"""The same script without a platform: metrics are printed, checkpoints stay in ./checkpoints."""
+"""Running a training script without a platform: metrics are printed, checkpoints stay in ./checkpoints."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ FLAG = "--hparams"
 
 
 def describe(size: int, defaults: Mapping[str, Json], environment: Mapping[str, str]) -> wire.TrialFile:
-    """The trial that a script is when somebody runs it by hand."""
+    """Return the description of a trial that runs without a platform."""
     return wire.TrialFile(
         socket="",
         size=size,
@@ -27,10 +27,10 @@ def describe(size: int, defaults: Mapping[str, Json], environment: Mapping[str, 
 
 
 def load_hparams(environment: Mapping[str, str], arguments: Sequence[str]) -> dict[str, Json]:
-    """Hyperparameters of `MUSTER_HPARAMS`, then of `--hparams` (JSON, or @file with JSON); the later wins.
+    """Read hyperparameters from `MUSTER_HPARAMS`, then from `--hparams` (JSON, or @file with JSON); later values win.
 
     Raises:
-        Rejected: What was given is not a JSON object.
+        Rejected: A value is not a JSON object.
     """
     given = _parse(environment.get(ENV_HPARAMS, ""), ENV_HPARAMS)
     for index, argument in enumerate(arguments):
@@ -47,24 +47,24 @@ def _parse(text: str, place: str) -> dict[str, Json]:
     try:
         value = json.loads(Path(text[1:]).read_text() if text.startswith("@") else text)
     except (ValueError, OSError) as error:
-        raise Rejected("hparams_invalid", f"this is not JSON: {error}", place=place) from error
+        raise Rejected("hparams_invalid", f"invalid JSON: {error}", place=place) from error
     if not isinstance(value, dict):
-        raise Rejected("hparams_invalid", "hyperparameters are a JSON object", place=place)
+        raise Rejected("hparams_invalid", "hyperparameters must be a JSON object", place=place)
     return value
 
 
 class Console:
-    """Stands where the worker would: prints what is reported. There are no signals and no decisions."""
+    """Replaces the worker: prints reports. There are no signals and no decisions."""
 
     def __init__(self) -> None:
         self.reports = self.validations = self.checkpoints = 0
 
     def report(self, point: wire.ReportFrame, urgent: bool) -> None:
-        """One line per report, counted; nobody waits for one that is `urgent`."""
+        """Print and count a report; `urgent` has no effect here."""
         self.reports, self.validations = point.number, max(self.validations, point.validation)
         text = "  ".join(f"{name}={value:.6g}" for name, value in point.values.items())
         print(f"[muster] {point.group:<10} step {point.step}  {text}", flush=True)
 
     def print_checkpoint(self, step: int, directory: str) -> None:
-        """One line per checkpoint."""
+        """Print a checkpoint."""
         print(f"[muster] checkpoint step {step}  {directory}", flush=True)

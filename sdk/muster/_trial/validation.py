@@ -1,4 +1,4 @@
-"""What user code hands in, checked in its own process: the message then points at the user's line."""
+"""Validation of arguments in the user's process, so that errors point at the user's line."""
 
 import os
 import shutil
@@ -13,42 +13,40 @@ DISK_FULL_BYTES = 1024 * 1024
 NAME_BYTES = 256
 TRAINING, VALIDATION = "training", "validation"
 OWN_GROUPS = frozenset({VALIDATION, "system", "timing"})
-"""The second and third are what the worker measures."""
+"""Groups with a fixed meaning; the worker measures the last two."""
 
 
 class Hyperparameters(dict[str, Json]):
-    """The trial's point of the search space; a missing name is an error that says how to give it."""
+    """Hyperparameters of the trial; a missing name raises an error that says how to set it."""
 
     def __missing__(self, name: str) -> Json:
         known = ", ".join(sorted(self)) or "none"
         raise KeyError(
-            f"hyperparameter {name!r} is not given (given: {known}); add it to `hyperparameters` of the "
-            "experiment, to muster.trial(defaults={…}), or to --hparams '{…}' when you run the script yourself"
+            f"hyperparameter {name!r} is missing (available: {known}); add it to `hyperparameters` of the "
+            "experiment, to muster.trial(defaults={…}), or to --hparams '{…}' when you run the script without a platform"
         )
 
 
 def check_step(step: object) -> int:
-    """The step as an int of at least 0, within 64 bits."""
+    """Return the step as an int from 0 to 2^63 - 1."""
     try:
         number = step if type(step) is int else step.__index__()  # type: ignore[attr-defined]
     except AttributeError:
-        raise Rejected("step_invalid", f"a step is a whole number, not {step!r}", place="step") from None
+        raise Rejected("step_invalid", f"a step must be a whole number, not {step!r}", place="step") from None
     if not 0 <= number <= MAX_STEP:
-        raise Rejected(
-            "step_invalid", f"a step is at least 0 and at most {MAX_STEP}, not {number}", place="step"
-        )
+        raise Rejected("step_invalid", f"a step must be from 0 to {MAX_STEP}, not {number}", place="step")
     return int(number)
 
 
 def check_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
-    """Every metric as a float: numbers, numpy scalars and tensors of one element are taken; NaN is a number here."""
+    """Return all metrics as floats. Numbers, numpy scalars and tensors of one element are accepted; NaN is accepted."""
     if not metrics:
-        raise Rejected("metric_missing", "give at least one metric, e.g. report(step, loss=0.3)")
+        raise Rejected("metric_missing", "pass at least one metric, e.g. report(step, loss=0.3)")
     return {name: _number(name, value) for name, value in metrics.items()}
 
 
 def check_group(group: object) -> str:
-    """A name for a group of metrics as the registry takes it, and none of the platform's own."""
+    """Return a valid name of a metric group that is not reserved."""
     if (
         not isinstance(group, str)
         or not group.strip()
@@ -57,15 +55,15 @@ def check_group(group: object) -> str:
     ):
         raise Rejected(
             "group_invalid",
-            f"a group of metrics has a name of 1 to {NAME_BYTES} bytes that can be shown, not {str(group)[:60]!r}",
+            f"the name of a metric group must be 1 to {NAME_BYTES} printable bytes, not {str(group)[:60]!r}",
             place="group",
         )
     if group in OWN_GROUPS:
         raise Rejected(
             "group_reserved",
-            f"the group {group!r} is the platform's own",
+            f"the group {group!r} is reserved",
             place="group",
-            hint="call `trial.validate` for what the search goes by"
+            hint="call `trial.validate` for validation metrics"
             if group == VALIDATION
             else "choose another name",
         )
@@ -82,18 +80,18 @@ def _number(name: str, value: object) -> float:
             pass
     raise Rejected(
         "metric_invalid",
-        f"a metric is one number, not {type(value).__name__} {str(value)[:60]!r}",
+        f"a metric must be a single number, not {type(value).__name__} {str(value)[:60]!r}",
         place=name,
     )
 
 
 def count_files(path: str) -> int:
-    """Number of files below `path`; an empty checkpoint is a mistake worth an error."""
+    """Return the number of files below `path`, to detect empty checkpoints."""
     return sum(len(names) for _, _, names in os.walk(path))
 
 
 def is_disk_full_error(error: BaseException, folder: Path) -> bool:
-    """Whether a write into `folder` failed for a full disk. torch says so by a bare RuntimeError: then the disk is looked at."""
+    """Whether a write into `folder` failed because the disk is full. torch raises a bare RuntimeError, so free space is checked."""
     if is_disk_full(error):
         return True
     return (

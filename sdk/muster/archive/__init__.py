@@ -1,7 +1,7 @@
-"""Code snapshots: a folder as a deterministic tar.gz, and its safe way back onto a disk.
+"""Code snapshots: a folder as a deterministic tar.gz, and its safe extraction.
 
-The command line packs, the gateway inspects, the worker extracts, the registry looks into it; all hold the same limits.
-Regular files and directories only: links, devices and sparse files are refused, whatever their target.
+The command line packs, the gateway inspects, the worker extracts, and the registry lists archives, all with the same limits.
+Archives contain regular files and directories only; links, devices and sparse files are refused.
 """
 
 from muster.archive._entrypoint import check_entrypoint

@@ -1,4 +1,4 @@
-"""Whether an archive holds what an entrypoint runs. Only what surely cannot start is refused; what may lie elsewhere is taken."""
+"""Check that an archive contains the script or module of an entrypoint. Only entrypoints that certainly cannot start are refused."""
 
 import difflib
 import heapq
@@ -11,21 +11,21 @@ from posixpath import basename, normpath, splitext
 from muster.errors import Rejected
 
 STARTUP_HOOK = "startup-hook.sh"
-"""It runs before the entrypoint and may write what that needs."""
+"""Runs before the entrypoint and may create its files."""
 _LONGEST_CHARS = 2_000
-"""Longer entrypoints are not checked: the gateway checks them between other requests."""
-_SHOWN_FILES = 8
-_SHOWN_CHARS = 120
+"""Longer entrypoints are not checked, to bound the time in the gateway."""
+_MAX_LISTED_FILES = 8
+_MAX_LISTED_CHARS = 120
 _COMPARED_FILES = 50
 _COMPARED_CHARS = 60
-"""How much is compared for a similar name: the time grows with the files and with the square of the length."""
+"""Limits of the search for similar names: its time grows with the number of files and with the square of the length."""
 _PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
 _PYTHON_FLAGS = re.compile(r"-[uOBEsSvqibdx]+")
 _PYTHON_OPTIONS = ("-W", "-X")
 _SHELLS = ("sh", "bash", "dash", "zsh", "ksh")
 _SHELL_FLAGS = re.compile(r"-[eux]+")
 _PROGRAM_LAUNCHERS = ("horovodrun", "mpirun", "mpiexec")
-"""They start any program."""
+"""Launchers of any program."""
 _SCRIPT_LAUNCHERS = (
     "torchrun",
     "accelerate",
@@ -33,56 +33,56 @@ _SCRIPT_LAUNCHERS = (
     "torch.distributed.run",
     "torch.distributed.launch",
 )
-"""They start a Python script, or a module."""
+"""Launchers of a Python script or module."""
 _LAUNCHERS = (*_PROGRAM_LAUNCHERS, *_SCRIPT_LAUNCHERS)
 _PREFIXES = ("exec", "nohup", "time")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-_GOES_ON = ("&&", "|", "|&")
-"""Behind these nothing runs that could have made the file before, or takes its place."""
+_CHAINING = ("&&", "|", "|&")
+"""Operators after which no command can create or replace the file before it is run."""
 _REDIRECTION = re.compile(r"[<>&]*[<>][<>&|]*")
 _UNKNOWN = re.compile(r"[$`*?\[\]{}~\\]")
-"""A word with one of these is known to the shell alone."""
+"""Characters that only a shell can interpret."""
 _SEPARATORS = "();<>|&"
 
 
 @dataclass(frozen=True, slots=True)
 class _Needed:
-    """Paths of which the code must hold one, the most usual first; of a module only where the code holds its package."""
+    """Paths of which the code must contain one, most usual first; for modules, only if the code contains the package."""
 
     paths: tuple[str, ...]
     package: str | None = None
 
 
 def check_entrypoint(entrypoint: object, files: Collection[str]) -> None:
-    """Raise where the script or module that `entrypoint` runs belongs into the code folder and is not among its `files`.
+    """Raise if the script or module that `entrypoint` runs belongs to the code folder but is not among its `files`.
 
-    Scripts with a relative path, modules of a package of the code, and programs such as `./run.sh` are looked for, also behind
-    launchers (`horovodrun`, `torchrun`), shells and redirections. Absolute paths, modules that may be installed, programs on the
-    PATH and shell strings that do something before are taken as they are; so is everything where the code has a startup hook, and
-    what is no command (the config's schema refuses that).
+    Checked are scripts with a relative path, modules of a package in the code, and programs such as `./run.sh`, also behind
+    launchers (`horovodrun`, `torchrun`), shells and redirections. Not checked are absolute paths, modules that may be installed,
+    programs on the PATH, shell strings with preceding commands, code with a startup hook, and values that are not a command
+    (the config's schema refuses those).
 
     Raises:
-        Rejected: It cannot start; the message says which file it needs and what the code holds.
+        Rejected: The entrypoint cannot start; the message names the missing file and the content of the code.
     """
     if STARTUP_HOOK in files:
         return
     if isinstance(entrypoint, str):
-        shown = entrypoint
-    elif isinstance(entrypoint, list | tuple) and all(isinstance(word, str) for word in entrypoint):
+        full_command = entrypoint
+    elif isinstance(entrypoint, list | tuple) and all(isinstance(argument, str) for argument in entrypoint):
         if len(entrypoint) > _LONGEST_CHARS:
             return
-        shown = shlex.join(entrypoint)
+        full_command = shlex.join(entrypoint)
     else:
         return
-    if len(shown) > _LONGEST_CHARS:
+    if len(full_command) > _LONGEST_CHARS:
         return
-    needed = _from_shell(shown) if isinstance(entrypoint, str) else _from_words(list(entrypoint))
+    needed = _from_shell(full_command) if isinstance(entrypoint, str) else _from_arguments(list(entrypoint))
     if needed is None or _holds(needed, files):
         return
     first = needed.paths[0]
     raise Rejected(
         "entrypoint_missing",
-        f"the entrypoint `{_cut(shown)}` runs {_cut(first)}, and {_contents(files)}",
+        f"the entrypoint `{_cut(full_command)}` runs {_cut(first)}, but {_contents(files)}",
         place="entrypoint",
         hint=_hint(first, files),
     )
@@ -99,35 +99,35 @@ def _from_shell(command: str) -> _Needed | None:
         tokens = list(lexer)
     except ValueError:
         return None
-    words: list[str] = []
+    arguments: list[str] = []
     rest = iter(tokens)
     for token in rest:
         if not set(token) <= set(_SEPARATORS):
-            words.append(token)
+            arguments.append(token)
         elif _REDIRECTION.fullmatch(token):
-            if words and words[-1].isdigit():
-                words.pop()
+            if arguments and arguments[-1].isdigit():
+                arguments.pop()
             next(rest, None)
-        elif token in _GOES_ON:
-            if any(other not in _GOES_ON for other in tokens if set(other) <= set("();|&")):
+        elif token in _CHAINING:
+            if any(other not in _CHAINING for other in tokens if set(other) <= set("();|&")):
                 return None
             break
         else:
             return None
-    while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] in _PREFIXES):
-        words.pop(0)
-    return _from_words(words)
+    while arguments and (_ASSIGNMENT.fullmatch(arguments[0]) or arguments[0] in _PREFIXES):
+        arguments.pop(0)
+    return _from_arguments(arguments)
 
 
-def _from_words(words: list[str]) -> _Needed | None:
-    """What a simple command needs; None where nothing is sure."""
-    if not words or _UNKNOWN.search(words[0]):
+def _from_arguments(arguments: list[str]) -> _Needed | None:
+    """Return the requirements of a simple command; None if they are uncertain."""
+    if not arguments or _UNKNOWN.search(arguments[0]):
         return None
-    program, rest = words[0], words[1:]
+    program, rest = arguments[0], arguments[1:]
     if program == "env":
         while rest and (rest[0] == "env" or _ASSIGNMENT.fullmatch(rest[0])):
             rest = rest[1:]
-        return _from_words(rest)
+        return _from_arguments(rest)
     if _PYTHON.fullmatch(program):
         return _of_python(rest)
     if basename(program) in _SHELLS:
@@ -139,44 +139,44 @@ def _from_words(words: list[str]) -> _Needed | None:
     return None
 
 
-def _of_python(words: list[str]) -> _Needed | None:
-    while words and words[0].startswith("-"):
-        if words[0] == "-m" and len(words) > 1:
-            if words[1] in _LAUNCHERS:
-                return _of_launcher(words[2:], words[1] in _SCRIPT_LAUNCHERS)
-            return _module(words[1])
-        if words[0] in _PYTHON_OPTIONS and len(words) > 1:
-            words = words[2:]
-        elif _PYTHON_FLAGS.fullmatch(words[0]) or words[0][:2] in _PYTHON_OPTIONS:
-            words = words[1:]
+def _of_python(arguments: list[str]) -> _Needed | None:
+    while arguments and arguments[0].startswith("-"):
+        if arguments[0] == "-m" and len(arguments) > 1:
+            if arguments[1] in _LAUNCHERS:
+                return _of_launcher(arguments[2:], arguments[1] in _SCRIPT_LAUNCHERS)
+            return _module(arguments[1])
+        if arguments[0] in _PYTHON_OPTIONS and len(arguments) > 1:
+            arguments = arguments[2:]
+        elif _PYTHON_FLAGS.fullmatch(arguments[0]) or arguments[0][:2] in _PYTHON_OPTIONS:
+            arguments = arguments[1:]
         else:
             return None
-    return _script(words[0]) if words else None
+    return _script(arguments[0]) if arguments else None
 
 
-def _of_shell(words: list[str]) -> _Needed | None:
-    while words and _SHELL_FLAGS.fullmatch(words[0]):
-        words = words[1:]
-    if len(words) > 1 and re.fullmatch(r"-[eux]*c", words[0]):
-        return _from_shell(words[1])
-    # A shell looks for a bare name on the PATH too; a script there has no suffix.
-    is_sure = bool(words) and ("/" in words[0] or words[0].endswith((".sh", ".bash")))
-    return _script(words[0]) if is_sure else None
+def _of_shell(arguments: list[str]) -> _Needed | None:
+    while arguments and _SHELL_FLAGS.fullmatch(arguments[0]):
+        arguments = arguments[1:]
+    if len(arguments) > 1 and re.fullmatch(r"-[eux]*c", arguments[0]):
+        return _from_shell(arguments[1])
+    # A shell also searches the PATH for a bare name; scripts there have no suffix.
+    is_sure = bool(arguments) and ("/" in arguments[0] or arguments[0].endswith((".sh", ".bash")))
+    return _script(arguments[0]) if is_sure else None
 
 
-def _of_launcher(words: list[str], runs_scripts: bool) -> _Needed | None:
-    """What behind a launcher's own options it starts. Which of these have a value is not known, so a `.py` word may be one."""
+def _of_launcher(arguments: list[str], runs_scripts: bool) -> _Needed | None:
+    """Return the requirements of a launcher's command. Its options may take `.py` values, so any `.py` argument may be the script."""
     paths: list[str] = []
-    for place, word in enumerate(words):
-        if _PYTHON.fullmatch(word) or basename(word) in _SHELLS:
-            inner = _from_words(words[place:])
+    for index, argument in enumerate(arguments):
+        if _PYTHON.fullmatch(argument) or basename(argument) in _SHELLS:
+            inner = _from_arguments(arguments[index:])
             if not paths or inner is None:
                 return inner
             return None if inner.package else _Needed((*paths, *inner.paths))
-        if word in ("-m", "--module", "--no_python", "--no-python"):
+        if argument in ("-m", "--module", "--no_python", "--no-python"):
             return None
-        if runs_scripts and word.endswith(".py") and not word.startswith("-") and "=" not in word:
-            script = _script(word)
+        if runs_scripts and argument.endswith(".py") and not argument.startswith("-") and "=" not in argument:
+            script = _script(argument)
             if script is None:
                 return None
             paths += script.paths
@@ -202,7 +202,7 @@ def _holds(needed: _Needed, files: Collection[str]) -> bool:
         return True
     if needed.package is None:
         return False
-    # Not in the code, or a package without __init__.py: an installed one has the name, or goes before it.
+    # Not in the code, or a package without __init__.py: an installed package of that name takes precedence.
     if f"{needed.package}.py" not in files and f"{needed.package}/__init__.py" not in files:
         return True
     compiled = needed.paths[0].removesuffix("py")
@@ -212,23 +212,23 @@ def _holds(needed: _Needed, files: Collection[str]) -> bool:
 def _contents(files: Collection[str]) -> str:
     if not files:
         return "the experiment has no code"
-    names = heapq.nsmallest(_SHOWN_FILES, files)
-    more = f" and {len(files) - _SHOWN_FILES} more" if len(files) > _SHOWN_FILES else ""
+    names = heapq.nsmallest(_MAX_LISTED_FILES, files)
+    more = f" and {len(files) - _MAX_LISTED_FILES} more" if len(files) > _MAX_LISTED_FILES else ""
     count = "1 file" if len(files) == 1 else f"{len(files)} files"
-    return f"the code does not hold it; it holds {count}: {', '.join(map(_cut, names))}{more}"
+    return f"the code does not contain it; the code has {count}: {', '.join(map(_cut, names))}{more}"
 
 
 def _hint(needed: str, files: Collection[str]) -> str:
     wanted = basename(needed)
     close = [name for name in files if basename(name) == wanted] or _similar(wanted, files)
-    send = f"send the folder in which {_cut(needed)} lies (`muster experiment create CONFIG FOLDER`)"
+    send = f"upload the folder that contains {_cut(needed)} (`muster experiment create CONFIG FOLDER`)"
     if close:
         return f"did you mean {_cut(min(close, key=lambda name: (len(name), name)))}? Correct the entrypoint, or {send}"
-    return f"{send}, or correct the entrypoint; what an ignore file names is not sent"
+    return f"{send}, or correct the entrypoint; files named in an ignore file are not uploaded"
 
 
 def _similar(wanted: str, files: Collection[str]) -> list[str]:
-    """The file whose own name is most like `wanted`, among the first with its suffix."""
+    """Return the file whose name is most similar to `wanted`, among the first files with its suffix."""
     suffix = splitext(wanted)[1]
     compared = heapq.nsmallest(_COMPARED_FILES, (name for name in files if name.endswith(suffix)))
     by_name = {basename(name)[:_COMPARED_CHARS]: name for name in compared}
@@ -237,4 +237,4 @@ def _similar(wanted: str, files: Collection[str]) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    return text if len(text) <= _MAX_LISTED_CHARS else f"{text[:_MAX_LISTED_CHARS]}…"

@@ -1,4 +1,4 @@
-"""What of a folder is not packed: caches, likely secrets, and what an ignore file names, in the language of `.gitignore`."""
+"""Files that are not packed: caches, likely secrets, and those named in an ignore file, in `.gitignore` syntax."""
 
 import re
 from collections.abc import Iterable, Sequence, Set as AbstractSet
@@ -10,13 +10,13 @@ from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 Reason = Literal["cache", "secret", "file"]
-"""Why something stays out: it is made anew by whoever needs it, it looks like a secret (or a history), or an ignore file names it."""
+"""Why an entry is left out: it is a cache, it looks like a secret (or a history), or an ignore file names it."""
 
 IGNORE_FILES = (".musterignore", ".detignore")
 GIT_IGNORE = ".gitignore"
-"""Used where none of the others is in the packed folder; those in folders below hold for these.
+"""Used if the packed folder has no other ignore file; `.gitignore` files in subfolders apply too.
 
-It was not written for what is sent: its `!` undoes its own patterns alone, never the usual rules.
+Patterns with `!` in a `.gitignore` cancel only its own patterns, never the default rules, because it is not written for uploads.
 """
 CACHES = (
     "__pycache__",
@@ -78,7 +78,7 @@ SECRETS = (
     ".python_history",
 )
 MARKS = (("Local State",), ("Login Data",), ("cookies.sqlite",), ("client.json", "secrets"))
-"""A folder that holds all of one of these is a browser's profile, or a platform's own folder under another name than .muster."""
+"""A folder that contains all entries of one of these is a browser profile, or a platform's own folder with another name than .muster."""
 
 _POSIX_CLASSES = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \\t", "digit": "0-9", "lower": "a-z", "space": "\\s",
@@ -90,9 +90,9 @@ _ALL_BELOW = re.compile(r"/\*\*(/?)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One pattern: it applies within `base`, the folder of its file (empty, or with a slash at its end).
+    """One pattern; it applies within `base`, the folder of its file (empty, or ending with a slash).
 
-    `overrides_usual`: where it takes in, also what the usual rules leave out.
+    `overrides_usual`: whether an including pattern also overrides the default rules.
     """
 
     pattern: re.Pattern[str]
@@ -102,7 +102,7 @@ class Rule:
     overrides_usual: bool = True
 
     def names(self, path: str) -> bool:
-        """Whether it names this entry; folders end with a slash. The patterns of pathspec also match all that is below an entry."""
+        """Whether the pattern matches this entry; folders end with a slash. Patterns of pathspec also match everything below an entry."""
         if not path.startswith(self.base):
             return False
         inside = path[len(self.base) :]
@@ -113,7 +113,7 @@ class Rule:
 def read_rules(
     lines: Iterable[str], reason: Reason, base: str = "", *, overrides_usual: bool = True
 ) -> tuple[Rule, ...]:
-    """Return the rules of an ignore file's lines, without blank lines, comments, and what is no pattern (as Git does)."""
+    """Parse the lines of an ignore file, without blank lines, comments, and invalid patterns (as Git does)."""
     patterns = (_pattern(line) for line in lines)
     return tuple(
         Rule(pattern.regex, not pattern.include, reason, base, overrides_usual)
@@ -124,14 +124,14 @@ def read_rules(
 
 @cache
 def usual_rules() -> tuple[Rule, ...]:
-    """Return the rules that hold for every folder; those of an ignore file come behind them."""
+    """Return the default rules; rules of an ignore file come after them."""
     return (*read_rules(CACHES, "cache"), *read_rules(SECRETS, "secret"))
 
 
 def deciding_rule(path: str, rules: Sequence[Rule]) -> Rule | None:
-    """Return the last rule that names a path, which ends with a slash where it is a folder; None where none does.
+    """Return the last rule that matches a path, or None; folder paths end with a slash.
 
-    Behind one that takes in and does not override the usual rules, these decide.
+    If an including rule does not override the default rules, the default rules decide.
     """
     is_usual_left = False
     for rule in reversed(rules):
@@ -145,19 +145,19 @@ def deciding_rule(path: str, rules: Sequence[Rule]) -> Rule | None:
 
 
 def is_private(entries: AbstractSet[str]) -> bool:
-    """Whether a folder with these entries is one of those that `MARKS` tells."""
+    """Whether a folder with these entries is private, by `MARKS`."""
     return any(entries >= frozenset(mark) for mark in MARKS)
 
 
 def _pattern(line: str) -> GitIgnoreSpecPattern | None:
     try:
-        # To pathspec `a/**` is `a` itself; to Git it is whatever is below.
+        # pathspec reads `a/**` as `a` itself, Git as everything below it.
         return GitIgnoreSpecPattern(_ALL_BELOW.sub(r"/**/*\1", _POSIX_CLASS.sub(_expand, line)))
     except (GitIgnorePatternError, re.error):
         return None
 
 
 def _expand(found: re.Match[str]) -> str:
-    """The characters of a class such as `[:digit:]` inside brackets, which pathspec does not know."""
+    """Expand a class such as `[:digit:]` inside brackets, which pathspec does not support."""
     before = found.string[: found.start()]
     return _POSIX_CLASSES[found[1]] if before.count("[") > before.count("]") else found[0]

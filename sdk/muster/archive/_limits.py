@@ -1,4 +1,4 @@
-"""What an archive of code may hold, checked the same way when it is packed, inspected and extracted."""
+"""Limits of code archives, checked in the same way on packing, inspection and extraction."""
 
 import tarfile
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from muster.errors import Rejected
 MIB = 1024 * 1024
 MAX_NAME_BYTES = 255
 MAX_HEADER_BYTES = 64 * 1024
-"""Of one entry beside its content: longer names and attributes than any that is honest would be read into memory whole."""
+"""Maximum header of one entry: names and attributes are read into memory."""
 MAX_HEADERS = 4
-"""Before one entry: a long name, a long link, attributes of the entry and of all that follow."""
-_SHOWN_CHARS = 80
+"""Maximum headers before one entry: a long name, a long link, attributes of the entry, and global attributes."""
+_MAX_SHOWN_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """What an archive may hold. The ratio counts only beyond `ratio_free_bytes`, where it tells a bomb from text."""
+    """Limits of an archive. The ratio applies only beyond `ratio_free_bytes`, to tell archive bombs from text."""
 
     packed_bytes: int = 96 * MIB
     unpacked_bytes: int = 512 * MIB
@@ -42,13 +42,13 @@ def check_name(name: str, limits: ArchiveLimits) -> None:
     if bad:
         raise Rejected(
             "archive_path",
-            "a path must be relative, without '..' and control signs",
+            "paths must be relative, without '..' and control characters",
             place=abbreviate_name(name),
         )
     try:
         too_long = any(len(part.encode()) > MAX_NAME_BYTES for part in parts) or len(name.encode()) > 1024
     except UnicodeEncodeError:
-        raise Rejected("archive_path", "a path must be valid UTF-8", place=abbreviate_name(name)) from None
+        raise Rejected("archive_path", "paths must be valid UTF-8", place=abbreviate_name(name)) from None
     if too_long:
         raise Rejected("archive_path", f"a name is longer than {MAX_NAME_BYTES} bytes", place=name[:80])
     if len(parts) > limits.depth:
@@ -64,23 +64,25 @@ def check_kind(member: tarfile.TarInfo) -> None:
 
 
 def check_unique(name: str, is_directory: bool, seen: dict[str, bool]) -> None:
-    """`seen` maps a path to whether it is a directory: a file may neither repeat nor stand in a file's place.
+    """Refuse repeated paths and files in place of folders; `seen` maps paths to whether they are directories.
 
-    Folders that only paths name stand in it too.
+    Folders that occur only in paths are included.
     """
     if name in seen and not (is_directory and seen[name]):
-        raise Rejected("archive_entry", "the same path stands twice in the archive", place=name)
+        raise Rejected("archive_entry", "the archive contains this path twice", place=name)
     seen[name] = is_directory
     parent = name
     while "/" in parent:
         parent = parent.rsplit("/", 1)[0]
         if not seen.setdefault(parent, True):
-            raise Rejected("archive_entry", "a file stands where a folder is needed", place=name)
+            raise Rejected(
+                "archive_entry", "the archive contains a file in place of this path's folder", place=name
+            )
 
 
 def abbreviate_name(name: str) -> str:
-    """The name as a refusal shows it, whatever it holds and however long it is."""
-    return repr(name[:_SHOWN_CHARS])
+    """Abbreviate a name for an error message."""
+    return repr(name[:_MAX_SHOWN_CHARS])
 
 
 def check_count(count: int, limits: ArchiveLimits) -> None:
@@ -88,7 +90,7 @@ def check_count(count: int, limits: ArchiveLimits) -> None:
         raise Rejected(
             "archive_count",
             f"more than {limits.entries} files and folders",
-            hint="name data in .musterignore",
+            hint="list data in .musterignore",
         )
 
 
@@ -101,5 +103,5 @@ def too_large(size: int, limit: int, how: str) -> Rejected:
     return Rejected(
         "code_too_large",
         f"the code is over {limit / MIB:.0f} MiB {how} (at least {size / MIB:.1f} MiB)",
-        hint="name data and results in .musterignore",
+        hint="list data and results in .musterignore",
     )

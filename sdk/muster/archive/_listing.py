@@ -1,4 +1,4 @@
-"""What stands in an archive, without a disk: its files with their hashes, and the beginning of one of them."""
+"""List the files of an archive with their hashes, and read the beginning of one file, without extracting it."""
 
 import hashlib
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ class ArchivedFile:
 
 
 def list_files(packed: IO[bytes], limits: ArchiveLimits = DEFAULT_LIMITS) -> tuple[ArchivedFile, ...]:
-    """Return the files of an archive in its order, each read for its hash.
+    """Return the files of an archive in its order; each is read for its hash.
 
     Raises:
-        Rejected: As `inspect`.
+        Rejected: As for `inspect`.
     """
     found = ((name, content) for name, content in members(packed, limits) if content is not None)
     return tuple(_read(name, content, 0)[0] for name, content in found)
@@ -31,16 +31,16 @@ def list_files(packed: IO[bytes], limits: ArchiveLimits = DEFAULT_LIMITS) -> tup
 def read_file(
     packed: IO[bytes], path: str, most_bytes: int, limits: ArchiveLimits = DEFAULT_LIMITS
 ) -> tuple[ArchivedFile, bytes]:
-    """Return one file and its first `most_bytes`; nothing behind it in the archive is read.
+    """Return one file and its first `most_bytes`; the rest of the archive is not read.
 
     Raises:
         NotFound: No file has this path.
-        Rejected: As `inspect`.
+        Rejected: As for `inspect`.
     """
     for name, content in members(packed, limits):
         if name == path and content is not None:
             return _read(name, content, most_bytes)
-    raise NotFound(f"a file {path!r} in the code")
+    raise NotFound(f"the file {path!r} in the code")
 
 
 def _read(name: str, content: EntryContent, most_bytes: int) -> tuple[ArchivedFile, bytes]:

@@ -1,4 +1,4 @@
-"""A folder as a deterministic tar.gz: equal trees give equal bytes."""
+"""Pack a folder as a deterministic tar.gz: equal trees give equal bytes."""
 
 import gzip
 import hashlib
@@ -33,13 +33,13 @@ from muster.errors import Rejected
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A packed folder: its bytes, their SHA-256 in hex, and what is inside.
+    """A packed folder: its bytes, their SHA-256 in hex, and its contents.
 
     Attributes:
-        largest: Path and size of the largest file; None where there is no file.
-        secrets: What stayed out because it looks like a secret, a history or a browser's profile; folders end with a slash.
-        ignored: What an ignore file named, by the paths at which it was met.
-        ignore_file: The name of the ignore file that held; None where the folder has none.
+        largest: Path and size of the largest file; None if there is no file.
+        secrets: Entries left out because they look like secrets, histories or browser profiles; folders end with a slash.
+        ignored: Entries left out by an ignore file.
+        ignore_file: Name of the ignore file that was used; None if there is none.
     """
 
     content: bytes
@@ -53,18 +53,18 @@ class Archive:
 
 
 def pack(folder: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> Archive:
-    """Pack `folder` so that equal trees give equal bytes: sorted names, no times, no owners, one compression.
+    """Pack `folder` deterministically: sorted names, no times, no owners, fixed compression.
 
-    Version control, caches, likely secrets (`.env`, keys, credentials, browsers' profiles) and what `.musterignore` names (or
-    `.detignore`; where neither is there, the `.gitignore` of each folder) are left out. The patterns are those of `.gitignore`; `!`
-    takes in again, in `.musterignore` and `.detignore` likely secrets too.
+    Version control, caches, likely secrets (`.env`, keys, credentials, browser profiles) and files named in `.musterignore` (or
+    `.detignore`; without either, the `.gitignore` of each folder) are left out. Patterns use `.gitignore` syntax; `!` includes a
+    file again, in `.musterignore` and `.detignore` even a likely secret.
 
     Raises:
-        Rejected: The folder is missing, holds a link or device, or is over a limit; `place` names the file.
+        Rejected: The folder is missing, contains a link or device, or exceeds a limit; `place` names the file.
     """
     if not folder.is_dir():
         raise Rejected(
-            "code_missing", f"there is no folder {folder}", hint="give the folder of the model code"
+            "code_missing", f"the folder {folder} does not exist", hint="name the folder of the model code"
         )
     walk = _Walk.of(folder)
     packed = io.BytesIO()
@@ -99,7 +99,7 @@ def pack(folder: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> Archive:
 
 @dataclass(slots=True)
 class _Walk:
-    """The way through a folder; `out` has what was left out on it, by the reason."""
+    """Traversal of a folder; `out` lists the entries left out, by reason."""
 
     rules: tuple[Rule, ...]
     ignore_file: str | None
@@ -117,7 +117,7 @@ class _Walk:
     def entries(
         self, folder: Path, prefix: str = "", above: tuple[Rule, ...] | None = None
     ) -> Iterator[tuple[str, Path, os.stat_result]]:
-        """Entries in the order of their names' code points, a directory before what it holds."""
+        """Yield entries sorted by code points, each directory before its content."""
         rules = self.rules if above is None else above
         found = sorted(os.scandir(folder), key=lambda entry: entry.name)
         if self.reads_git and any(entry.name == GIT_IGNORE and entry.is_file() for entry in found):
@@ -134,9 +134,9 @@ class _Walk:
             if not is_directory and not stat.S_ISREG(status.st_mode):
                 raise Rejected(
                     "archive_entry",
-                    "only regular files and directories can be sent",
+                    "only regular files and directories can be uploaded",
                     place=name,
-                    hint="replace the link by a copy, or name it in .musterignore",
+                    hint="replace the link by a copy, or list it in .musterignore",
                 )
             yield name, Path(entry.path), status
             if is_directory:
@@ -144,7 +144,7 @@ class _Walk:
 
 
 def _reason(entry: os.DirEntry[str], path: str, rules: tuple[Rule, ...]) -> Reason | None:
-    """Why an entry stays out; None where it is packed."""
+    """Return why an entry is left out; None if it is packed."""
     rule = deciding_rule(path, rules)
     if rule is not None:
         return None if rule.takes_in else rule.reason

@@ -1,4 +1,4 @@
-"""An archive read against the limits, and written only through descriptors that follow no link."""
+"""Read archives within limits, and extract them only through descriptors that follow no links."""
 
 import gzip
 import io
@@ -29,7 +29,7 @@ CHUNK = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an archive holds, after every check."""
+    """Contents of an archive that passed all checks."""
 
     files: tuple[str, ...]
     directories: tuple[str, ...]
@@ -40,7 +40,7 @@ def inspect(packed: IO[bytes], limits: ArchiveLimits = DEFAULT_LIMITS) -> Conten
     """Read an archive to its end without writing anything.
 
     Raises:
-        Rejected: It is no tar.gz, holds what is not allowed, or is over a limit; `place` names the entry.
+        Rejected: It is not a tar.gz, contains a disallowed entry, or exceeds a limit; `place` names the entry.
     """
     files, directories, total = [], [], 0
     for member, content in members(packed, limits):
@@ -54,12 +54,12 @@ def inspect(packed: IO[bytes], limits: ArchiveLimits = DEFAULT_LIMITS) -> Conten
 
 
 def extract(packed: IO[bytes], directory: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> Contents:
-    """Write an archive into `directory`, which must exist and be empty, through descriptors that follow no link.
+    """Extract an archive into `directory`, which must exist and be empty, through descriptors that follow no links.
 
-    Files get mode 0644 or 0755, directories 0755. After a refusal the directory may be half written: drop it.
+    Files get mode 0644 or 0755, directories 0755. After an error the directory may be incomplete: delete it.
 
     Raises:
-        Rejected: As `inspect`; `code_not_empty` when the directory holds something.
+        Rejected: As for `inspect`; `code_not_empty` if the directory is not empty.
     """
     root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -79,7 +79,7 @@ def extract(packed: IO[bytes], directory: Path, limits: ArchiveLimits = DEFAULT_
 
 
 class EntryContent:
-    """The bytes of one member, with the mode it should get."""
+    """The bytes of one member and its file mode."""
 
     def __init__(self, source: IO[bytes], executable: bool) -> None:
         self.read = source.read
@@ -87,7 +87,7 @@ class EntryContent:
 
 
 class _Counting(io.RawIOBase):
-    """Decompressed bytes, counted against the limits as they appear: headers count too."""
+    """Decompressed bytes, counted against the limits while reading; headers count too."""
 
     def __init__(self, packed: IO[bytes], limits: ArchiveLimits) -> None:
         self._packed = _Measured(packed, limits.packed_bytes)
@@ -101,7 +101,7 @@ class _Counting(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         data: bytes = self._source.read(CHUNK if size < 0 else min(size, CHUNK))
         self._count += len(data)
-        # Tar pads every entry to 512 bytes and adds headers: allow those beside the content.
+        # Allow for headers and the padding to 512 bytes per entry.
         allowed = self._limits.unpacked_bytes + 2048 * self._limits.entries
         if self._count > allowed:
             raise too_large(self._count, self._limits.unpacked_bytes, "unpacked")
@@ -112,7 +112,7 @@ class _Counting(io.RawIOBase):
         limits = self._limits
         if self._count > limits.ratio_free_bytes and self._count > limits.ratio * max(1, self._packed.count):
             raise Rejected(
-                "archive_ratio", f"the archive grows more than {limits.ratio} times when it is unpacked"
+                "archive_ratio", f"the archive expands more than {limits.ratio} times when it is unpacked"
             )
 
 
@@ -134,9 +134,9 @@ class _Measured(io.RawIOBase):
 
 
 class _Entry(tarfile.TarInfo):
-    """An entry that is refused by its header where it is not allowed.
+    """A tar entry that is refused by its header if it is not allowed.
 
-    tarfile reads names, attributes and maps of holes into memory whole, and calls itself for the header that follows.
+    tarfile reads names, attributes and sparse maps into memory completely, and recurses for the next header.
     """
 
     _SPECIAL = (
@@ -148,23 +148,23 @@ class _Entry(tarfile.TarInfo):
     )
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
-        """tarfile's own place for what a subclass adds, for each header as it comes."""
+        """Check each header; this is tarfile's hook for subclasses."""
         headers = getattr(tar, "headers_in_a_row", 0) + 1 if self.type in self._SPECIAL else 0
         tar.headers_in_a_row = headers  # type: ignore[attr-defined]
         if headers == 0:
             check_kind(self)
         elif self.size > MAX_HEADER_BYTES or headers > MAX_HEADERS:
-            raise Rejected("archive_entry", "an entry's attributes are larger than any that is honest")
+            raise Rejected("archive_entry", "the attributes of an entry are too large")
         return super()._proc_member(tar)  # type: ignore[misc, no-any-return]
 
     def _refuse_holes(self, *_: object) -> None:
-        raise Rejected("archive_entry", "files with holes are not allowed")
+        raise Rejected("archive_entry", "sparse files are not allowed")
 
     _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_holes
 
 
 def members(packed: IO[bytes], limits: ArchiveLimits) -> Iterator[tuple[str, EntryContent | None]]:
-    """Names in archive order, checked; the content is valid until the next one. Refusals carry the entry as place."""
+    """Yield validated names in archive order; each content is valid until the next one. Errors carry the entry as place."""
     seen: dict[str, bool] = {}
     total = 0
     try:
@@ -187,20 +187,20 @@ def members(packed: IO[bytes], limits: ArchiveLimits) -> Iterator[tuple[str, Ent
                         "archive_entry", "only regular files and directories are allowed", place=name
                     )
                 yield name, EntryContent(content, bool(member.mode & stat.S_IXUSR))
-                # Everything of the tar so far is forgotten: its member list would grow with the archive.
+                # Drop read members: the list would grow with the archive.
                 tar.members = []  # type: ignore[attr-defined]
     except (tarfile.TarError, EOFError, OSError, ValueError, UnicodeError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise Rejected("archive_broken", f"this is not a whole tar.gz archive: {error}") from error
+        raise Rejected("archive_broken", f"this is not a complete tar.gz archive: {error}") from error
     except Exception as error:  # zlib.error has no public base class but Exception
         if type(error).__module__ == "zlib":
-            raise Rejected("archive_broken", f"this is not a whole tar.gz archive: {error}") from error
+            raise Rejected("archive_broken", f"this is not a complete tar.gz archive: {error}") from error
         raise
 
 
 def _open_directory(root: int, path: str) -> int:
-    """A descriptor of `path` below `root`, made where missing; never through a link."""
+    """Open or create the directory `path` below `root` without following links; return its descriptor."""
     current = os.dup(root)
     for part in path.split("/") if path else ():
         try:

@@ -1,4 +1,4 @@
-"""The root of `muster`: the nouns, the commands that other packages bring, and the one place where errors end."""
+"""The root of `muster`: nouns, plug-in commands, and error handling."""
 
 import sys
 from typing import Annotated
@@ -26,7 +26,7 @@ COMMAND_MODULES = (
     audit, budgets, checkpoints, delete_commands, experiments, import_commands, machines, models, policies, pools, quotas, reservations,
     sign_in, trials, users, views, webhooks, workers,
 )  # fmt: skip
-"""Modules that add commands to the nouns of the table when they are imported."""
+"""Modules that add commands to the nouns of the table on import."""
 SHORTHANDS = {
     "e": "experiment",
     "exp": "experiment",
@@ -75,13 +75,13 @@ ORDER = (
     "whoami",
 )
 EPILOG = (
-    "Every command takes --json and --debug. Exit codes: 0 done, 1 the experiment failed, 2 wrong command line, "
-    "3 refused, 4 not found, 5 conflict, 6 not reachable or busy (try again), 7 a fault of Muster, 130 interrupted."
+    "Every command accepts --json and --debug. Exit codes: 0 success, 1 the experiment failed, 2 invalid command line, "
+    "3 rejected, 4 not found, 5 conflict, 6 unreachable or busy (retry), 7 internal error, 130 interrupted."
 )
 
 
 class Root(TyperGroup):
-    """The root group: knows shorthands, and loads other packages' commands only when they are called."""
+    """The root group: resolves shorthands, and loads plug-in commands only when they are called."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         return [*ORDER, *sorted(plugins(PLUGINS).keys() - set(ORDER))]
@@ -97,7 +97,7 @@ class Root(TyperGroup):
 
 app = typer.Typer(
     cls=Root,
-    help="Muster: hyperparameter search, scheduling and Horovod training that survive whatever fails.",
+    help="Muster: fault-tolerant hyperparameter search, scheduling and distributed training.",
     epilog=EPILOG,
     no_args_is_help=True,
     add_completion=True,
@@ -127,7 +127,7 @@ app.command("whoami", cls=BaseCommand)(sign_in.whoami)
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         from importlib.metadata import version as installed
@@ -137,7 +137,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     try:
         app()
     except MusterError as error:
@@ -147,5 +147,5 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
-    except Exception as error:  # the last place where a fault can become a sentence
+    except Exception as error:  # last resort: turn any crash into a message
         sys.exit(explain_crash(error))

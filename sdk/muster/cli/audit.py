@@ -1,4 +1,4 @@
-"""`muster audit`: who did what, to be read, taken away and verified."""
+"""`muster audit`: read, export and verify the audit log."""
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -19,24 +19,28 @@ if TYPE_CHECKING:
 
 app = NOUNS["audit"].app
 
-Since = Annotated[datetime | None, typer.Option("--since", help="Not before that, in UTC.")]
-Until = Annotated[datetime | None, typer.Option("--until", help="Before that, in UTC.")]
+Since = Annotated[datetime | None, typer.Option("--since", help="Only records since this time (UTC).")]
+Until = Annotated[datetime | None, typer.Option("--until", help="Only records before this time (UTC).")]
 
 
 @verb(app, "list")
 def list_records(
-    actor: Annotated[str | None, typer.Option("--actor", help="Of whoever has this name.")] = None,
-    operation: Annotated[str | None, typer.Option("--operation", help="Such as CreateExperiment.")] = None,
-    entity: Annotated[str | None, typer.Option("--entity", help="Such as experiment/31.")] = None,
-    denied: Annotated[bool, typer.Option("--denied", help="Refusals only.")] = False,
+    actor: Annotated[str | None, typer.Option("--actor", help="Only actions of this user.")] = None,
+    operation: Annotated[
+        str | None, typer.Option("--operation", help="Only this operation, such as CreateExperiment.")
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option("--entity", help="Only this resource, such as experiment/31.")
+    ] = None,
+    denied: Annotated[bool, typer.Option("--denied", help="Only denied requests.")] = False,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Maximum number of records.")] = 50,
     site: OfSite = False,
     filter_: Filter = None,
     sort: Sort = None,
 ) -> None:
-    """List who did what, newest first or as it is sorted."""
+    """List audit records, newest first by default."""
     from muster.client import connect
     from muster.client.models import AuditOutcome
 
@@ -57,20 +61,23 @@ def list_records(
         for one in found
     )
     columns = ("record", "at", "who", "did", "to", "outcome", "from")
-    emit(found, lambda: table(columns, rows, "nothing of that kind is recorded"))
+    emit(found, lambda: table(columns, rows, "no audit records match"))
 
 
 @verb(app, "export")
 def export(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="To write to, which must not exist; else stdout.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="File to write, which must not exist; by default stdout."),
     ] = None,
     since: Since = None,
     until: Until = None,
-    after: Annotated[int, typer.Option("--after", min=0, help="Only records behind this one.")] = 0,
+    after: Annotated[
+        int, typer.Option("--after", min=0, help="Only records after this sequence number.")
+    ] = 0,
     site: OfSite = False,
 ) -> None:
-    """Write the log as lines of JSON, oldest first, which `muster audit verify FILE` verifies."""
+    """Export the log as JSON lines, oldest first; `muster audit verify FILE` verifies an export."""
     from muster.client import connect
 
     with connect() as client:
@@ -86,14 +93,16 @@ def export(
 @verb(app, "verify")
 def verify(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="An export; by default the platform's own log.")
+        Path | None,
+        typer.Argument(metavar="FILE", help="Exported file to verify; by default the platform's log."),
     ] = None,
     anchor: Annotated[
-        str | None, typer.Option("--anchor", help="What `muster audit head` showed once: it must still hold.")
+        str | None,
+        typer.Option("--anchor", help="Earlier output of `muster audit head` that must still match."),
     ] = None,
     site: OfSite = False,
 ) -> None:
-    """Hash the log anew, and say where it was changed first."""
+    """Verify the hash chain of the log and report the first changed record."""
     from muster.audit import Anchor
     from muster.errors import Rejected
 
@@ -106,9 +115,9 @@ def verify(
         raise Rejected(
             "audit_broken",
             f"record {found.broken_at} breaks the chain: {found.broken_by}",
-            hint=f"records up to {found.sequence} are whole" if found.sequence else None,
+            hint=f"records up to {found.sequence} are intact" if found.sequence else None,
         )
-    emit(found, lambda: note("whole up to {}:{}", found.sequence, found.hash))
+    emit(found, lambda: note("intact up to {}:{}", found.sequence, found.hash))
 
 
 def _opened(file: Path | None) -> AbstractContextManager[TextIO]:
@@ -119,7 +128,7 @@ def _opened(file: Path | None) -> AbstractContextManager[TextIO]:
     try:
         return file.open("x", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise Rejected("unwritable", f"{file} cannot be made: {error.strerror}", "FILE") from error
+        raise Rejected("unwritable", f"{file} cannot be created: {error.strerror}", "FILE") from error
 
 
 def _of_platform(anchor: "Anchor | None", site: bool) -> "AuditVerification":
@@ -147,13 +156,13 @@ def _of_file(file: Path, anchor: "Anchor | None") -> "AuditVerification":
                 if anchor is not None and found.sequence == anchor.sequence:
                     met = True
                     if found != anchor:
-                        broken = Break(found.sequence, "it is not the anchor's record")
+                        broken = Break(found.sequence, "it differs from the anchor")
                         break
                 last = found
     except (OSError, UnicodeDecodeError) as error:
         raise Rejected("unreadable", f"{file} cannot be read: {error}", "FILE") from error
     if broken is None and not met:
-        broken = Break(anchor.sequence if anchor else 0, "the anchor's record is not in the file")
+        broken = Break(anchor.sequence if anchor else 0, "the file does not contain the anchor's record")
     last = last or Anchor()
     return AuditVerification(
         sequence=last.sequence,
@@ -166,5 +175,5 @@ def _of_file(file: Path, anchor: "Anchor | None") -> "AuditVerification":
 
 def _outcome(one: "AuditRecord") -> str:
     times = f" {one.count} times" if one.count > 1 else ""
-    word = f" ({one.code})" if one.code else ""
-    return f"{one.outcome}{times}{word}"
+    code = f" ({one.code})" if one.code else ""
+    return f"{one.outcome}{times}{code}"

@@ -1,4 +1,4 @@
-"""`muster experiment delete`, `workspace delete`, `tenant delete`: what cannot be undone is asked for twice."""
+"""`muster experiment delete`, `workspace delete` and `tenant delete`, with confirmation."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 workspaces = NOUNS["workspace"].app
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 Force = Annotated[
     bool,
-    typer.Option("--force", help="Also where versions of models are registered of it; they are deleted too."),
+    typer.Option("--force", help="Also delete model versions that are registered from it."),
 ]
 
 
@@ -33,56 +33,60 @@ def add_tenant_delete(app: typer.Typer) -> None:
 
 
 def delete_experiment(experiment: Number, force: Force = False, yes: Yes = False) -> None:
-    """Delete an experiment with its trials, metrics, logs and checkpoints; what trains is ended first."""
+    """Delete an experiment with its trials, metrics, logs and checkpoints; running trials are ended first."""
     from muster.client import connect
 
     with connect() as client:
         name = client.experiments.get(experiment).name
-        _confirm(f"experiment {experiment} ({name}) with all that came of it", str(experiment), yes)
+        _confirm(
+            f"experiment {experiment} ({name}) with its trials, metrics, logs and checkpoints",
+            str(experiment),
+            yes,
+        )
         found = client.experiments.delete(experiment, force=force)
-    _say(found)
+    _print(found)
 
 
 @verb(workspaces, "delete")
 def delete_workspace(
-    workspace: Annotated[str, typer.Argument(metavar="WORKSPACE", help="Its name.")],
+    workspace: Annotated[str, typer.Argument(metavar="WORKSPACE", help="Name of the workspace.")],
     force: Force = False,
     yes: Yes = False,
 ) -> None:
-    """Delete all experiments and models of a workspace, and the rules, roles and limits in it."""
+    """Delete a workspace with its experiments, models, rules, roles and limits."""
     from muster.client import connect
 
     _confirm(f"workspace {workspace} with all its experiments and models", workspace, yes)
     with connect() as client:
         found = client.workspaces.delete(workspace, force=force)
-    _say(found)
+    _print(found)
 
 
 def delete_tenant(
-    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Its name.")], yes: Yes = False
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="Name of the tenant.")], yes: Yes = False
 ) -> None:
-    """Delete everything that a tenant has, but for its audit log; its people cannot come in any more."""
+    """Delete a tenant and all its data except the audit log; its users lose access."""
     from muster.client import connect
 
-    _confirm(f"tenant {tenant} with everything that it has", tenant, yes)
+    _confirm(f"tenant {tenant} with all its data", tenant, yes)
     with connect() as client:
         found = client.tenants.delete(tenant)
-    _say(found)
+    _print(found)
 
 
 def _confirm(what: str, name: str, is_sure: bool) -> None:
-    """Has the name typed again. Raises Rejected where it is another, or nobody is there to type it."""
+    """Ask for the name again. Raises Rejected if it differs, or if there is no terminal."""
     if is_sure:
         return
     try:
-        typed = str(typer.prompt(f"This deletes {what}, for good. Its name again", err=True))
+        typed = str(typer.prompt(f"This permanently deletes {what}. Type the name to confirm", err=True))
     except typer.Abort:
         raise Rejected(
-            "not_confirmed", "nothing was deleted: nobody confirmed it", hint="give --yes in a script"
+            "not_confirmed", "nothing was deleted: the command was not confirmed", hint="use --yes in scripts"
         ) from None
     if typed != name:
         raise Rejected("not_confirmed", f"nothing was deleted: you typed {typed!r}, not {name!r}")
 
 
-def _say(found: "Deletion") -> None:
+def _print(found: "Deletion") -> None:
     emit(found, lambda: note("{} [bold]{}[/] is deleted", found.scope, found.name))

@@ -1,15 +1,15 @@
-"""`muster health`: whether the platform works, as its gateway sees it."""
+"""`muster health`: the health of the platform, as reported by its gateway."""
 
 import sys
 
 from muster.cli.base.output import emit, note, table
 
 DEGRADED = 6
-"""As for what is not reachable or busy: try again later."""
+"""Same exit code as for an unreachable or busy platform: retry later."""
 
 
 def health() -> None:
-    """Show whether the platform works; exit code 6 while it is degraded."""
+    """Show the health of the platform; exit code 6 if it is degraded."""
     from muster.client import connect
 
     with connect() as client:
@@ -23,7 +23,7 @@ def health() -> None:
         if found.summary:
             note("[yellow]{}:[/] {}", found.state, found.summary)
         else:
-            note("{}: everything that is checked works", found.state)
+            note("{}: all checks pass", found.state)
         if rows:
             table(columns, rows, "")
 

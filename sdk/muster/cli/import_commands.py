@@ -1,4 +1,4 @@
-"""`muster import`: take over what another platform knows."""
+"""`muster import`: import experiments and models from another platform."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,27 +19,34 @@ app = NOUNS["import"].app
 def determined(
     dumps: Annotated[
         list[Path],
-        typer.Argument(metavar="DUMP…", help="JSON files that its REST API answered, or folders of them."),
+        typer.Argument(
+            metavar="DUMP…", help="JSON responses of Determined's REST API: files, or folders of files."
+        ),
     ],
     apply: Annotated[
-        bool, typer.Option("--apply", help="Do it; without this it is only told what would be done.")
+        bool, typer.Option("--apply", help="Perform the import; without it, only show the plan.")
     ] = False,
-    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where the configs go.")] = Path(
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder for the configs.")] = Path(
         "determined"
     ),
-    files_only: Annotated[bool, typer.Option("--files-only", help="Write configs, make no models.")] = False,
+    files_only: Annotated[
+        bool, typer.Option("--files-only", help="Only write configs; create no models.")
+    ] = False,
     submit: Annotated[
         Path | None,
-        typer.Option("--submit", metavar="CODE", help="Submit the configs too, with this folder of code."),
+        typer.Option("--submit", metavar="CODE", help="Also submit the configs, with this folder of code."),
     ] = None,
     s3: Annotated[
-        str, typer.Option("--s3", metavar="ADDRESS", help="Of the store in which its checkpoints lie.")
+        str,
+        typer.Option(
+            "--s3", metavar="ADDRESS", help="Address of the object store with Determined's checkpoints."
+        ),
     ] = "",
     access_key: Annotated[str, typer.Option("--access-key", envvar="AWS_ACCESS_KEY_ID")] = "",
     secret_key: Annotated[str, typer.Option("--secret-key", envvar="AWS_SECRET_ACCESS_KEY")] = "",
     region: Annotated[str, typer.Option("--region", envvar="AWS_REGION")] = "us-east-1",
 ) -> None:
-    """Take over experiments' configs and registered models of a Determined installation from dumps of its REST API."""
+    """Import experiment configs and registered models from dumps of Determined's REST API."""
     from muster.client import connect
     from muster.importing import ObjectStore, execute_import, plan_import, read_dumps
 
@@ -48,7 +55,7 @@ def determined(
     if not apply:
         would = _would(plan, to, submits=submit is not None)
         emit(would, lambda: _report(would))
-        note("nothing was done yet: add --apply to do it")
+        note("this is the plan; run again with --apply to perform it")
         return
     if files_only:
         done = execute_import(plan, to, None)
@@ -59,7 +66,7 @@ def determined(
 
 
 def _would(plan: "ImportPlan", to: Path, submits: bool) -> "list[ImportResult]":
-    """What --apply does, as far as it is known without asking the platform."""
+    """The results that --apply would have, as far as known without the platform."""
     from muster.importing import ImportOutcome, ImportResult
 
     would = [
@@ -91,6 +98,6 @@ def _would(plan: "ImportPlan", to: Path, submits: bool) -> "list[ImportResult]":
 
 def _report(done: "list[ImportResult]") -> None:
     rows = [(one.what, str(one.outcome), one.why) for one in done]
-    table(("what", "outcome", "why"), rows, "the dumps hold nothing to take over")
+    table(("item", "outcome", "reason"), rows, "the dumps contain nothing to import")
     outcomes = [one.outcome for one in done]
     note("{}", ", ".join(f"{outcomes.count(one)} {one}" for one in dict.fromkeys(outcomes)) or "nothing")

@@ -1,4 +1,4 @@
-"""`muster tensorboard`: TensorBoard over experiments, kept up to date while it is looked at."""
+"""`muster tensorboard`: show experiments in TensorBoard, with live updates."""
 
 import subprocess
 import sys
@@ -20,19 +20,27 @@ REFRESH_S = 10.0
 
 
 def tensorboard(
-    experiments: Annotated[list[str], typer.Argument(metavar="EXPERIMENT…", help="Their numbers or ids.")],
+    experiments: Annotated[
+        list[str], typer.Argument(metavar="EXPERIMENT…", help="Numbers or ids of experiments.")
+    ],
     logdir: Annotated[
-        Path | None, typer.Option("--logdir", help="Keep the files here; else they go with the command.")
+        Path | None,
+        typer.Option(
+            "--logdir", help="Folder to keep the files; by default they are deleted when the command ends."
+        ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 6006,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    ] = 6006,
     host: Annotated[
-        str, typer.Option("--host", help="Who listens; TensorBoard asks nobody who they are.")
+        str, typer.Option("--host", help="Address to listen on; TensorBoard has no authentication.")
     ] = "127.0.0.1",
     once: Annotated[
-        bool, typer.Option("--once", help="Only write the files, to --logdir, and start nothing.")
+        bool,
+        typer.Option("--once", help="Write the files to --logdir and exit, without starting TensorBoard."),
     ] = False,
 ) -> None:
-    """Look at experiments in TensorBoard; new points follow until Ctrl-C."""
+    """Show experiments in TensorBoard; new points appear until Ctrl-C."""
     from muster.client import connect
 
     try:
@@ -40,7 +48,7 @@ def tensorboard(
     except ImportError as error:
         raise Rejected("no_tensorboard", str(error)) from error
     if once and logdir is None:
-        raise Rejected("usage", "--once writes files and needs a place for them", hint="add --logdir FOLDER")
+        raise Rejected("usage", "--once writes files and needs a folder", hint="add --logdir FOLDER")
     with ExitStack() as stack:
         client = stack.enter_context(connect())
         folder = logdir or Path(
@@ -49,7 +57,7 @@ def tensorboard(
         files = Logdir(client, experiments, folder)
         stack.callback(files.close)
         written = files.update()
-        note("{} points and media of {} are in {}", written, ", ".join(experiments), folder)
+        note("wrote {} points and media of {} to {}", written, ", ".join(experiments), folder)
         if once:
             return
         with _serving(folder, host, port) as process:
@@ -58,7 +66,7 @@ def tensorboard(
 
 @contextmanager
 def _serving(folder: Path, host: str, port: int) -> "Iterator[subprocess.Popen[bytes]]":
-    """TensorBoard over the folder, ended with us."""
+    """Run TensorBoard over the folder; stop it at exit."""
     command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(folder), "--host", host]
     process = subprocess.Popen([*command, "--port", str(port), "--reload_interval", "5"])
     try:
@@ -77,6 +85,6 @@ def _follow(files: "Logdir", process: "subprocess.Popen[bytes]") -> None:
             continue
         raise Rejected(
             "tensorboard_ended",
-            f"TensorBoard ended with code {code}; what it said stands above",
-            hint="is the port taken? try --port 0",
+            f"TensorBoard exited with code {code}; its output is above",
+            hint="if the port is in use, try --port 0",
         )

@@ -1,4 +1,4 @@
-"""`muster view`: places of the dashboard that one has named."""
+"""`muster view`: saved dashboard pages."""
 
 from typing import Annotated
 
@@ -14,14 +14,21 @@ app = NOUNS["view"].app
 
 @verb(app, "list")
 def list_views() -> None:
-    """List your views, and where they lead."""
+    """List your views with their addresses."""
     from muster.client import connect
 
     with connect() as client:
         found = client.views.list()
         site = client.address.url
     rows = ((one.name, when(one.saved_at), f"{site}{one.address}") for one in found)
-    emit(found, lambda: table(("name", "saved", "leads to"), rows, "no views: save one in the dashboard"))
+    emit(
+        found,
+        lambda: table(
+            ("name", "saved", "address"),
+            rows,
+            "no views: save one in the dashboard or with `muster view save`",
+        ),
+    )
 
 
 @verb(app, "save")
@@ -29,14 +36,16 @@ def save(
     name: ViewName,
     address: Annotated[
         str,
-        typer.Argument(metavar="ADDRESS", help="Path and query, such as '/experiments?filter=owner = ada'."),
+        typer.Argument(
+            metavar="ADDRESS", help="Dashboard path and query, such as '/experiments?filter=owner = ada'."
+        ),
     ],
 ) -> None:
-    """Keep a place of the dashboard under a name."""
+    """Save a dashboard page as a named view."""
     from urllib.parse import quote
 
     from muster.client import connect
 
     with connect() as client:
         found = client.views.save(name, quote(address, safe="/?&=%:,()"))
-    emit(found, lambda: note("view {} leads to {}", found.name, found.address))
+    emit(found, lambda: note("view {} saved: {}", found.name, found.address))

@@ -1,6 +1,6 @@
-"""The platform from outside: `client = muster.client.connect()`, then `client.experiments.create(…)` and the like; `connect_async` for programs that are `async`.
+"""Client of the platform: `client = muster.client.connect()`, then e.g. `client.experiments.create(…)`; use `connect_async` in `async` programs.
 
-Calls raise `muster.errors`; answers are the frozen models of `muster.client.models`.
+Calls raise errors of `muster.errors` and return frozen models of `muster.client.models`.
 """
 
 from muster.client.async_client import AsyncClient, connect_async

@@ -4,7 +4,7 @@ from muster.client.http.transport import Transport
 
 
 class APIResource:
-    """The methods of one resource over a transport."""
+    """Base class of the client's resources, over one transport."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -1,10 +1,4 @@
-"""The client for programs that are `async`: the resources and methods of `Client`, derived from it.
-
-async with connect_async() as client:
-    made = await client.experiments.create(config, folder)
-    async for line in client.experiments.follow_logs(made.number):
-        print(line.text)
-"""
+"""The client for `async` programs, derived from `Client` with the same resources and methods."""
 
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -18,11 +12,11 @@ from muster.client.resources.platform import AsyncPlatform
 from muster.client.settings import Address
 
 THREADS = 64
-"""So many calls and streams are under way at once; further ones wait."""
+"""Maximum number of concurrent calls and streams; further calls wait."""
 
 
 class AsyncClient(AsyncPlatform, AsyncResources):
-    """`Client`, awaited; use it in `async with`, or await `close`. What `experiments.wait` and the like tell while they work, they tell from a thread."""
+    """`Client` with awaitable methods; use it in `async with`, or await `close`. Progress callbacks such as those of `experiments.wait` run in a thread."""
 
     def __init__(self, client: Client) -> None:
         AsyncPlatform.__init__(self, client, ThreadPoolExecutor(THREADS, "muster-client"))
@@ -39,23 +33,23 @@ class AsyncClient(AsyncPlatform, AsyncResources):
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections; what is still being streamed ends."""
+        """Close the connections and end all streams."""
         self._client.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def only(self, *fields: str) -> "AsyncClient":
-        """Return the same client for reading these fields alone: `client.only("number", "best.value").experiments.list()`.
+        """Return a client that reads only these fields: `client.only("number", "best.value").experiments.list()`.
 
-        Of what is listed they are fields of the items. What was not asked for is not there: to read it raises AttributeError.
-        What changes something, streams and tables answer as ever.
+        In lists, the fields are those of the items. Reading an omitted field raises AttributeError. Calls that change something,
+        streams and tables are not affected.
         """
         return AsyncClient(self._client.only(*fields))
 
     def drive(self, experiment: Reference, driver: str | None = None) -> AsyncSearch:
-        """Return the search of an experiment whose searcher is `custom`, to be driven by this program, which people see as `driver`."""
+        """Return the search of an experiment with `searcher.name: custom`, to be driven by this program, shown to users as `driver`."""
         return self._client.drive_async(experiment, driver)
 
 
 def connect_async(address: Address | None = None) -> AsyncClient:
-    """Return an asynchronous client of the platform at `address`, by default of the one that `discover` finds."""
+    """Return an asynchronous client of the platform at `address`, by default the platform that `discover` finds."""
     return AsyncClient(connect(address))

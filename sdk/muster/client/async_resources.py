@@ -1,4 +1,4 @@
-"""How the asynchronous client is derived from the synchronous one: a call runs in a thread, so that retries, pages and streams are written once."""
+"""Derives the asynchronous client from the synchronous one: calls run in threads, so that retries, paging and streaming exist once."""
 
 import asyncio
 import functools
@@ -18,7 +18,7 @@ _END = object()
 
 
 class AsyncAPIResource(Generic[ResourceT_co]):
-    """What the synchronous client has under one name, with its calls in threads of `pool`."""
+    """A resource of the synchronous client, with its calls in threads of `pool`."""
 
     def __init__(self, resource: ResourceT_co, pool: ThreadPoolExecutor) -> None:
         self._resource = resource
@@ -26,7 +26,7 @@ class AsyncAPIResource(Generic[ResourceT_co]):
 
 
 class AsyncItems(Generic[ItemT]):
-    """A list that is fetched page by page while it is walked through with `async for`; each walk fetches it anew."""
+    """A list that is fetched page by page in `async for`; each iteration fetches it again."""
 
     def __init__(self, items: Items[ItemT], pool: ThreadPoolExecutor) -> None:
         self._items = items
@@ -47,7 +47,7 @@ class AsyncItems(Generic[ItemT]):
 def awaited(
     call: Callable[Concatenate[ResourceT_co, P], R],
 ) -> Callable[Concatenate[AsyncAPIResource[ResourceT_co], P], Awaitable[R]]:
-    """Return a call as a coroutine."""
+    """Wrap a call as a coroutine."""
 
     @functools.wraps(call)
     async def answer(self: AsyncAPIResource[ResourceT_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -59,7 +59,7 @@ def awaited(
 def listed(
     call: Callable[Concatenate[ResourceT_co, P], Items[ItemT]],
 ) -> Callable[Concatenate[AsyncAPIResource[ResourceT_co], P], AsyncItems[ItemT]]:
-    """Return a call whose items are fetched while they are walked through; the call itself fetches nothing."""
+    """Wrap a call that returns items to fetch during iteration; the call itself fetches nothing."""
 
     @functools.wraps(call)
     def answer(
@@ -73,7 +73,7 @@ def listed(
 def streamed(
     call: Callable[Concatenate[ResourceT_co, P], Iterator[R]],
 ) -> Callable[Concatenate[AsyncAPIResource[ResourceT_co], P], AsyncIterator[R]]:
-    """Return a call that yields what comes, each awaited."""
+    """Wrap a call that yields items as an asynchronous iterator."""
 
     @functools.wraps(call)
     def answer(

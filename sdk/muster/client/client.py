@@ -1,4 +1,4 @@
-"""The client: one attribute for each resource, one method for each operation."""
+"""The client: one attribute per resource, one method per operation."""
 
 from types import TracebackType
 from typing import Self
@@ -11,12 +11,12 @@ from muster.client.settings import Address, discover
 
 
 def connect(address: Address | None = None) -> "Client":
-    """Return a client of the platform at `address`, by default of the one that `discover` finds."""
+    """Return a client of the platform at `address`, by default the platform that `discover` finds."""
     return Client(Transport(address or discover()))
 
 
 class Client(Platform, Resources):
-    """A caller's view of one platform, with an attribute for each resource (`Resources`); safe for use by several threads. Close it, or use it in `with`."""
+    """A client of one platform, with an attribute per resource (`Resources`). Thread-safe. Close it, or use it in `with`."""
 
     def __init__(self, transport: Transport) -> None:
         Platform.__init__(self, transport)
@@ -36,17 +36,17 @@ class Client(Platform, Resources):
         self._transport.close()
 
     def only(self, *fields: str) -> "Client":
-        """Return the same client for reading these fields alone: `client.only("number", "best.value").experiments.list()`.
+        """Return a client that reads only these fields: `client.only("number", "best.value").experiments.list()`.
 
-        Of what is listed they are fields of the items. What was not asked for is not there: to read it raises AttributeError.
-        What changes something, streams and tables answer as ever.
+        In lists, the fields are those of the items. Reading an omitted field raises AttributeError. Calls that change something,
+        streams and tables are not affected.
         """
         return Client(self._transport.only(*fields))
 
     def drive(self, experiment: Reference, driver: str | None = None) -> Search:
-        """Return the search of an experiment whose searcher is `custom`, to be driven by this program, which people see as `driver`."""
+        """Return the search of an experiment with `searcher.name: custom`, to be driven by this program, shown to users as `driver`."""
         return Search(self._transport, experiment, driver)
 
     def drive_async(self, experiment: Reference, driver: str | None = None) -> AsyncSearch:
-        """Return the same for a program that is `async`."""
+        """Return the search for an `async` program; see `drive`."""
         return AsyncSearch(self._transport, experiment, driver)

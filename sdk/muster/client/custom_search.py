@@ -1,4 +1,4 @@
-"""Searches that a program of yours drives (`searcher.name: custom`).
+"""Drivers of custom searches (`searcher.name: custom`).
 
     with connect() as client:
         search = client.drive(31)
@@ -7,9 +7,9 @@
             if event.kind == "validation":
                 search.go_on(event.key, until=2 * event.at) if good(event.value) else search.stop(event.key)
 
-What the body of the loop tells is sent with the acknowledgement of its event, as one thing that happens whole or not at all. So the program
-may be killed anywhere: begun anew it is given the first event that it had not answered. What it tells twice happens once: `create` it all
-again under the same keys where it does not remember.
+Operations of the loop's body are sent together with the acknowledgement of the event, atomically. The program may be killed at
+any time: after a restart it receives the first unacknowledged event again. Repeated operations take effect once: a program without
+its own state may repeat `create` with the same keys.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from muster.client.models import JsonObject
 from muster.errors import Conflict, Transient
 
 WAIT_S = 20
-"""So long one question for events waits at the platform."""
+"""Seconds that a request for events waits at the platform."""
 PAGE = 100
 _OVER = "experiment_is_"
-"""So begin the codes of refusals because the experiment has come to its end, or is about to."""
+"""Prefix of error codes for an experiment that has ended or is ending."""
 
 
 class _Actions:
-    """What is told and not sent yet."""
+    """Pending operations of a search, not sent yet."""
 
     def __init__(self) -> None:
         self._operations: list[JsonValue] = []
@@ -46,34 +46,35 @@ class _Actions:
         until: float | None = None,
         source: str | None = None,
     ) -> None:
-        """Make a trial, by a name of your choice.
+        """Create a trial under a key of your choice.
 
         Args:
-            hyperparameters: Its point; the space's constants are added. None: the config's sampler proposes one.
-            until: The time (of `searcher.time_metric`) at which you are asked again; None: never, it trains to its own end.
-            source: The key of the trial from whose newest checkpoint it starts.
+            key: Key of the trial, unique within the search.
+            hyperparameters: Its point; constants of the space are added. None lets the config's sampler propose one.
+            until: Time, in `searcher.time_metric`, at which you decide again; None trains to the script's own end.
+            source: Key of the trial from whose newest checkpoint this one starts.
         """
         given: JsonObject = {"hyperparameters": hyperparameters, "until": until, "source": source}
         self._add("create", key=key, **given)
 
     def go_on(self, key: str, until: float | None = None) -> None:
-        """Have a trial go on until a later time; None: to its own end."""
+        """Continue a trial until a later time; None trains to the script's own end."""
         self._add("go_on", key=key, until=until)
 
     def stop(self, key: str) -> None:
-        """End a trial: it saves, and gives its slots back."""
+        """Stop a trial; it saves and releases its slots."""
         self._add("stop", key=key)
 
     def progress(self, share: float) -> None:
-        """Say how much of the search is done, 0 to 1, for those who look on."""
+        """Set the progress of the search, 0 to 1, shown to users."""
         self._add("progress", share=share)
 
     def shutdown(self, reason: str | None = None) -> None:
-        """End the search: what was told is carried out, trials that wait for a decision end, and no more come."""
+        """End the search: pending operations are carried out, trials that wait for a decision end, and no trials are created."""
         self._add("shutdown", reason=reason)
 
     def fail(self, reason: str | None = None) -> None:
-        """Give the search up: its trials are killed, and the experiment ends as an error."""
+        """Fail the search: its trials are killed, and the experiment ends with an error."""
         self._add("fail", reason=reason)
 
     def _add(self, verb: str, **given: JsonValue) -> None:
@@ -86,8 +87,8 @@ class _Actions:
         return taken
 
 
-class _SearchRequests:
-    """What goes to the platform and comes back; blocks."""
+class _Requests:
+    """Blocking requests of a driver."""
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None) -> None:
         self._transport = transport
@@ -114,23 +115,23 @@ class _SearchRequests:
                 return
 
     def page(self, after: int | None, wait_s: int = WAIT_S) -> models.SearchEventPage:
-        """The next events; a platform that is away for less than a minute is waited for."""
+        """Return the next events; waits for a platform that is unavailable for less than a minute."""
         query: Query = {"after": after, "limit": PAGE, "wait": wait_s, "driver": self._driver}
-        patience = RetryDeadline()
+        retry_limit = RetryDeadline()
         while True:
             try:
                 return self._transport.get(models.SearchEventPage, f"{self._path}/events", query)
             except Transient as error:
-                patience.bear(error)
+                retry_limit.bear(error)
 
     def answer(self, operations: Sequence[JsonValue], acknowledge: int | None) -> None:
-        """Tell, as long as that may take within a minute. What comes too late, because the experiment ends, is let go."""
-        patience = RetryDeadline()
+        """Send operations, with retries for up to a minute; operations that are too late because the experiment ends are dropped."""
+        retry_limit = RetryDeadline()
         while True:
             try:
                 return self.tell(operations, acknowledge)
             except Transient as error:
-                patience.bear(error)
+                retry_limit.bear(error)
             except Conflict as error:
                 if not operations or not error.code.startswith(_OVER):
                     raise
@@ -138,38 +139,41 @@ class _SearchRequests:
 
 
 class Search(_Actions):
-    """A search that this program drives. What is told waits until `tell`, or until the loop over `events` comes to its next turn."""
+    """A search driven by this program. Operations are collected until `tell`, or until the next iteration over `events`."""
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None = None) -> None:
         super().__init__()
-        self._exchange = _SearchRequests(transport, experiment, driver)
+        self._exchange = _Requests(transport, experiment, driver)
 
     def look(self) -> models.DrivenSearch:
-        """Return who drives the search, and how many events it is not done with."""
+        """Return the driver of the search and its number of unacknowledged events."""
         return self._exchange.look()
 
     def tell(self, acknowledge: int | None = None) -> None:
-        """Send what was told: all of it happens, or none.
+        """Send the pending operations atomically.
+
+        Args:
+            acknowledge: Number of the last event to acknowledge.
 
         Raises:
-            Rejected: An operation makes no sense; the error's place names it.
-            Conflict: A key is another trial's, or the experiment has ended.
+            Rejected: An operation is invalid; the error's place names it.
+            Conflict: A key belongs to another trial, or the experiment has ended.
         """
         self._exchange.tell(self._taken(), acknowledge)
 
     def history(self) -> Iterator[models.SearchEvent]:
-        """Yield what was acknowledged before, in order: what a program that keeps nothing of its own is to remember."""
+        """Yield the acknowledged events in order, to restore the state of a program that stores none."""
         return self._exchange.history()
 
     def events(self) -> Iterator[models.SearchEvent]:
-        """Yield what happens, in order, from the first event that no program has acknowledged, until the experiment has ended.
+        """Yield events in order, from the first unacknowledged one, until the experiment has ended.
 
-        At each turn of the loop what was told since the last is sent, and the event acknowledged with it. A platform that is away for
-        less than a minute is waited for.
+        Each iteration sends the operations since the last one and acknowledges the event with them. Waits for a platform that is
+        unavailable for less than a minute.
 
         Raises:
-            Rejected: Something told makes no sense.
-            Conflict: A key is another trial's: perhaps another program drives this search.
+            Rejected: An operation is invalid.
+            Conflict: A key belongs to another trial: another program may be driving this search.
         """
         self._exchange.answer(self._taken(), None)
         after: int | None = None
@@ -184,26 +188,26 @@ class Search(_Actions):
 
 
 class AsyncSearch(_Actions):
-    """`Search` for programs that are `async`: what goes to the platform is awaited, what is only noted down is not."""
+    """`Search` for `async` programs: requests are awaited, operations are collected synchronously."""
 
     def __init__(self, transport: Transport, experiment: Reference, driver: str | None = None) -> None:
         super().__init__()
-        self._exchange = _SearchRequests(transport, experiment, driver)
+        self._exchange = _Requests(transport, experiment, driver)
 
     async def look(self) -> models.DrivenSearch:
-        """Return who drives the search, and how many events it is not done with."""
+        """Return the driver of the search and its number of unacknowledged events."""
         return await asyncio.to_thread(self._exchange.look)
 
     async def tell(self, acknowledge: int | None = None) -> None:
-        """Send what was told, as `Search.tell`."""
+        """Send the pending operations; see `Search.tell`."""
         await asyncio.to_thread(self._exchange.tell, self._taken(), acknowledge)
 
     async def history(self) -> list[models.SearchEvent]:
-        """Return what was acknowledged before, in order."""
+        """Return the acknowledged events in order."""
         return await asyncio.to_thread(lambda: list(self._exchange.history()))
 
     async def events(self) -> AsyncIterator[models.SearchEvent]:
-        """Yield what happens, as `Search.events`."""
+        """Yield events; see `Search.events`."""
         await asyncio.to_thread(self._exchange.answer, self._taken(), None)
         after: int | None = None
         while True:
@@ -217,7 +221,7 @@ class AsyncSearch(_Actions):
 
 
 def _answered(page: models.SearchEventPage) -> Iterator[tuple[models.SearchEvent, int]]:
-    """Each event with what is acknowledged once it is answered: of several of one number, the last acknowledges them all."""
+    """Pair each event with the number to acknowledge after it: of events with one number, only the last acknowledges it."""
     following = [*(event.number for event in page.items[1:]), None]
     for event, number in zip(page.items, following, strict=False):
         yield event, event.number - 1 if number == event.number else event.number

@@ -1,4 +1,4 @@
-"""What an experiment's fork changes: the best point of a search, and the difference as a merge patch."""
+"""Forking of experiments: the config of the best point, and the difference as a merge patch."""
 
 from muster.client.client import Client
 from muster.client.models import ExperimentDetail, JsonObject
@@ -8,14 +8,16 @@ KEPT_SEARCHER_KEYS = ("metric", "smaller_is_better", "metrics", "limits")
 
 
 def best_point(client: Client, experiment: ExperimentDetail) -> JsonObject:
-    """Return the experiment's config with the best trial's hyperparameters, to be trained once.
+    """Return the experiment's config with the best trial's hyperparameters, for a single training.
 
     Raises:
-        Rejected: No trial was validated yet.
+        Rejected: No trial has been validated yet.
     """
     if experiment.best is None:
         raise Rejected(
-            "no_best", f"experiment {experiment.number} has no validated trial yet", hint="wait for one"
+            "no_best",
+            f"experiment {experiment.number} has no validated trial yet",
+            hint="wait for the first validation",
         )
     trial = client.trials.get(experiment.best.trial)
     searcher = experiment.config.get("searcher")
@@ -32,7 +34,7 @@ def best_point(client: Client, experiment: ExperimentDetail) -> JsonObject:
 
 
 def merge_patch(old: JsonObject, new: JsonObject) -> JsonObject:
-    """Return the JSON merge patch (RFC 7396) that turns `old` into `new`; a null in `new` counts as absent."""
+    """Return the JSON merge patch (RFC 7396) from `old` to `new`; a null in `new` counts as absent."""
     patch: JsonObject = {}
     for key in [*old, *(key for key in new if key not in old)]:
         before, after = old.get(key), new.get(key)

@@ -1,4 +1,4 @@
-"""What was reported, as a number: JSON has no word for NaN and the infinities, so that they come beside it."""
+"""Metric values of the API: NaN and infinities, which JSON lacks, are sent in a separate field."""
 
 import math
 
@@ -12,12 +12,12 @@ _NUMBERS = {
 
 
 def value_of(point: MetricPoint | ReportedValue) -> float:
-    """Return what was reported, whatever number it is; of a platform that does not say which, NaN."""
+    """Return the reported value, including non-finite ones; NaN if the platform does not say which."""
     if point.value is not None:
         return point.value
     return _NUMBERS.get(point.not_finite or NotFinite.NAN, math.nan)
 
 
 def metrics_of(one: Checkpoint | ModelLineage) -> dict[str, float]:
-    """Return what was measured there, by name, whatever numbers they are."""
+    """Return the metrics by name, including non-finite ones."""
     return {**one.metrics, **{name: _NUMBERS[which] for name, which in one.not_finite.items()}}

@@ -1,4 +1,4 @@
-"""What the platform answers. Generated from the gateway's API types by `make gen`: change those."""
+"""Resources of the platform's API. Generated from the gateway's API types by `make gen`; do not edit."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,109 +8,118 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 JsonObject = dict[str, JsonValue]
-"""What users own: configs, hyperparameters, metadata."""
+"""User-owned content: configs, hyperparameters, metadata."""
 
 
 class Resource(BaseModel):
-    """What a caller is shown; fields of a newer platform are ignored."""
+    """Base class of API resources; fields of a newer platform are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class AuditOutcome(StrEnum):
-    """Whether the caller might."""
+    """Whether the call was allowed."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
 
 
 class AuditRecord(Resource):
-    """Who did what, or was refused it, from where, and what it changed."""
+    """One audited request: caller, operation, entity, outcome, origin and change."""
 
-    sequence: int = Field(description="From 1 on, without a gap.")
+    sequence: int = Field(description="Starts at 1; has no gaps.")
     at: datetime
     id: UUID
-    actor: str | None = Field(default=None, description="The name of who called; none for an unknown token.")
+    actor: str | None = Field(default=None, description="Name of the caller; null for an unknown token.")
     user: UUID | None = None
     token: UUID | None = None
     operation: str | None = None
-    entity: str | None = Field(default=None, description="What it was about, as `experiment/31`.")
-    path: dict[str, str] = Field(default={}, description="What the path named, as it was written.")
-    asked: JsonObject | None = Field(default=None, description="What else was asked, without secrets.")
+    entity: str | None = Field(default=None, description="Affected entity, such as `experiment/31`.")
+    path: dict[str, str] = Field(default={}, description="Path parameters as the caller sent them.")
+    asked: JsonObject | None = Field(default=None, description="Other request fields, without secrets.")
     before: JsonObject | None = None
     after: JsonObject | None = None
     outcome: AuditOutcome
-    code: str | None = Field(default=None, description="Why it was denied, or a word on how it went.")
-    count: int = Field(default=1, description="How often within a second; more than 1 for denials only.")
+    code: str | None = Field(
+        default=None, description="Error code of a denied request, or a code that describes the result."
+    )
+    count: int = Field(
+        default=1, description="Number of occurrences within one second; greater than 1 only for denials."
+    )
     address: str | None = None
     agent: str | None = None
     protocol: str | None = None
     trace_id: str | None = None
-    hash: str = Field(description="Of the chain up to and with this record.")
+    hash: str = Field(description="Hash of the chain up to and including this record.")
 
 
 class AuditPage(Resource):
-    """Newest first."""
+    """A page of audit records, newest first."""
 
     items: list[AuditRecord]
     next_cursor: str | None = None
 
 
 class AuditLine(Resource):
-    """One record as a line of JSON, with the hash before it and its own."""
+    """One record as a line of JSON, with the previous hash and its own hash."""
 
     line: str
-    cursor: str = Field(description="Its sequence; a stream goes on behind it.")
+    cursor: str = Field(
+        description="Sequence number of the record. Send it as Last-Event-ID to resume after it."
+    )
 
 
 class AuditHead(Resource):
-    """How far a chain reaches; kept elsewhere, it proves later that nothing before it was changed or cut off."""
+    """The latest record of a chain. Store it outside Muster to prove later that no earlier record was changed or removed."""
 
-    tenant: UUID = Field(description="Whose chain it is; the site's has an id too.")
-    sequence: int = Field(description="0 where nothing is sealed yet.")
+    tenant: UUID = Field(description="Tenant of the chain; the site has an id of its own.")
+    sequence: int = Field(description="0 if no record is sealed yet.")
     hash: str
 
 
 class AuditVerification(Resource):
-    """What was found in a part of the chain, every record of which was hashed anew."""
+    """Result of rehashing every record in part of a chain."""
 
     follows: str | None = Field(
-        default=None, description="The hash before the first; none where there is no such record."
+        default=None,
+        description="Hash before the first verified record; null if record `after` does not exist.",
     )
-    sequence: int = Field(description="The last record that is whole.")
-    hash: str | None = Field(default=None, description="Of that record.")
-    complete: bool = Field(description="False where more is to be verified behind it.")
-    broken_at: int | None = Field(default=None, description="The first record that breaks the chain.")
+    sequence: int = Field(description="Sequence number of the last valid record.")
+    hash: str | None = Field(default=None, description="Hash of the last valid record.")
+    complete: bool = Field(description="False if records after `sequence` remain to be verified.")
+    broken_at: int | None = Field(
+        default=None, description="Sequence number of the first record that breaks the chain."
+    )
     broken_by: str | None = None
 
 
 class WhenSpent(StrEnum):
-    """What becomes of running work once a budget is spent: it goes on, or saves and gives its slots back."""
+    """What happens to running trials when the budget is spent: `hold` lets them continue; `preempt` makes them save and release their slots."""
 
     HOLD = "hold"
     PREEMPT = "preempt"
 
 
 class MonthlyBudget(Resource):
-    """Money in the currency of the pools' prices; months are of UTC. Pools whose machines have no price cost nothing."""
+    """A monthly budget in the currency of the pools' prices. Months are in UTC. Pools whose machines have no price cost nothing."""
 
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
-    per_month: float | None = Field(default=None, description="None: no budget any more.")
+    workspace: str | None = Field(default=None, description="Null for the tenant's own budget.")
+    per_month: float | None = Field(default=None, description="Null if no budget is set.")
     when_spent: WhenSpent = WhenSpent.HOLD
-    spent: float = Field(default=0.0, description="Since `since`, up to now.")
-    since: datetime | None = Field(default=None, description="When the month began.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    spent: float = Field(default=0.0, description="Amount spent since `since`.")
+    since: datetime | None = Field(default=None, description="Start of the month.")
+    warnings: list[str] = Field(default=[], description="Warnings about the budget that this request set.")
 
 
 class MonthlyBudgets(Resource):
-    """By tenant: its own first, then those of its workspaces by name."""
+    """Budgets by tenant: the tenant's own first, then those of its workspaces by name."""
 
     items: list[MonthlyBudget]
 
 
 class BulkAction(StrEnum):
-    """What is done with each of them, as the operation on one does it."""
+    """The action to apply to each experiment; it works as the operation on a single experiment."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -122,7 +131,7 @@ class BulkAction(StrEnum):
 
 
 class ExperimentState(StrEnum):
-    """Where an experiment stands; `completed`, `cancelled`, `error` and `rejected` are final."""
+    """State of an experiment; `completed`, `cancelled`, `error` and `rejected` are final."""
 
     SUBMITTED = "submitted"
     ACTIVE = "active"
@@ -135,7 +144,7 @@ class ExperimentState(StrEnum):
 
 
 class ExperimentTrialCounts(Resource):
-    """How many of an experiment's trials stand where; `planned` is what the search may make in all, `invalid` ones not counted."""
+    """Numbers of an experiment's trials by state. `planned` is the maximum that the search creates, not counting `invalid` ones."""
 
     queued: int = 0
     running: int = 0
@@ -146,17 +155,18 @@ class ExperimentTrialCounts(Resource):
     error: int = 0
     cancelled: int = 0
     invalid: int = Field(
-        default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
+        default=0,
+        description="Trials that reported invalid hyperparameters: they are in error, but not counted there, and are replaced.",
     )
     planned: int | None = None
     finishing: int = Field(
         default=0,
-        description="Their last runs have ended; checkpoints or validations are not all stored yet.",
+        description="Trials whose last run has ended, but whose checkpoints or validations are not all stored yet.",
     )
 
 
 class CheckpointState(StrEnum):
-    """Whether a checkpoint can be used."""
+    """State of a checkpoint; only `saved` checkpoints can be used."""
 
     UPLOADING = "uploading"
     SAVED = "saved"
@@ -166,36 +176,36 @@ class CheckpointState(StrEnum):
 
 
 class BestCheckpoint(Resource):
-    """What became of the checkpoint at the step of the best validation."""
+    """The checkpoint at the step of the best validation."""
 
     id: UUID | None = None
     state: CheckpointState | None = Field(
-        default=None, description="Null where no checkpoint of this step is stored."
+        default=None, description="Null if no checkpoint of this step is stored."
     )
     reason: str | None = Field(default=None, description="Why it cannot be used, or is not stored yet.")
 
 
 class Best(Resource):
-    """The best validation so far by the search's first metric, of those within its limits."""
+    """The best validation so far by the search's first metric, among those within `searcher.limits`."""
 
     trial: UUID
     trial_number: int
     step: int
     value: float
     others: dict[str, float] = Field(
-        default={}, description="Further metrics of the search, and those that its limits speak of."
+        default={}, description="Other metrics of the search, and the metrics that `searcher.limits` uses."
     )
     checkpoint: BestCheckpoint | None = Field(
         default=None,
-        description="What became of the checkpoint at this step. Null in lists, and while it cannot be found out.",
+        description="The checkpoint at this step. Null in lists, and while the registry does not answer.",
     )
 
 
 class Experiment(Resource):
-    """One search or single training, as lists show it."""
+    """A hyperparameter search or a single training, as in lists."""
 
     id: UUID
-    number: int = Field(description="The tenant's running number, as people say it.")
+    number: int = Field(description="Sequential number within the tenant.")
     name: str
     description: str | None = None
     workspace: str
@@ -205,46 +215,46 @@ class Experiment(Resource):
     state: ExperimentState
     reason: str | None = Field(
         default=None,
-        description="Why it was rejected, failed or ended early; of one that completed without a result, why there is none.",
+        description="Why it was rejected, failed or ended early, or why it completed without a result.",
     )
     progress: float = Field(default=0.0, description="0 to 1.")
-    searcher: str = Field(description="The search method's name.")
-    metric: str | None = Field(default=None, description="Of several, the first: it ranks.")
+    searcher: str = Field(description="Name of the search method.")
+    metric: str | None = Field(
+        default=None, description="Metric that ranks trials: the first, if the config has several."
+    )
     smaller_is_better: bool = True
     best: Best | None = None
     trials: ExperimentTrialCounts = ExperimentTrialCounts()
-    priority: int | None = Field(default=None, description="1 (first) to 99 (last), as it is now.")
+    priority: int | None = Field(default=None, description="Current priority, 1 (first) to 99 (last).")
     code_sha256: str | None = None
     forked_from: UUID | None = None
     archived: bool = False
-    deleting: bool = Field(
-        default=False, description="It is being deleted, and nothing of it can be changed."
-    )
-    final: bool = Field(default=False, description="True when nothing of it can change any more.")
+    deleting: bool = Field(default=False, description="True while it is being deleted; it cannot be changed.")
+    final: bool = Field(default=False, description="True if the state is final.")
     created_at: datetime
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
+    version: int = Field(description="Increases with every change; 0 until the searcher has picked it up.")
     hyperparameters: JsonObject | None = Field(
-        default=None, description="Of its best trial; in lists alone, and where they were asked for."
+        default=None, description="Hyperparameters of the best trial; only in lists that request them."
     )
 
 
 class ExperimentSelection(Resource):
-    """What a filter meets now, and the word by which just these can be acted on."""
+    """The experiments that match a filter now, and a token to act on exactly these."""
 
     count: int
-    sample: list[Experiment] = Field(description="The newest of them, ten at most.")
+    sample: list[Experiment] = Field(description="The newest matches, at most ten.")
     selection: str | None = Field(
         default=None,
-        description="For the action: good for the caller, for ten minutes, while the filter meets the same. "
-        "None where it meets nothing, or more than 500.",
+        description="Token for the action. It is valid for this caller for ten minutes, as long as the filter matches the same experiments. "
+        "Null if the filter matches none, or more than 500.",
     )
     expires_at: datetime
 
 
 class OperationState(StrEnum):
-    """How far an operation is."""
+    """State of a long operation."""
 
     RUNNING = "running"
     DONE = "done"
@@ -252,26 +262,28 @@ class OperationState(StrEnum):
 
 
 class BulkItem(Resource):
-    """What came of the action on one of them."""
+    """Result of the action for one experiment."""
 
     experiment: UUID
     number: int
     state: OperationState = Field(
-        description="done: it is so; refused: it cannot; running: it takes longer than a request waits."
+        description="done: the action took effect; refused: it cannot be applied; running: it takes longer than the request waits."
     )
-    operation: UUID | None = Field(default=None, description="Where it is running: to be looked at.")
-    code: str | None = Field(default=None, description="Where it was refused: the stable word of the reason.")
+    operation: UUID | None = Field(
+        default=None, description="Id of the operation to poll if `state` is running."
+    )
+    code: str | None = Field(default=None, description="Error code if `state` is refused.")
     message: str | None = None
 
 
 class BulkOutcome(Resource):
-    """What came of the action, by the experiments' numbers."""
+    """Results of the action, ordered by experiment number."""
 
     items: list[BulkItem]
 
 
 class NotFinite(StrEnum):
-    """Which of the values it is that JSON has no word for."""
+    """A float value that JSON cannot represent."""
 
     NAN = "nan"
     INFINITY = "infinity"
@@ -281,13 +293,13 @@ class NotFinite(StrEnum):
 class CheckpointFile(Resource):
     """One file of a checkpoint."""
 
-    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    path: str = Field(description="Relative path with forward slashes, always inside the folder.")
     size_bytes: int
     sha256: str
 
 
 class Checkpoint(Resource):
-    """One checkpoint of a trial; only a saved one can be downloaded."""
+    """A checkpoint of a trial. Only saved checkpoints can be downloaded."""
 
     id: UUID
     trial: UUID
@@ -299,29 +311,27 @@ class Checkpoint(Resource):
     files: int
     metrics: dict[str, float] = {}
     not_finite: dict[str, NotFinite] = Field(
-        default={}, description="Those that were no finite number, and which."
+        default={}, description="Metrics whose value is NaN or infinite, with that value."
     )
     metadata: JsonObject = {}
     reason: str | None = None
     created_at: datetime
     verified_at: datetime | None = Field(
         default=None,
-        description="Since when each of its files is known to be what it was; they are read again by and by.",
+        description="Time since which all files are known to match their hashes. Files are verified again periodically.",
     )
-    manifest: list[CheckpointFile] = Field(
-        default=[], description="Its files, where one checkpoint was asked for."
-    )
+    manifest: list[CheckpointFile] = Field(default=[], description="Files of the checkpoint; empty in lists.")
 
 
 class CheckpointPage(Resource):
-    """A page of checkpoints in the order of their making."""
+    """A page of checkpoints, oldest first."""
 
     items: list[Checkpoint]
     next_cursor: str | None = None
 
 
 class VerificationAsked(Resource):
-    """How much is read now, each file once however many checkpoints share it; `verified_at` or the state `corrupt` tells the outcome."""
+    """Amount of data to verify; a file that several checkpoints share counts once. The result appears as `verified_at` or the state `corrupt` of each checkpoint."""
 
     checkpoints: int
     files: int
@@ -329,7 +339,7 @@ class VerificationAsked(Resource):
 
 
 class RetentionPolicy(Resource):
-    """How many checkpoints survive collection; the three sets are united."""
+    """How many checkpoints collection keeps: the union of the three sets."""
 
     save_experiment_best: int
     save_trial_best: int
@@ -337,47 +347,47 @@ class RetentionPolicy(Resource):
 
 
 class CollectedCheckpoint(Resource):
-    """A checkpoint that goes."""
+    """A checkpoint to delete."""
 
     id: UUID
     trial: UUID
-    trial_number: int | None = Field(default=None, description="Within its experiment.")
+    trial_number: int | None = Field(default=None, description="Number of the trial within its experiment.")
     step: int
     size_bytes: int
 
 
 class Collected(Resource):
-    """What goes, and what stays for which reason."""
+    """Checkpoints that a collection deletes, and counts of those that it keeps, by reason."""
 
     policy: RetentionPolicy
     dry_run: bool
     count: int
-    size_bytes: int = Field(description="Of those that go, as `list` shows them.")
+    size_bytes: int = Field(description="Total size of the deleted checkpoints as listed.")
     freed_bytes: int = Field(
-        description="What no checkpoint that stays holds too; the store has it for a day longer."
+        description="Size of the contents that no remaining checkpoint shares. The store frees them a day later."
     )
     checkpoints: list[CollectedCheckpoint] = Field(
-        default=[], description="The largest 200 of those that go."
+        default=[], description="The 200 largest of the deleted checkpoints."
     )
-    kept: dict[str, int] = Field(default={}, description="How many stay, by reason.")
+    kept: dict[str, int] = Field(default={}, description="Number of remaining checkpoints by reason.")
 
 
 class WorkspaceStorage(Resource):
-    """A workspace's bytes in the store: what checkpoints of its experiments hold, each content once, and their media."""
+    """Storage of a workspace: the checkpoints of its experiments, each content counted once, and their media."""
 
     workspace: str
     used_bytes: int
-    maximum_bytes: int | None = Field(default=None, description="None: as many as the tenant.")
+    maximum_bytes: int | None = Field(default=None, description="Null if only the tenant's limit applies.")
 
 
 class Storage(Resource):
-    """Bytes in the store: the tenant's, each content once, or for who sees some of its workspaces only, what these hold together."""
+    """Storage of the tenant, each content counted once. For a caller who sees only some workspaces, the sum of these workspaces."""
 
     used_bytes: int
-    maximum_bytes: int | None = Field(default=None, description="None: as many as there is room for.")
+    maximum_bytes: int | None = Field(default=None, description="Null if no limit is set.")
     workspaces: list[WorkspaceStorage] = Field(
         default=[],
-        description="By name, those that the caller sees; what several hold counts in each. The tenant's code counts in none.",
+        description="Workspaces that the caller can see, by name. Contents that several workspaces share count in each; code archives count in none.",
     )
 
 
@@ -389,16 +399,16 @@ class StorageLimit(Resource):
 
 
 class FileDownload(Resource):
-    """One file and where it can be fetched for a short while, without a token."""
+    """One file with a temporary URL that needs no token."""
 
-    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    path: str = Field(description="Relative path with forward slashes, always inside the folder.")
     size_bytes: int
     sha256: str
     url: str
 
 
 class Download(Resource):
-    """All files of a checkpoint or model version, with hashes to check them by."""
+    """All files of a checkpoint or model version, with their hashes."""
 
     checkpoint: UUID
     step: int
@@ -406,14 +416,14 @@ class Download(Resource):
 
 
 class Purchase(StrEnum):
-    """How a machine is rented: until it is given back, or until its provider takes it back."""
+    """How a machine is rented: on demand, or as a spot machine, which its provider may reclaim."""
 
     ON_DEMAND = "on_demand"
     SPOT = "spot"
 
 
 class Worker(Resource):
-    """The daemon on one machine; whose work it holds is not shown."""
+    """The worker daemon of one machine. The owners of its runs are not shown."""
 
     id: str
     pool: str
@@ -422,13 +432,15 @@ class Worker(Resource):
     used_slots: int
     slot_kind: str | None = None
     isolated_user: bool = Field(
-        description="False: trials run as the worker's own user, so it trusts one tenant."
+        description="False if trials run as the worker's own user; such a worker must serve one trusted tenant only."
     )
     last_heard: datetime
-    labels: dict[str, str] = Field(default={}, description="What its owner says of it, such as `rack`: `r7`.")
-    disabled_slots: list[int] = Field(default=[], description="Of its slots, those that take no more work.")
+    labels: dict[str, str] = Field(
+        default={}, description="Labels from its configuration, such as `rack`: `r7`."
+    )
+    disabled_slots: list[int] = Field(default=[], description="Slots that get no new runs.")
     trouble: str | None = Field(
-        default=None, description="Why nothing new begins there now: its disk is full."
+        default=None, description="Why the worker starts no new runs now, such as a full disk."
     )
 
 
@@ -440,7 +452,7 @@ class WorkerPage(Resource):
 
 
 class InstanceRecord(Resource):
-    """A machine that the provisioner rents or started."""
+    """A machine that the provisioner rented or started."""
 
     id: UUID
     pool: str
@@ -452,11 +464,11 @@ class InstanceRecord(Resource):
     price_per_hour: float = 0.0
     launched_at: datetime | None = None
     ended_at: datetime | None = None
-    kind: str = Field(default="", description="As its provider names it.")
+    kind: str = Field(default="", description="Machine type in the provider's naming.")
     zone: str | None = None
     purchase: Purchase = Purchase.ON_DEMAND
-    since: datetime | None = Field(default=None, description="When it came into its state.")
-    cost: float = Field(default=0.0, description="From its launch to its end, or up to now.")
+    since: datetime | None = Field(default=None, description="When it entered its current state.")
+    cost: float = Field(default=0.0, description="Cost from its launch to its end, or up to now.")
 
 
 class InstancePage(Resource):
@@ -467,23 +479,23 @@ class InstancePage(Resource):
 
 
 class ExpectedStart(Resource):
-    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
+    """Estimated start of a trial. `earliest` and `latest` bound an 80 % interval."""
 
     earliest: datetime
     expected: datetime
     latest: datetime
-    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
+    runs: int = Field(description="Number of ended runs whose durations the estimate is based on.")
 
 
 class HeldSlots(Resource):
-    """Slots of one worker, by their numbers there."""
+    """Slots of one worker, by number."""
 
     worker: str
     slots: list[int]
 
 
 class QueueEntry(Resource):
-    """One request for slots of the caller's tenant."""
+    """A trial of the caller's tenant that waits for slots or runs."""
 
     trial: UUID
     trial_number: int
@@ -491,95 +503,96 @@ class QueueEntry(Resource):
     experiment_number: int
     pool: str
     priority: int
-    slots: int = Field(description="What its run holds, or the most that it waits for.")
-    min_slots: int | None = Field(default=None, description="The fewest with which it runs.")
+    slots: int = Field(description="Slots that its run holds, or the maximum that it requests.")
+    min_slots: int | None = Field(default=None, description="Minimum number of slots.")
     max_slots: int | None = Field(
-        default=None, description="The most; above `min_slots` for an elastic trial."
+        default=None, description="Maximum number of slots; above `min_slots` for an elastic trial."
     )
-    slot_part: float | None = Field(
-        default=None, description="How much of its slot it takes, where it shares one."
-    )
+    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(
         default=None,
-        description="A stable word for why it waits, such as `waiting_for_slots`.",
+        description="Stable code of why it waits, such as `waiting_for_slots`.",
     )
     reason: str | None = None
     since: datetime
-    held: list[HeldSlots] = Field(default=[], description="Where a running one has its slots.")
+    held: list[HeldSlots] = Field(default=[], description="Slots that a running trial holds.")
     expected_start: ExpectedStart | None = Field(
-        default=None, description="Of a waiting one, where `starts` asked for it and it can be told."
+        default=None,
+        description="Estimate for a waiting trial, if the request sets `starts` and enough runs have ended.",
     )
 
 
 class QueuePage(Resource):
-    """A page of the queue in the order of service."""
+    """A page of the queue, in queue order."""
 
     items: list[QueueEntry]
     next_cursor: str | None = None
 
 
 class Holder(Resource):
-    """A run of the caller's tenant that holds what a trial waits for."""
+    """A run of the caller's tenant that holds slots that a trial waits for."""
 
     experiment_number: int
     trial_number: int
     slots: int
-    slot_part: float | None = Field(
-        default=None, description="How much of its slot it takes, where it shares one."
-    )
+    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     since: datetime
-    leaving: bool = Field(description="It was asked to give its slots back, or is ending.")
+    leaving: bool = Field(description="True if it was preempted or is ending.")
 
 
 class GivenBack(Resource):
-    """Why a trial's run was asked for its slots."""
+    """Why a trial's run was preempted."""
 
     run_number: int
-    code: str = Field(description="A stable word, such as `priority`.")
+    code: str = Field(description="Stable code of the reason, such as `priority`.")
     message: str
-    by: str | None = Field(default=None, description="The caller's trial that was to have them: `34.1`.")
+    by: str | None = Field(
+        default=None, description="The caller's trial that needed the slots, such as `34.1`."
+    )
 
 
 class WayOut(Resource):
-    """A change with which a trial would start, as a plan has found."""
+    """A change that would let a trial start, according to a scheduling plan."""
 
-    code: str = Field(description="What to change: a stable word, such as `slots`, `priority` or `pool`.")
-    starts: str = Field(description="`now`, or `soon`: when slots that it may then ask for have come back.")
+    code: str = Field(description="What to change, such as `slots`, `priority` or `pool`.")
+    starts: str = Field(description="`now`, or `soon`: once preempted runs have released their slots.")
     message: str
-    command: str = Field(description="The command that makes the change.")
+    command: str = Field(description="Command that makes the change.")
     number: int | None = None
     pool: str | None = None
 
 
 class Explanation(Resource):
-    """An answer to "why is my trial waiting"; others' work appears as numbers only."""
+    """Explains why a trial waits. Runs of other tenants appear as counts only."""
 
     trial: UUID
     state: str = Field(description="waiting, running, closed or unknown.")
-    code: str = Field(description="A stable word, such as `waiting_for_slots`.")
+    code: str = Field(description="Stable code of the reason, such as `waiting_for_slots`.")
     message: str
     facts: JsonObject = {}
-    position: int | None = Field(default=None, description="Its place in the queue, from 1.")
+    position: int | None = Field(default=None, description="Position in the queue, starting at 1.")
     holders: list[Holder] = Field(
-        default=[], description="The caller's runs that hold what it waits for: the largest ten."
+        default=[], description="The caller's runs that hold slots that it waits for: the ten largest."
     )
     own_runs: int = 0
     own_slots: int = 0
-    other_runs: int = Field(default=0, description="How many runs of other tenants hold what it waits for.")
+    other_runs: int = Field(
+        default=0, description="Number of runs of other tenants that hold slots that it waits for."
+    )
     other_slots: int = 0
     given_back: GivenBack | None = Field(
-        default=None, description="Set when its present or last run was asked for its slots."
+        default=None, description="Set if its current or last run was preempted."
     )
-    ways_out: list[WayOut] = Field(default=[], description="What would let it start.")
+    ways_out: list[WayOut] = Field(default=[], description="Changes that would let it start.")
     expected_start: ExpectedStart | None = Field(
-        default=None, description="Missing where too few runs have ended to tell."
+        default=None, description="Null if too few runs have ended for an estimate."
     )
 
 
 class Code(Resource):
-    """A stored code snapshot."""
+    """A stored code archive."""
 
     sha256: str
     size_bytes: int
@@ -588,7 +601,7 @@ class Code(Resource):
 class CodeFile(Resource):
     """One file of a code archive."""
 
-    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    path: str = Field(description="Relative path with forward slashes, always inside the folder.")
     size_bytes: int
     sha256: str
 
@@ -596,35 +609,35 @@ class CodeFile(Resource):
 class ExperimentCode(Resource):
     """The code that an experiment runs."""
 
-    sha256: str = Field(description="Of the archive.")
-    size_bytes: int = Field(description="Of the archive as it is stored.")
+    sha256: str = Field(description="Hash of the archive.")
+    size_bytes: int = Field(description="Size of the compressed archive.")
     unpacked_bytes: int
-    files: list[CodeFile] = Field(description="By path.")
+    files: list[CodeFile] = Field(description="Files, by path.")
 
 
 class CodeFileText(CodeFile):
-    """One file of a code archive with what it says."""
+    """One file of a code archive with its text."""
 
-    text: str | None = Field(description="None where it is no text (UTF-8).")
-    is_cut: bool = Field(default=False, description="Whether `text` is only the file's first 192 KiB.")
+    text: str | None = Field(description="Null if the file is not UTF-8 text.")
+    is_cut: bool = Field(default=False, description="True if `text` is only the first 192 KiB of the file.")
 
 
 class Deletion(Resource):
-    """The deletion of something, which every service takes part in."""
+    """The deletion of an experiment, workspace or tenant in all services."""
 
     id: UUID
     scope: str = Field(description="`experiment`, `workspace` or `tenant`.")
-    name: str = Field(description="Of an experiment its number.")
+    name: str = Field(description="Name of the target; for an experiment, its number.")
     state: OperationState
     stage: str = Field(
-        description="What is waited for: `ending` of what trains, `registry`, `owners` (searcher and scheduler), `gateway`; `done`; `refused`."
+        description="What the deletion waits for: `ending` (running trials end), `registry`, `owners` (searcher and scheduler) or `gateway`; finally `done` or `refused`."
     )
     created_at: datetime
     ended_at: datetime | None = None
 
 
 class EventKind(StrEnum):
-    """What changed."""
+    """Kind of the changed entity."""
 
     EXPERIMENT = "experiment"
     TRIAL = "trial"
@@ -638,41 +651,41 @@ class EventKind(StrEnum):
 
 
 class Event(Resource):
-    """One change of an entity of the caller's tenant, with its whole state after it."""
+    """A change of an entity of the caller's tenant, with the entity's new state."""
 
-    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: EventKind
-    change: str = Field(description="A past participle, such as `changed` or `granted`.")
+    change: str = Field(description="What happened, such as `changed` or `granted`.")
     entity: UUID
     experiment: UUID | None = None
     version: int
     resource: JsonObject = Field(
-        description="As its owner told it: the message that docs/events.md names for the kind. GET shows the API's resource of the entity."
+        description="The owner's message; docs/events.md lists the type per kind. To get the API resource of the entity, use its GET operation."
     )
 
 
 class MachineEventKind(StrEnum):
-    """What changed of what is rented: a machine, or what a pool may rent and what keeps it from growing."""
+    """`instance`: a rented machine changed. `provider`: the available machines of a pool, or the reason why it cannot grow, changed."""
 
     INSTANCE = "instance"
     PROVIDER = "provider"
 
 
 class MachineEvent(Resource):
-    """One change of a rented machine or of a pool of them, with its whole state after it."""
+    """A change of a rented machine or a machine pool, with its new state."""
 
-    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: MachineEventKind
-    change: str = Field(description="A past participle, such as `changed`.")
+    change: str = Field(description="What happened, such as `changed`.")
     pool: str
     version: int
     resource: JsonObject
 
 
 class ExperimentGrouping(StrEnum):
-    """What experiments are gathered by, under its name in filters."""
+    """Field to group by, named as in filters."""
 
     OWNER = "owner"
     WORKSPACE = "workspace"
@@ -684,31 +697,33 @@ class ExperimentGrouping(StrEnum):
 
 
 class ExperimentGroup(Resource):
-    """The experiments that have one value."""
+    """The experiments that share a value."""
 
-    value: str | None = Field(description="None: of those that have none.")
-    count: int = Field(description="An experiment with several labels counts under each.")
+    value: str | None = Field(description="Null for experiments without a value.")
+    count: int = Field(
+        description="Number of experiments. An experiment with several labels counts under each."
+    )
     states: dict[str, int] = Field(
-        description="How many of them are in which state; states of none are left out."
+        description="Number of experiments by state; states without experiments are omitted."
     )
 
 
 class ExperimentGroupPage(Resource):
-    """A page of groups in the order of their values, that of none last."""
+    """A page of groups by value; the group without a value comes last."""
 
     items: list[ExperimentGroup]
     next_cursor: str | None = None
 
 
 class PlanBasis(StrEnum):
-    """From what learning curves and times come."""
+    """Source of learning curves and step times: earlier trials of the same code, or the stated model."""
 
     EARLIER_TRIALS = "earlier_trials"
     STATED_MODEL = "stated_model"
 
 
 class PlanRange(Resource):
-    """In eight of ten futures between `low` and `high`; `middle` is the median."""
+    """The 80% interval (`low` to `high`) and the median (`middle`) over all simulations."""
 
     low: float
     middle: float
@@ -716,43 +731,47 @@ class PlanRange(Resource):
 
 
 class PlanRung(Resource):
-    """How many trials come as far as a rung of the search."""
+    """How many trials reach a rung of the search."""
 
-    at: float = Field(description="In the units of the search's time.")
+    at: float = Field(description="Position of the rung, in units of the search's time metric.")
     trials: PlanRange
 
 
 class Plan(Resource):
-    """What an experiment would come to, by playing its search in several futures. Nothing was submitted."""
+    """The estimated cost and duration of an experiment, from several simulations of its search. Nothing is submitted."""
 
-    on: str = Field(description="The machines, in words.")
+    on: str = Field(description="Description of the machines.")
     basis: PlanBasis
-    earlier_runs: int = Field(default=0, description="Of how many runs of the same code the answer is made.")
+    earlier_runs: int = Field(
+        default=0, description="Number of runs of the same code that the estimate uses."
+    )
     earlier_experiments: int = 0
-    others_running: int = Field(default=0, description="Requests that have slots of the pool now.")
+    others_running: int = Field(default=0, description="Requests that hold slots of the pool now.")
     others_waiting: int = Field(default=0, description="Requests that wait for slots of the pool now.")
-    futures: int = Field(description="How often the search was played.")
-    unit: str = Field(description="What a step is: the search's time metric, or `step`.")
+    futures: int = Field(description="Number of simulations that ran.")
+    unit: str = Field(description="Unit of steps: the search's time metric, or `step`.")
     trials: PlanRange
-    stopped: PlanRange = Field(description="Of the trials: ended by the search before their time.")
-    rungs: list[PlanRung] = Field(default=[], description="Empty where the method has none.")
-    steps: PlanRange = Field(description="Trained in all.")
-    slots: float = Field(description="Of one trial.")
+    stopped: PlanRange = Field(description="Number of trials that the search stops early.")
+    rungs: list[PlanRung] = Field(default=[], description="Empty for search methods without rungs.")
+    steps: PlanRange = Field(description="Steps that all trials train together.")
+    slots: float = Field(description="Slots of one trial.")
     step_s: float | None = Field(
         default=None,
-        description="What a step takes; none: not known, and times, slot-hours and cost are left out.",
+        description="Seconds per step. Null: unknown; times, slot-hours and cost are omitted.",
     )
     slot_hours: PlanRange | None = None
-    waits_s: PlanRange | None = Field(default=None, description="Until the first trial has its slots.")
-    took_s: PlanRange | None = Field(default=None, description="From the submission to the end.")
+    waits_s: PlanRange | None = Field(
+        default=None, description="Seconds until the first trial gets its slots."
+    )
+    took_s: PlanRange | None = Field(default=None, description="Seconds from the submission to the end.")
     price_per_slot_hour: float | None = None
     cost: PlanRange | None = None
-    notes: list[str] = Field(default=[], description="What the answer takes for granted.")
-    warnings: list[str] = Field(default=[], description="What a submission would be warned of.")
+    notes: list[str] = Field(default=[], description="Assumptions of the estimate.")
+    warnings: list[str] = Field(default=[], description="Warnings that a submission would return.")
 
 
 class ExperimentBudget(Resource):
-    """What a search may use in all, as it is now, and what it has used."""
+    """The current budget of a search, and how much of it is used."""
 
     slot_hours: float | None = None
     cost: float | None = None
@@ -762,33 +781,37 @@ class ExperimentBudget(Resource):
 
 
 class ExperimentDetail(Experiment):
-    """One experiment with its whole config."""
+    """An experiment with its config."""
 
     config: JsonObject = Field(description="The config with its defaults filled in.")
     config_yaml: str | None = Field(
         default=None,
-        description="The config as it was sent, when sent as text; null where a secret stood in it.",
+        description="The config as submitted, if it was submitted as text; null if it contained a secret.",
     )
-    trace_id: str | None = Field(default=None, description="The trace of the request and all that follows.")
+    trace_id: str | None = Field(
+        default=None, description="Trace of the request and of everything that it caused."
+    )
     warnings: list[str] = Field(
         default=[],
-        description="What the config's check found worth saying. Of a key that does something else here than in Determined: its name, what"
-        " happens instead, and what to do. Of one that completed without a result: why there is none.",
+        description="Warnings of the config validation, such as keys that behave differently than in Determined, with the difference and what to do. If"
+        " the experiment completed without a result, the reason.",
     )
-    weight: float = Field(default=1.0, description="Its part under fair share, as it is now.")
+    weight: float = Field(default=1.0, description="Current fair-share weight.")
     max_slots: int | None = Field(
-        default=None, description="The most that its trials may hold together, now."
+        default=None, description="Current limit of the slots that its trials use together."
     )
-    max_trials: int | None = Field(default=None, description="How many of its trials run at once, now.")
-    pool: str = Field(default="default", description="Where its next runs go.")
+    max_trials: int | None = Field(
+        default=None, description="Current limit of the trials that run at the same time."
+    )
+    pool: str = Field(default="default", description="Pool of its next runs.")
     max_concurrent_trials: int | None = Field(
-        default=None, description="How many trials its search has open at once, now; 0: as many as there are."
+        default=None,
+        description="Current limit of the trials that the search has open at the same time; 0 means no limit.",
     )
-    budget: ExperimentBudget | None = Field(default=None, description="None: it has none.")
+    budget: ExperimentBudget | None = Field(default=None, description="Null if it has no budget.")
     waiting: str | None = Field(
         default=None,
-        description="Of one that the searcher has not taken up: that it is stored and not on its way yet, because the message bus accepts"
-        " no messages.",
+        description="Set if the experiment is stored, but the searcher cannot pick it up because the message bus accepts no messages.",
     )
 
 
@@ -800,7 +823,7 @@ class ExperimentPage(Resource):
 
 
 class JournalEntry(Resource):
-    """One decision of the search, in the order that is the truth."""
+    """A decision of the search; `position` gives the authoritative order."""
 
     position: int
     time: datetime
@@ -816,52 +839,54 @@ class JournalPage(Resource):
 
 
 class ReplayDifference(Resource):
-    """The first decision that came out otherwise."""
+    """The first decision of a replay that differs from the journal."""
 
     position: int
     kind: str
-    recorded: JsonObject = Field(description="What was decided then.")
-    recomputed: JsonObject = Field(description="What is decided now.")
-    said: str = Field(description="Both in a sentence.")
+    recorded: JsonObject = Field(description="Decision in the journal.")
+    recomputed: JsonObject = Field(description="Decision of the replay.")
+    said: str = Field(description="The difference in a sentence.")
 
 
 class Replay(Resource):
-    """A search decided again from its journal; it is the same where `checked` equals `decisions` and nothing differs."""
+    """Result of replaying a search from its journal. The search is reproduced if `checked` equals `decisions` and `difference` is null."""
 
-    decisions: int = Field(description="How many the journal holds.")
-    checked: int = Field(description="How many were decided again, from the first, in the time there was.")
+    decisions: int = Field(description="Number of decisions in the journal.")
+    checked: int = Field(description="Number of decisions replayed, from the first, within the time limit.")
     difference: ReplayDifference | None = None
 
 
 class LabelledExperiments(Resource):
-    """The experiments as they are now, by number."""
+    """The changed experiments, by number."""
 
     items: list[Experiment]
 
 
 class ExportFormat(StrEnum):
-    """`arrow`: Arrow IPC streams; `parquet`: Parquet files. Both are compressed by zstd."""
+    """`arrow`: Arrow IPC streams; `parquet`: Parquet files. Both use zstd compression."""
 
     ARROW = "arrow"
     PARQUET = "parquet"
 
 
 class Export(Resource):
-    """What an experiment has in bulk, in files of which each is whole in itself; kept for a day."""
+    """An export of an experiment's data. Each file can be read on its own; files are kept for a day."""
 
     id: UUID
-    ready: bool = Field(description="Until then ask again, with the id as `export`.")
+    ready: bool = Field(
+        description="False while the files are written: repeat the request with this `id` as `export`."
+    )
     rows: int = 0
     files: list[FileDownload] = Field(
         default=[],
-        description="Of metrics with the columns trial (its number), run, group, name, step, time, value; by trial, group, name and "
-        "step over all files. Of the table with the trial's number as `trial`, then the columns; in the order that was asked for.",
+        description="Files of metrics have the columns trial (its number), run, group, name, step, time and value, sorted by trial, group, name and "
+        "step across all files. Files of the table have the column `trial` (its number), then the requested columns, with rows sorted as requested.",
     )
-    next_cursor: str | None = Field(default=None, description="There are more files.")
+    next_cursor: str | None = Field(default=None, description="Set if there are more files.")
 
 
 class HealthState(StrEnum):
-    """Whether everything works."""
+    """Overall state of the platform."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -871,34 +896,34 @@ class ServiceCheck(Resource):
     """The last result of one health check of one service."""
 
     service: str
-    name: str = Field(description="What is checked: `bus`, `database`, `outbox`, `leader` or `answers`.")
+    name: str = Field(description="Name of the check: `bus`, `database`, `outbox`, `leader` or `answers`.")
     ok: bool
-    reason: str | None = Field(default=None, description="Why it failed; null while it holds.")
-    since: datetime = Field(description="When the check began to hold, or to fail.")
+    reason: str | None = Field(default=None, description="Why it fails; null while it passes.")
+    since: datetime = Field(description="When the check began to pass or to fail.")
 
 
 class PlatformHealth(Resource):
-    """The state of the platform now."""
+    """The current state of the platform."""
 
     state: HealthState
     summary: str | None = Field(
-        default=None, description="What a degraded platform means for its users, in a sentence."
+        default=None, description="Effect on users if the platform is degraded, in a sentence."
     )
     since: datetime | None = Field(default=None, description="When the first failing check began to fail.")
     checks: list[ServiceCheck] = Field(
-        default=[], description="Every check of every service, for operators of the site; empty for others."
+        default=[], description="All checks of all services, for site operators; empty for other callers."
     )
 
 
 class Health(Resource):
-    """Whether the gateway answers, and which version it is."""
+    """Status and version of the gateway."""
 
     status: str
     version: str
 
 
 class JoinToken(Resource):
-    """A join token, shown this one time."""
+    """A join token. It is shown only once."""
 
     token: str
     pool: str
@@ -906,7 +931,7 @@ class JoinToken(Resource):
 
 
 class WorkerCredentials(Resource):
-    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+    """Credentials of a worker. It connects to NATS with this JWT and its own private key."""
 
     worker: str
     jwt: str
@@ -915,7 +940,7 @@ class WorkerCredentials(Resource):
 
 
 class LineageKind(StrEnum):
-    """What stands in the graph."""
+    """Kind of a node in the lineage graph."""
 
     DATASET = "dataset"
     CODE = "code"
@@ -927,16 +952,16 @@ class LineageKind(StrEnum):
 
 
 class LineageNode(Resource):
-    """One thing of the graph."""
+    """A node of the graph."""
 
     id: str = Field(description="`kind:id`.")
     kind: LineageKind
-    name: str = Field(description="What people call it.")
+    name: str = Field(description="Display name.")
     facts: JsonObject = {}
 
 
 class LineageEdge(Resource):
-    """`source` came first and had a part in `target`."""
+    """A relation: `target` was derived from `source`, or used it."""
 
     source: str
     target: str
@@ -944,23 +969,21 @@ class LineageEdge(Resource):
 
 
 class LineageGraph(Resource):
-    """What a thing came from, and what came of it; nodes with the start first."""
+    """An entity, its ancestors and its descendants. The start node comes first."""
 
     start: str
     nodes: list[LineageNode]
     edges: list[LineageEdge]
-    truncated: bool = Field(default=False, description="There is more than an answer holds.")
+    truncated: bool = Field(default=False, description="True if the graph was too large and is incomplete.")
 
 
 class LogLine(Resource):
-    """One line that a rank wrote."""
+    """A log line of a rank."""
 
-    cursor: str = Field(description="Give it as `after` to go on behind this line.")
+    cursor: str = Field(description="Send it as `after` to resume after this line.")
     trial: UUID
     trial_number: int
-    experiment_number: int | None = Field(
-        default=None, description="Where lines of several experiments were looked for."
-    )
+    experiment_number: int | None = Field(default=None, description="Set in searches across experiments.")
     run: int
     rank: int
     stream: str = Field(description="stdout, stderr or platform.")
@@ -970,14 +993,14 @@ class LogLine(Resource):
 
 
 class LogPage(Resource):
-    """A page of log lines, oldest first; of an experiment, trial by trial."""
+    """A page of log lines, oldest first; for an experiment, trial by trial."""
 
     items: list[LogLine]
     next_cursor: str | None = None
 
 
 class LogStream(StrEnum):
-    """Who wrote a line: a rank, or the platform about the run."""
+    """Source of a line: standard output or error of a rank, or the platform."""
 
     STDOUT = "stdout"
     STDERR = "stderr"
@@ -985,7 +1008,7 @@ class LogStream(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """How much a line matters, as it says itself in its first words."""
+    """Log level, as parsed from the beginning of the line."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -994,21 +1017,21 @@ class LogLevel(StrEnum):
 
 
 class LongOperation(Resource):
-    """An operation whose request was answered before its outcome was known; it can be looked at for a day."""
+    """A long operation, whose request was answered before its outcome was known. It can be read for 24 hours."""
 
     id: UUID
-    operation: str = Field(description="What was asked for, such as `PauseExperiment`.")
+    operation: str = Field(description="Name of the requested operation, such as `PauseExperiment`.")
     state: OperationState
     created_at: datetime
     result: JsonObject | None = Field(
-        default=None, description="When it is done: what the request would have been answered with."
+        default=None, description="For `done`: the resource that the request would have returned."
     )
-    code: str | None = Field(default=None, description="When it was refused: the stable word of the reason.")
-    message: str | None = Field(default=None, description="When it was refused: why.")
+    code: str | None = Field(default=None, description="For `refused`: the stable error code.")
+    message: str | None = Field(default=None, description="For `refused`: the error message.")
     hint: str | None = None
     waiting: str | None = Field(
         default=None,
-        description="While it runs: that it is stored and not on its way yet, because the message bus accepts no messages.",
+        description="Set while the operation is stored but not sent, because the message bus accepts no messages.",
     )
 
 
@@ -1020,14 +1043,14 @@ class LongOperationPage(Resource):
 
 
 class OfferOrder(StrEnum):
-    """Which machines are rented first: the cheapest, or in the order given."""
+    """Which machine types to rent first: the cheapest, or in the given order."""
 
     CHEAPEST = "cheapest"
     GIVEN = "given"
 
 
 class MachineOffer(Resource):
-    """A kind of machine as it can be had somewhere."""
+    """A machine type that can be rented, with its location and price."""
 
     kind: str
     provider: str
@@ -1036,10 +1059,14 @@ class MachineOffer(Resource):
     slots: int
     slot_kind: str
     gpu: str | None = None
-    memory_gib: float | None = Field(default=None, description="Of one GPU, or of a machine without.")
-    price_per_hour: float | None = Field(default=None, description="None: nothing is known.")
-    priced_on: str | None = Field(default=None, description="The day of the price, as 2026-11-22.")
-    held: str | None = Field(default=None, description="Why none is asked for before `held_until`.")
+    memory_gib: float | None = Field(
+        default=None, description="Memory of one GPU, or of the machine if it has none."
+    )
+    price_per_hour: float | None = Field(default=None, description="Null if the price is unknown.")
+    priced_on: str | None = Field(default=None, description="Day of the price, such as 2026-11-22.")
+    held: str | None = Field(
+        default=None, description="Why no such machine is requested before `held_until`."
+    )
     held_until: datetime | None = None
 
 
@@ -1047,8 +1074,8 @@ class MachinePool(Resource):
     """A pool of rented machines."""
 
     name: str
-    of_settings: bool = Field(description="The provisioner's settings define it; it is changed there.")
-    closing: bool = Field(description="It goes with its last machine.")
+    of_settings: bool = Field(description="True if the provisioner's settings define it; change it there.")
+    closing: bool = Field(description="True if it is being deleted; it disappears with its last machine.")
     kinds: list[str] = []
     zones: list[str] = []
     order: OfferOrder = OfferOrder.CHEAPEST
@@ -1065,11 +1092,11 @@ class MachinePool(Resource):
     join_timeout_s: float | None = None
     budget_per_month: float | None = None
     labels: dict[str, str] = {}
-    instances: int = Field(description="Machines that stand or are being made.")
+    instances: int = Field(description="Number of machines that run or are being launched.")
     spent: float | None = Field(
-        default=None, description="Since the first of the month, in UTC; who keeps the site sees it."
+        default=None, description="Amount spent this month, in UTC; only site operators see it."
     )
-    fault: str | None = Field(default=None, description="What keeps it from growing as it would.")
+    fault: str | None = Field(default=None, description="Why the pool cannot grow as needed.")
     offers: list[MachineOffer] = []
 
 
@@ -1080,13 +1107,13 @@ class MachinePools(Resource):
 
 
 class MachineKinds(Resource):
-    """What can be rented."""
+    """The machine types that can be rented."""
 
     items: list[MachineOffer]
 
 
 class MachineCost(Resource):
-    """What machines of one kind of a pool have cost on one day."""
+    """Cost of the machines of one kind in a pool on one day."""
 
     day: str
     pool: str
@@ -1104,7 +1131,7 @@ class MachineCosts(Resource):
 
 
 class CostKey(StrEnum):
-    """What shares of the cost are added up by."""
+    """Key to group costs by."""
 
     DAY = "day"
     POOL = "pool"
@@ -1113,32 +1140,32 @@ class CostKey(StrEnum):
 
 
 class CostShare(Resource):
-    """What rented machines have cost for one of each key that was asked for."""
+    """Cost of rented machines for one combination of the requested keys."""
 
-    day: str | None = Field(default=None, description="As 2026-11-22, in UTC.")
+    day: str | None = Field(default=None, description="Day in UTC, such as 2026-11-22.")
     pool: str | None = None
     tenant: str | None = None
-    experiment: int | None = Field(default=None, description="Its number.")
+    experiment: int | None = Field(default=None, description="Number of the experiment.")
     experiment_name: str | None = None
-    idle: bool = Field(default=False, description="True for what stood and was held by nobody.")
+    idle: bool = Field(default=False, description="True for provisioned slots without an allocation.")
     slot_hours: float
     cost: float = Field(
-        description="The slot-hours' part of what the pool's machines have cost on each day, of all slot-hours that stood."
+        description="Share of the pool's cost per day: its slot-hours in proportion to all provisioned slot-hours."
     )
 
 
 class CostShares(Resource):
-    """What rented machines have cost, told apart by who held their slots; of all tenants and idle time the shares add up to the ledger."""
+    """Cost of rented machines by slot usage. The shares of all tenants and of idle slots add up to the ledger."""
 
     since: str
     until: str
     by: list[CostKey]
     items: list[CostShare]
-    cost: float = Field(description="All of them together.")
+    cost: float = Field(description="Sum of all items.")
 
 
 class MediaKind(StrEnum):
-    """`events`: pieces of the event files that a script writes for TensorBoard."""
+    """Kind of media. `events`: chunks of TensorBoard event files."""
 
     IMAGE = "image"
     TABLE = "table"
@@ -1148,23 +1175,25 @@ class MediaKind(StrEnum):
 
 
 class MediaItem(Resource):
-    """One image, table, text or histogram of a trial, or a piece of an event file; its bytes are `size_bytes` of `url` from `offset` on."""
+    """An image, table, text or histogram of a trial, or a chunk of an event file. Its content is `size_bytes` bytes of `url`, starting at `offset`."""
 
     id: str
     kind: MediaKind
     group: str
-    name: str = Field(description="Of `events`, the file's path.")
-    step: int = Field(description="Of `events`, at which byte of the file the piece begins.")
+    name: str = Field(description="Name as logged; for `events`, the path of the file.")
+    step: int = Field(description="Training step; for `events`, the byte offset of the chunk in the file.")
     run: int
     time: datetime
     content_type: str
     size_bytes: int
     sha256: str
     url: str = Field(
-        description="Read it with `Range: bytes=offset-(offset + size_bytes - 1)`; good for a while."
+        description="Temporary URL. Read it with `Range: bytes=offset-(offset + size_bytes - 1)`."
     )
     offset: int
-    about: JsonObject = Field(default={}, description="An image's size and caption, a table's rows.")
+    about: JsonObject = Field(
+        default={}, description="Metadata such as the size and caption of an image, or the rows of a table."
+    )
 
 
 class MediaPage(Resource):
@@ -1175,7 +1204,7 @@ class MediaPage(Resource):
 
 
 class MediaContent(Resource):
-    """The bytes of a piece, for who may ask no other host than this one."""
+    """Content of a media item, for clients that cannot reach the object store."""
 
     id: str
     kind: MediaKind
@@ -1186,7 +1215,7 @@ class MediaContent(Resource):
 
 
 class MediaName(Resource):
-    """All media of one kind, group and name."""
+    """Summary of the media of one kind, group and name."""
 
     kind: MediaKind
     group: str
@@ -1205,24 +1234,26 @@ class MediaNamePage(Resource):
 
 
 class MetricPoint(Resource):
-    """One value at one step."""
+    """A value at a step."""
 
     step: int
     time: datetime
     run: int
-    value: float | None = Field(description="Null when it is not a finite number.")
+    value: float | None = Field(description="Null if it is NaN or infinite.")
     not_finite: NotFinite | None = Field(
         default=None,
-        description="Which it is, where `value` is null; not there otherwise.",
+        description="The value if it is NaN or infinite; absent otherwise.",
     )
 
 
 class MetricSeries(Resource):
-    """One metric's points in the order of their step; superseded points of older runs are left out."""
+    """Points of a metric by step, without superseded points of earlier runs."""
 
-    group: str = Field(description="training, validation or a group of the user's own.")
+    group: str = Field(description="training, validation or a custom group.")
     name: str
-    count: int = Field(description="Points stored; fewer are shown when `max_points` thins them.")
+    count: int = Field(
+        description="Number of stored points; `points` has fewer if they were thinned to `max_points`."
+    )
     points: list[MetricPoint]
 
 
@@ -1234,9 +1265,9 @@ class TrialMetrics(Resource):
 
 
 class ReportedValue(Resource):
-    """One value that a trial has reported."""
+    """A metric value that a trial reported."""
 
-    cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    cursor: str = Field(description="Send it as `after` or Last-Event-ID to resume after this value.")
     trial: UUID
     trial_number: int | None = None
     run: int
@@ -1244,21 +1275,21 @@ class ReportedValue(Resource):
     name: str
     step: int
     time: datetime
-    value: float | None = Field(description="Null when it is not a finite number.")
+    value: float | None = Field(description="Null if it is NaN or infinite.")
     not_finite: NotFinite | None = Field(
         default=None,
-        description="Which it is, where `value` is null; not there otherwise.",
+        description="The value if it is NaN or infinite; absent otherwise.",
     )
 
 
 class ExperimentMetrics(Resource):
-    """The metrics of several trials of one experiment."""
+    """Metrics of several trials of one experiment."""
 
     trials: list[TrialMetrics]
 
 
 class MetricSummary(Resource):
-    """One metric in numbers."""
+    """Summary statistics of a metric."""
 
     group: str
     name: str
@@ -1266,37 +1297,39 @@ class MetricSummary(Resource):
     min: float | None
     max: float | None
     mean: float | None
-    last: float | None = Field(description="Null when it is not a finite number.")
-    last_not_finite: NotFinite | None = Field(default=None, description="Which it is, where `last` is null.")
+    last: float | None = Field(description="Last value; null if it is NaN or infinite.")
+    last_not_finite: NotFinite | None = Field(
+        default=None, description="The last value if it is NaN or infinite."
+    )
     last_step: int
 
 
 class MetricSummaries(Resource):
-    """Every metric of a trial in numbers."""
+    """Summary statistics of all metrics of a trial."""
 
     trial: UUID
     metrics: list[MetricSummary]
 
 
 class Tensor(Resource):
-    """One input or output of a model."""
+    """An input or output of a model."""
 
     name: Annotated[str, Field(max_length=200)]
-    dtype: Annotated[str, Field(max_length=50, description="As numpy says it: float32, int64, str.")]
+    dtype: Annotated[str, Field(max_length=50, description="Data type as in NumPy: float32, int64, str.")]
     shape: Annotated[
-        list[Annotated[int, Field(ge=-1)]], Field(max_length=16, description="-1: any size.")
+        list[Annotated[int, Field(ge=-1)]], Field(max_length=16, description="Shape; -1 stands for any size.")
     ] = []
 
 
 class Signature(Resource):
-    """What a model takes and gives."""
+    """Inputs and outputs of a model."""
 
     inputs: Annotated[list[Tensor], Field(max_length=100)] = []
     outputs: Annotated[list[Tensor], Field(max_length=100)] = []
 
 
 class DatasetReference(Resource):
-    """Data as an experiment's config states it under `data:`."""
+    """A dataset from the `data` section of an experiment's config."""
 
     name: str
     version: str | None = None
@@ -1304,7 +1337,7 @@ class DatasetReference(Resource):
 
 
 class ModelLineage(Resource):
-    """Where a version comes from."""
+    """Origin of a version."""
 
     experiment: UUID
     trial: UUID
@@ -1315,14 +1348,14 @@ class ModelLineage(Resource):
     hyperparameters: JsonObject
     metrics: dict[str, float]
     not_finite: dict[str, NotFinite] = Field(
-        default={}, description="Those that were no finite number, and which."
+        default={}, description="Metrics whose value is NaN or infinite, with that value."
     )
     datasets: list[DatasetReference] = []
     start_checkpoint: UUID | None = None
 
 
 class StageApproval(Resource):
-    """One person's yes."""
+    """A user's approval of a stage change."""
 
     by: str
     at: datetime
@@ -1330,7 +1363,7 @@ class StageApproval(Resource):
 
 
 class ModelStage(StrEnum):
-    """How far a version has come; nothing goes into production that was not in staging."""
+    """Stage of a version. Only versions in staging can move to production."""
 
     NONE = "none"
     CANDIDATE = "candidate"
@@ -1340,18 +1373,18 @@ class ModelStage(StrEnum):
 
 
 class PendingStage(Resource):
-    """A change of stage that waits for approvals."""
+    """A stage change that waits for approvals."""
 
     stage: ModelStage
     by: str
     reason: str = ""
     asked_at: datetime
-    needed: int = Field(description="How many people must agree.")
+    needed: int = Field(description="Number of approvals required.")
     approvals: list[StageApproval] = []
 
 
 class StageChange(Resource):
-    """A stage that a version came to."""
+    """A past stage change."""
 
     stage: ModelStage
     by: str
@@ -1361,7 +1394,7 @@ class StageChange(Resource):
 
 
 class ModelVersion(Resource):
-    """A checkpoint that was promoted, with where it comes from. What it is made of never changes."""
+    """A registered checkpoint with its lineage. Its content never changes."""
 
     id: UUID
     model: UUID
@@ -1374,8 +1407,8 @@ class ModelVersion(Resource):
     metadata: JsonObject = {}
     signature: Signature | None = None
     stage: ModelStage = ModelStage.NONE
-    pending: PendingStage | None = Field(default=None, description="A change of stage that waits.")
-    stages: list[StageChange] = Field(default=[], description="How it came here, oldest first.")
+    pending: PendingStage | None = Field(default=None, description="Stage change that waits for approvals.")
+    stages: list[StageChange] = Field(default=[], description="Past stage changes, oldest first.")
     checkpoint: UUID
     lineage: ModelLineage
     files: int
@@ -1394,7 +1427,7 @@ class ModelVersionPage(Resource):
 
 
 class Difference(Resource):
-    """One thing that is not the same; None where one of the two does not have it."""
+    """A property that differs; null if a version does not have it."""
 
     what: str = Field(description="metric, hyperparameter, file, dataset, code, signature, size or step.")
     name: str
@@ -1403,7 +1436,7 @@ class Difference(Resource):
 
 
 class ModelComparison(Resource):
-    """What differs between two versions of a model, by kind and name."""
+    """Differences between two versions of a model, by kind and name."""
 
     base: ModelVersion
     other: ModelVersion
@@ -1411,7 +1444,7 @@ class ModelComparison(Resource):
 
 
 class Model(Resource):
-    """A named line of versions."""
+    """A registered model: a named series of versions."""
 
     id: UUID
     name: str
@@ -1421,17 +1454,17 @@ class Model(Resource):
     tags: list[str] = []
     metadata: JsonObject = {}
     approvals: dict[str, int] = Field(
-        default={}, description="How many people must agree before a version comes to a stage."
+        default={}, description="Number of approvals that a version needs to enter a stage."
     )
     versions: int = Field(
         default=0,
-        description="How many versions were made; the newest has this number.",
+        description="Number of versions created so far, which is also the number of the newest.",
     )
-    aliases: dict[str, int] = Field(default={}, description="Names of versions, such as `champion`.")
+    aliases: dict[str, int] = Field(default={}, description="Version numbers by alias, such as `champion`.")
     owner: str
     created_at: datetime
     changed_by: str | None = None
-    version: int = Field(description="Rises with every change of this entry.")
+    version: int = Field(description="Increases with every change of this model.")
 
 
 class ModelPage(Resource):
@@ -1442,43 +1475,47 @@ class ModelPage(Resource):
 
 
 class Done(Resource):
-    """The answer of an operation that has nothing to show."""
+    """An empty response."""
 
 
 class ConfigPolicy(Resource):
-    """What experiments are held to when they are submitted, and when their part in the queue is changed."""
+    """Limits and overrides for experiment configs. They apply when an experiment is submitted, and when its priority or slots change."""
 
-    workspace: str | None = Field(default=None, description="None: all workspaces of the tenant.")
+    workspace: str | None = Field(default=None, description="Null: the policy applies to the whole tenant.")
     invariant_config: JsonObject = Field(
         default={},
-        description="A part of a config that is set whatever is submitted; the tenant's wins over a workspace's.",
+        description="Config values that override the submitted ones. The tenant's policy takes precedence over a workspace's.",
     )
     max_slots: int | None = Field(
-        default=None, description="No experiment may have more; one that names no `max_slots` is given this."
+        default=None,
+        description="Maximum slots of an experiment, and the default where a config sets no `max_slots`.",
     )
     priority_limit: int | None = Field(
-        default=None, description="No priority may be more urgent (lower); one that names none is given this."
+        default=None,
+        description="Most urgent (lowest) priority allowed, and the default where a config sets no priority.",
     )
     changed_at: datetime | None = None
-    by: str | None = Field(default=None, description="Who set it.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    by: str | None = Field(default=None, description="Name of the user or token that set the policy.")
+    warnings: list[str] = Field(default=[], description="Warnings about a policy that was just set.")
 
 
 class ConfigPolicies(Resource):
-    """The tenant's own policy first, then those of its workspaces by name."""
+    """The tenant's policy first, then the policies of its workspaces by name."""
 
     items: list[ConfigPolicy]
 
 
 class Template(Resource):
-    """A part of a config, under a name: what is submitted with it is laid over it."""
+    """A named partial config. Configs that are submitted with the template are merged over it."""
 
     name: str
-    workspace: str | None = Field(default=None, description="Whose it is; none: the whole tenant's.")
+    workspace: str | None = Field(
+        default=None, description="Workspace that the template belongs to. Null: the whole tenant."
+    )
     description: str = ""
     config: JsonObject
     changed_at: datetime
-    by: str = Field(description="Who changed it last.")
+    by: str = Field(description="Name of the user or token that changed it last.")
 
 
 class TemplatePage(Resource):
@@ -1489,7 +1526,7 @@ class TemplatePage(Resource):
 
 
 class PoolOrder(StrEnum):
-    """Who goes first: by submission, by priority, or who has had least of its share."""
+    """Queue order: by submission time, by priority, or by least use relative to the fair share."""
 
     FIFO = "fifo"
     PRIORITY = "priority"
@@ -1497,195 +1534,208 @@ class PoolOrder(StrEnum):
 
 
 class PoolPlacement(StrEnum):
-    """What fits on one machine goes to the fullest that will do, or to the emptiest."""
+    """Machine for work that fits on one machine: the fullest with enough free slots, or the emptiest."""
 
     BEST_FIT = "best_fit"
     SPREAD = "spread"
 
 
 class PoolRules(Resource):
-    """How a pool is shared."""
+    """Scheduling rules of a pool."""
 
     order: PoolOrder
-    preemption: bool = Field(description="A waiting request may ask for slots of runs that stand below it.")
-    elastic: bool = Field(description="Idle slots are lent to runs that take more than their minimum.")
-    default_priority: int = Field(description="Of experiments that name none: 1 (first) to 99 (last).")
-    ageing_s: float | None = Field(
-        default=None, description="Waiting so long counts as one priority level; none: it never does."
+    preemption: bool = Field(description="Waiting requests may preempt runs that rank below them.")
+    elastic: bool = Field(description="Elastic runs get idle slots on top of their minimum.")
+    default_priority: int = Field(
+        description="Priority of experiments that set none, from 1 (most urgent) to 99 (least urgent)."
     )
-    half_life_s: float = Field(description="After this long, past use counts half (fair share).")
-    min_run_s: float = Field(description="So long a run is not asked for its slots.")
+    ageing_s: float | None = Field(
+        default=None,
+        description="Seconds of waiting that raise a request by one priority level. Null: no ageing.",
+    )
+    half_life_s: float = Field(description="Half-life of past usage under fair share, in seconds.")
+    min_run_s: float = Field(description="Seconds that a run holds its slots before it can be preempted.")
     max_preemptions: int | None = Field(
         default=None,
-        description="So often a trial is asked for its slots at most; none: whenever it must be.",
+        description="Maximum number of times that a trial is preempted. Null: no limit.",
     )
     quantum_s: float | None = Field(
         default=None,
-        description="A run that has had its slots for so long, and has saved a checkpoint, yields them to an experiment of equal right; none: never.",
+        description="Length of a time slice, in seconds. After it, a run that has saved a checkpoint yields its slots to an experiment of the same rank. Null: no time slicing.",
     )
     defragment: bool = Field(
-        default=False, description="Runs are moved so that free slots come together for a waiting request."
+        default=False, description="Move runs so that enough free slots come together for a waiting request."
     )
     topology: list[str] = Field(
         default=[],
-        description="Keys of labels from narrow to wide, such as rack and zone: gangs stay within one domain where they can.",
+        description="Label keys of placement domains, from narrow to wide, such as rack and zone. Gangs are placed within one domain where possible.",
     )
     placement: PoolPlacement = Field(
-        default=PoolPlacement.BEST_FIT, description="Which of the machines that will do is taken."
+        default=PoolPlacement.BEST_FIT,
+        description="How the scheduler chooses among machines with enough free slots.",
     )
 
 
 class Pool(Resource):
-    """A set of workers under one policy."""
+    """A set of workers with common scheduling rules."""
 
     name: str
     slot_kind: str | None = None
-    workers: int = Field(description="That take work, or hold some although they take no more.")
-    slots: int = Field(description="Of machines that take no more work, those that runs still hold.")
+    workers: int = Field(description="Workers that accept work, and draining workers that still hold runs.")
+    slots: int = Field(
+        description="Slots of the workers. For a draining worker, only the slots that runs still hold count."
+    )
     used_slots: int
     waiting_slots: int
-    max_slots: int | None = Field(default=None, description="What it can grow to, where that is known.")
+    max_slots: int | None = Field(default=None, description="Slots that the pool can grow to. Null: unknown.")
     preemption: bool
-    exclusive: bool = Field(description="A machine serves one tenant at a time.")
+    exclusive: bool = Field(description="Each machine runs work of one tenant at a time.")
     rules: PoolRules
 
 
 class PoolPage(Resource):
-    """All pools by name."""
+    """A page of pools by name."""
 
     items: list[Pool]
     next_cursor: str | None = None
 
 
 class Limit(Resource):
-    """What a tenant, or a workspace of one, may hold in a pool, in slots."""
+    """Slots that a tenant or a workspace may use in a pool."""
 
     id: UUID
     pool: str
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the limit applies to the whole tenant.")
     guaranteed: int = Field(
-        description="Its own: given back on demand in pools with preemption. Beyond is borrowed."
+        description="Guaranteed slots. In pools with preemption, the scheduler reclaims them from borrowers on demand. Slots beyond the guarantee are borrowed."
     )
-    maximum: int | None = Field(default=None, description="Never more; none: whatever is free.")
-    weight: float = Field(description="Its part among its siblings under fair share.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    maximum: int | None = Field(default=None, description="Maximum slots. Null: all free slots.")
+    weight: float = Field(
+        description="Weight under fair share, relative to other tenants, or to other workspaces of the tenant."
+    )
+    warnings: list[str] = Field(default=[], description="Warnings about a limit that was just set.")
 
 
 class LimitPage(Resource):
-    """Limits by pool, tenant and workspace."""
+    """A page of limits by pool, tenant and workspace."""
 
     items: list[Limit]
     next_cursor: str | None = None
 
 
 class WorkQuota(Resource):
-    """How many experiments may be open at once, how many requests a second may be sent, and of a workspace how many bytes may be stored; null bounds nothing."""
+    """Limits on open experiments, on requests per second and, for a workspace, on stored bytes. Null means no limit."""
 
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the quota applies to the whole tenant.")
     max_experiments: int | None = Field(
-        default=None, description="Open at once: submitted and not over, running or not."
+        default=None,
+        description="Maximum number of experiments that are submitted and not over, running or not.",
     )
     requests_per_s: float | None = Field(
         default=None,
-        description="Of a workspace: by those whose roles are all in it. Twice as many may come at once.",
+        description="Maximum requests per second. Bursts of up to twice the rate are allowed. A workspace's limit counts the callers whose roles are all in that workspace.",
     )
     max_stored_bytes: int | None = Field(
         default=None,
-        description="Of a workspace: what its checkpoints and media may take, each content once. A tenant's is its storage limit.",
+        description="Maximum bytes of a workspace's checkpoints and media; identical content counts once. For a tenant, the storage limit applies instead.",
     )
     changed_at: datetime | None = None
-    by: str | None = Field(default=None, description="Who set it.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    by: str | None = Field(default=None, description="Name of the user or token that set the quota.")
+    warnings: list[str] = Field(default=[], description="Warnings about a quota that was just set.")
 
 
 class WorkQuotas(Resource):
-    """By tenant: its own first, then those of its workspaces by name."""
+    """Quotas by tenant: the tenant's own first, then those of its workspaces by name."""
 
     items: list[WorkQuota]
 
 
 class Reservation(Resource):
-    """From `begins_at` on and before `ends_at` these slots serve their holder alone."""
+    """Slots that only their holder can use, from `begins_at` until `ends_at`."""
 
     id: UUID
     pool: str
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the holder is the whole tenant.")
     slots: int
     begins_at: datetime
     ends_at: datetime
-    held_slots: int = Field(description="What the holder has of them now, while the window lasts.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just made.")
+    held_slots: int = Field(description="Reserved slots that the holder's runs use now, during the window.")
+    warnings: list[str] = Field(default=[], description="Warnings about a reservation that was just created.")
 
 
 class ReservationPage(Resource):
-    """Reservations that are not over, by their begin."""
+    """A page of current and future reservations, by start time."""
 
     items: list[Reservation]
     next_cursor: str | None = None
 
 
 class RetentionRule(Resource):
-    """What a tenant or a workspace of it says; null says nothing. What metrics were summed up to stays in any case."""
+    """The retention rule of a tenant or a workspace. Null fields set no rule. Summaries of metrics are always kept."""
 
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the rule applies to the whole tenant.")
     metric_detail_days: int | None = Field(
-        default=None, description="After so many days a series keeps a sixteenth of its points."
+        default=None, description="Days after which a metric series is thinned to a sixteenth of its points."
     )
-    metric_retention_days: int | None = Field(default=None, description="After so many days its points go.")
-    log_retention_days: int | None = Field(default=None, description="After so many days log lines go.")
+    metric_retention_days: int | None = Field(
+        default=None, description="Days after which the points of a metric series are deleted."
+    )
+    log_retention_days: int | None = Field(
+        default=None, description="Days after which log lines are deleted."
+    )
     warnings: list[str] = []
 
 
 class RetentionRules(Resource):
-    """The tenant's own rule first, then those of its workspaces by name."""
+    """The tenant's rule first, then the rules of its workspaces by name."""
 
     items: list[RetentionRule]
 
 
 class RoleDefinition(Resource):
-    """A named set of permissions: one that every tenant has, or one that this tenant made."""
+    """A named set of permissions: a built-in role or a custom role of the tenant."""
 
     name: str
     description: str
     permissions: list[str]
     built_in: bool
     tenant_only: bool = Field(
-        description="It holds what counts on the tenant as a whole, so that it cannot be given on a workspace."
+        description="True if the role has permissions that apply to the whole tenant only. Such a role cannot be granted on a workspace."
     )
 
 
 class RolePage(Resource):
-    """All roles, those that every tenant has first."""
+    """All roles, built-in roles first."""
 
     items: list[RoleDefinition]
     next_cursor: str | None = None
 
 
 class RoleBinding(Resource):
-    """A role given to a user or a group."""
+    """A role that is granted to a user or a group."""
 
     id: UUID
     role: str
     user: str | None = None
     group: str | None = None
-    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
-    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the role applies to the whole tenant.")
+    project: str | None = Field(default=None, description="Null: the role applies to the whole workspace.")
     created_at: datetime
-    by: str = Field(description="Who gave it.")
+    by: str = Field(description="Name of the user or token that granted the role.")
 
 
 class RoleBindingPage(Resource):
-    """A page of what was given."""
+    """A page of role bindings."""
 
     items: list[RoleBinding]
     next_cursor: str | None = None
 
 
 class Tenant(Resource):
-    """A company or department of its own: none sees anything of another."""
+    """A tenant, such as a company or a department. Tenants cannot see each other's data."""
 
     id: UUID
     name: str
@@ -1700,28 +1750,28 @@ class TenantPage(Resource):
 
 
 class CreatedTenant(Tenant):
-    """A tenant with the secret of its first admin, which is shown this one time; whoever takes the tenant over makes tokens of their own."""
+    """A tenant with the secret of its admin account. Only this response contains the secret; use it to create other tokens."""
 
     secret: str
     expires_at: datetime
 
 
 class SavedView(Resource):
-    """A place of the dashboard that its reader has named: a list with its filter, order and columns."""
+    """A named address of the dashboard, such as a list with its filter, order and columns."""
 
     name: str
-    address: str = Field(description="The place within the dashboard, such as `/experiments?filter=…`.")
+    address: str = Field(description="Path and query within the dashboard, such as `/experiments?filter=…`.")
     saved_at: datetime
 
 
 class SavedViews(Resource):
-    """The caller's own views, by name."""
+    """The caller's saved views, by name."""
 
     items: list[SavedView]
 
 
 class SearchVerb(StrEnum):
-    """What a program may tell its search."""
+    """Kind of an operation on a custom search."""
 
     CREATE = "create"
     GO_ON = "go_on"
@@ -1732,19 +1782,19 @@ class SearchVerb(StrEnum):
 
 
 class DrivenSearch(Resource):
-    """Who drives a search, and how far that is."""
+    """The driver of a custom search and its progress through the events."""
 
     experiment: UUID
     experiment_number: int
-    driver: str | None = Field(default=None, description="The program that asked or told last.")
-    seen_at: datetime | None = Field(default=None, description="When it did.")
-    acknowledged: int = Field(default=0, description="It is done with the events up to this number.")
-    waiting: int = Field(default=0, description="How many events it is not done with; 500 stands for more.")
-    waiting_since: datetime | None = Field(default=None, description="When the oldest of them happened.")
+    driver: str | None = Field(default=None, description="The program that sent the last request.")
+    seen_at: datetime | None = Field(default=None, description="Time of its last request.")
+    acknowledged: int = Field(default=0, description="Number of the last acknowledged event.")
+    waiting: int = Field(default=0, description="Number of events that are not acknowledged, up to 500.")
+    waiting_since: datetime | None = Field(default=None, description="Time of the oldest of these events.")
 
 
 class SearchEventKind(StrEnum):
-    """What happened to a trial."""
+    """Kind of an event of a trial."""
 
     CREATED = "created"
     VALIDATION = "validation"
@@ -1752,109 +1802,113 @@ class SearchEventKind(StrEnum):
 
 
 class SearchEvent(Resource):
-    """What a program is to know of a trial."""
+    """An event of a trial, for the program that drives the search."""
 
     number: int = Field(
-        description="Rises; events that happened at once share it. Acknowledge all of a number."
+        description="Increasing number. Simultaneous events have the same number and are acknowledged together."
     )
     time: datetime
     kind: SearchEventKind
     key: str = Field(description="The program's name of the trial.")
-    trial: UUID | None = Field(default=None, description="None for a trial that ended without having begun.")
+    trial: UUID | None = Field(default=None, description="Null for a trial that ended before it started.")
     trial_number: int | None = None
-    hyperparameters: JsonObject | None = Field(default=None, description="Of `created`.")
-    at: float | None = Field(default=None, description="Of `validation`: how far it is, in the time metric.")
+    hyperparameters: JsonObject | None = Field(default=None, description="For `created`.")
+    at: float | None = Field(
+        default=None, description="For `validation`: progress of the trial, in units of the time metric."
+    )
     value: float | None = Field(
         default=None,
-        description="The search's metric: of `validation` there, of `ended` its best. Null where it is no finite number, or the trial was no good.",
+        description="The search's metric: for `validation` its value, for `ended` the trial's best. Null if it is not finite or the trial is invalid.",
     )
     others: dict[str, float] = Field(
-        default={}, description="Beside the value: what the config's `metrics` and `limits` name further."
+        default={}, description="Values of the other metrics that the config's `metrics` and `limits` name."
     )
     state: str | None = Field(
-        default=None, description="Of `ended`: completed, stopped, error, cancelled, invalid."
+        default=None, description="For `ended`: completed, stopped, error, cancelled or invalid."
     )
-    reason: str | None = Field(default=None, description="Of `ended`: why, where there is something to say.")
+    reason: str | None = Field(default=None, description="For `ended`: the reason, if there is one.")
 
 
 class SearchEventPage(Resource):
     """Events of a search, oldest first."""
 
     items: list[SearchEvent]
-    after: int = Field(description="There is no other event up to this number: go on behind it.")
+    after: int = Field(description="Pass this number as `after` to get the next events.")
     acknowledged: int
-    over: bool = Field(description="True when the experiment has ended and these are its last events.")
+    over: bool = Field(description="True if the experiment has ended and these are its last events.")
 
 
 class SignInLink(Resource):
-    """A link that signs a browser in once, shown this one time."""
+    """A single-use sign-in link. Only this response contains its code."""
 
     id: UUID
     path: str = Field(
-        description="Open it at the platform's address. It holds the code behind a `#`, which a browser sends to no server."
+        description="Path to open at the platform's address. The code follows a `#`, so browsers do not send it to any server."
     )
-    secret: str = Field(description="The code that the page trades for a session.")
+    secret: str = Field(description="The code that the page exchanges for a session.")
     expires_at: datetime
 
 
 class SignInProvider(Resource):
-    """A provider that the site shows to everybody."""
+    """An OpenID Connect provider that the sign-in page shows."""
 
-    name: str = Field(description="For `GET /v1/sign-in`.")
+    name: str = Field(description="Value of `provider` in `GET /v1/sign-in`.")
     label: str
 
 
 class SignInWays(Resource):
-    """The ways to sign in that a site tells strangers of. A provider without a label is known to those who were told its name."""
+    """The ways to sign in that unauthenticated clients can see. Providers without a label are not listed; users must know their names."""
 
-    passwords: bool = Field(description="False where the site takes none.")
+    passwords: bool = Field(description="True if the site accepts passwords.")
     providers: list[SignInProvider]
 
 
 class BegunSignIn(Resource):
-    """Where the browser goes, and what is kept from it: who began finishes with the ticket, and nobody else can."""
+    """A started sign-in: the provider's page for the browser, and the ticket that finishes the sign-in."""
 
     url: str
-    ticket: str = Field(description="Kept by who began, and shown to nobody.")
-    state: str = Field(description="What the browser must bring back: check it before anything is sent on.")
+    ticket: str = Field(description="Secret of the client that started the sign-in. `FinishSignIn` needs it.")
+    state: str = Field(
+        description="Value that the redirect must contain. Check it before you send the code to `FinishSignIn`."
+    )
     expires_at: datetime
 
 
 class Session(Resource):
-    """A sign-in of a person, without its secret."""
+    """A session of a user, without its secret."""
 
     id: UUID
-    via: str = Field(description="`password`, `token`, `link`, or the provider's name.")
-    address: str = Field(description="From where.")
+    via: str = Field(description="`password`, `token`, `link`, or the name of the provider.")
+    address: str = Field(description="IP address of the sign-in.")
     created_at: datetime
-    used_at: datetime = Field(description="To the minute.")
-    expires_at: datetime = Field(description="Sooner, when it is not used.")
-    current: bool = Field(default=False, description="It is the session that asks.")
+    used_at: datetime = Field(description="Time of the last use, to the minute.")
+    expires_at: datetime = Field(description="Latest end of the session. An unused session ends earlier.")
+    current: bool = Field(default=False, description="True if this request uses the session.")
 
 
 class CreatedSession(Session):
-    """A session with its secret, which is shown this one time and sent as `Authorization: Bearer mss_…`."""
+    """A session with its secret. Only this response contains the secret; send it as `Authorization: Bearer mss_…`."""
 
-    secret: str = Field(description="Empty where a browser has it in a cookie.")
+    secret: str = Field(description="Empty if the browser gets the secret in a cookie.")
     user: str
     tenant: str
 
 
 class SessionPage(Resource):
-    """A page of sessions that count, newest first."""
+    """A page of active sessions, newest first."""
 
     items: list[Session]
     next_cursor: str | None = None
 
 
 class SessionsEnded(Resource):
-    """How many sessions were ended."""
+    """Result of ending a user's sessions."""
 
-    ended: int
+    ended: int = Field(description="Number of sessions that were ended.")
 
 
 class Identity(Resource):
-    """Who of a provider a user is."""
+    """A link between a user and a subject of a provider."""
 
     id: UUID
     issuer: str
@@ -1863,14 +1917,14 @@ class Identity(Resource):
 
 
 class IdentityList(Resource):
-    """All that a user is known by, oldest first."""
+    """The linked identities of a user, oldest first."""
 
     items: list[Identity]
     next_cursor: str | None = None
 
 
 class Role(StrEnum):
-    """The roles that a token without a user can have; there are more for users, by name (`RoleDefinition`)."""
+    """Roles of tokens without a user. Users can have any role, also custom ones (`RoleDefinition`)."""
 
     ADMIN = "admin"
     EDITOR = "editor"
@@ -1879,24 +1933,24 @@ class Role(StrEnum):
 
 
 class HeldRole(Resource):
-    """A role that the caller has, and where it counts."""
+    """A role of the caller, and the scope that it applies to."""
 
     role: str
-    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
-    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the role applies to the whole tenant.")
+    project: str | None = Field(default=None, description="Null: the role applies to the whole workspace.")
 
 
 class Me(Resource):
-    """Who the caller is and what the caller may do."""
+    """The caller's identity, roles and permissions."""
 
     tenant: UUID
     tenant_name: str
     token: UUID
     name: str
     role: Role = Field(
-        description="The widest of these roles that the caller has on the tenant, or viewer; `roles` says more."
+        description="The widest of the four basic roles whose permissions the caller holds on the whole tenant, or `viewer`. See `roles` for the actual roles."
     )
-    permissions: list[str] = Field(description="What the caller may do somewhere.")
+    permissions: list[str] = Field(description="Permissions that the caller holds in at least one scope.")
     expires_at: datetime | None = None
     roles: list[HeldRole] = []
 
@@ -1907,13 +1961,17 @@ class Token(Resource):
     id: UUID
     name: str
     role: Role = Field(
-        description="What it may do; of a user's token it says nothing (`viewer`), that user's roles do."
+        description="Role of a token without a user. Always `viewer` for a user's token, which has that user's roles instead."
     )
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
-    user: str | None = Field(default=None, description="Whose it is; none: it has its role itself.")
-    scope: list[str] = Field(default=[], description="It is narrowed to these permissions of its user's.")
+    user: str | None = Field(
+        default=None, description="User that the token belongs to. Null: the token has its own role."
+    )
+    scope: list[str] = Field(
+        default=[], description="Limits the token to these permissions of its user. Empty: no limit."
+    )
 
 
 class TokenPage(Resource):
@@ -1924,13 +1982,13 @@ class TokenPage(Resource):
 
 
 class CreatedToken(Token):
-    """A token with its secret, which is shown this one time."""
+    """A token with its secret. Only this response contains the secret."""
 
     secret: str
 
 
 class PhaseKind(StrEnum):
-    """`queued` or `parked`, `preparing`, `starting` and `training` follow each other; `running` is all of a run whose worker has told nothing. The others lie within one of these."""
+    """The main phases are `queued` or `parked`, `preparing`, `starting` and `training`, in this order. `running` covers a whole run whose worker reported no phases. All other phases lie within a main phase."""
 
     QUEUED = "queued"
     PARKED = "parked"
@@ -1947,29 +2005,29 @@ class PhaseKind(StrEnum):
 
 
 class Phase(Resource):
-    """A stretch of a trial's time. Of checkpoints the first of each run is told, and those that took a second or more."""
+    """A phase of a trial. Of the checkpoint phases, only the first of each run and those of one second or more are listed."""
 
     kind: PhaseKind
-    run: int | None = Field(default=None, description="None while it waits.")
+    run: int | None = Field(default=None, description="Number of the run. Null while the trial waits.")
     began_at: datetime
-    ended_at: datetime | None = Field(default=None, description="None while it goes on.")
-    within: PhaseKind | None = Field(default=None, description="The phase that it is a part of.")
-    step: int | None = Field(default=None, description="Of a checkpoint.")
+    ended_at: datetime | None = Field(default=None, description="Null while the phase continues.")
+    within: PhaseKind | None = Field(default=None, description="The main phase that contains this phase.")
+    step: int | None = Field(default=None, description="Step of the checkpoint, for checkpoint phases.")
     reason: str | None = Field(
-        default=None, description="Why an upload waits: its last attempt failed, and it is tried again."
+        default=None, description="Why the last attempt to upload failed. The upload is retried."
     )
 
 
 class WaitingUploads(Resource):
-    """Checkpoints that wait on their machine because their upload fails; it is tried again."""
+    """Checkpoints that are still on their machine because their upload fails. Uploads are retried."""
 
-    checkpoints: int = Field(description="How many wait.")
-    since: datetime = Field(description="When the first of them was saved by the script.")
-    reason: str = Field(description="Why its last attempt failed.")
+    checkpoints: int = Field(description="Number of waiting checkpoints.")
+    since: datetime = Field(description="When the script saved the oldest of them.")
+    reason: str = Field(description="Why the last attempt to upload the oldest of them failed.")
 
 
 class TrialState(StrEnum):
-    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
+    """State of a trial. `completed`, `stopped`, `error` and `cancelled` are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -1982,14 +2040,14 @@ class TrialState(StrEnum):
 
 
 class TrialPhases(Resource):
-    """One trial's phases, each before those within it."""
+    """The phases of one trial. Each main phase comes before the phases within it."""
 
     trial: UUID
     trial_number: int
     state: TrialState
     phases: list[Phase]
     waiting_uploads: WaitingUploads | None = Field(
-        default=None, description="None while no upload has failed for more than a moment."
+        default=None, description="Null if no checkpoint upload is failing."
     )
 
 
@@ -2001,88 +2059,92 @@ class TrialPhasesPage(Resource):
 
 
 class TableRow(Resource):
-    """One trial with the cells of the columns that were asked for."""
+    """One trial with the values of the requested columns."""
 
     trial: UUID
     experiment_number: int
-    number: int = Field(description="Its number within the experiment.")
+    number: int = Field(description="The trial's number within the experiment.")
     state: str | None = None
     values: JsonObject = Field(
-        description="By column; null where the trial has no such value. What is no finite number is a word: `NaN`, `Infinity` or `-Infinity`."
+        description="Values by column; null if the trial has no such value. Numbers that are not finite are the strings `NaN`, `Infinity` and `-Infinity`."
     )
 
 
 class TrialTable(Resource):
     """A page of a table of trials."""
 
-    columns: list[str] = Field(description="The columns' names, as they were asked for.")
+    columns: list[str] = Field(description="Names of the columns, in the requested order.")
     items: list[TableRow]
-    total: int | None = Field(default=None, description="How many trials meet the filter; on the first page.")
+    total: int | None = Field(
+        default=None, description="Number of trials that match the filter; on the first page only."
+    )
     next_cursor: str | None = None
 
 
 class TableColumns(Resource):
-    """What there is to filter, sort and show by; metrics without their stat."""
+    """Names of the available columns. Metric columns are listed without their statistic."""
 
     columns: list[str]
-    next_cursor: str | None = Field(default=None, description="There are more names.")
+    next_cursor: str | None = Field(
+        default=None, description="Cursor of the next page, if there are more names."
+    )
 
 
 class Measured(Resource):
-    """The search's first metric at one validation."""
+    """The metrics of one validation."""
 
     step: int
-    value: float | None = Field(description="Null when it is not a finite number.")
+    value: float | None = Field(description="Value of the search's first metric. Null if it is not finite.")
     not_finite: NotFinite | None = Field(
         default=None,
-        description="Which it is, where `value` is null; not there otherwise.",
+        description="The value if it is not finite; omitted otherwise.",
     )
     others: dict[str, float] = Field(
-        default={}, description="Further metrics of the search, and those that its limits speak of."
+        default={}, description="Values of the search's other metrics and of the metrics in its limits."
     )
     others_not_finite: dict[str, NotFinite] = Field(
-        default={}, description="Those that were no finite number, and which."
+        default={}, description="Other metrics whose values are not finite."
     )
 
 
 class Trial(Resource):
-    """One point of a search space and how far its training came."""
+    """A trial: one point of the search space and the state of its training."""
 
     id: UUID
     experiment: UUID
     experiment_number: int
     number: int = Field(
-        description="Its number within the experiment; `31.4` names trial 4 of experiment 31."
+        description="The trial's number within the experiment. `31.4` names trial 4 of experiment 31."
     )
     state: TrialState
     invalid: bool = Field(
         default=False,
-        description="Its script called its hyperparameters invalid: it is in `error`, counts for nothing, and was replaced.",
+        description="True if the script reported the hyperparameters as invalid. Such a trial is in `error`, does not count for the search, and was replaced.",
     )
     finishing: bool = Field(
         default=False,
-        description="It is `stopping`: its last run has ended, and checkpoints or validations of it are not all stored yet.",
+        description="True if the trial is `stopping`, its last run has ended, and some of its checkpoints or validations are not stored yet.",
     )
     reason: str | None = Field(
         default=None,
-        description="Why it failed or was ended; while it is `finishing`, what is not stored yet.",
+        description="Why the trial failed or was stopped. While it is `finishing`: the data that is not stored yet.",
     )
     hyperparameters: JsonObject
     seed: int
-    slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")
-    min_slots: int | None = Field(default=None, description="The fewest, where it is elastic.")
+    slots: int = Field(description="Maximum slots of a run. The members of a run show the slots that it got.")
+    min_slots: int | None = Field(default=None, description="Minimum slots of an elastic trial.")
     slot_part: float | None = Field(
-        default=None, description="How much of its slot it takes, where it shares one."
+        default=None, description="Fractional slot: the share of its slot, if the trial shares one."
     )
     source: int | None = Field(
-        default=None, description="The number of the trial that it copies, in population-based training."
+        default=None, description="Number of the trial that this one copies, in population-based training."
     )
     start_checkpoint: UUID | None = Field(
-        default=None, description="That trial's checkpoint, from which it starts."
+        default=None, description="Checkpoint of the source trial that this trial starts from."
     )
     best: Measured | None = None
     latest: Measured | None = None
-    runs: int = Field(default=0, description="Attempts to train it so far.")
+    runs: int = Field(default=0, description="Number of runs so far.")
     final: bool = False
     created_at: datetime
     ended_at: datetime | None = None
@@ -2097,59 +2159,62 @@ class TrialPage(Resource):
 
 
 class TrialOrder(StrEnum):
-    """How a list of trials is ordered: by number, or by the search's metric, best first."""
+    """Order of a list of trials: by number, or by the search's metric with the best first."""
 
     NUMBER = "number"
     BEST = "best"
 
 
 class FrontTrial(Resource):
-    """A trial that no other of its experiment beats in every metric, by its best validation."""
+    """A Pareto-optimal trial: no other trial of the experiment is better in every metric. The best validation of each trial counts."""
 
     trial: UUID
     trial_number: int
     state: TrialState
     step: int
-    metrics: dict[str, float] = Field(description="The search's metrics, and those that its limits speak of.")
+    metrics: dict[str, float] = Field(
+        description="Values of the search's metrics and of the metrics in its limits."
+    )
     hyperparameters: JsonObject
 
 
 class FrontPage(Resource):
-    """A page of an experiment's Pareto front, best by the first metric first."""
+    """A page of an experiment's Pareto front, sorted by the first metric, best first."""
 
     items: list[FrontTrial]
-    total: int = Field(description="How many trials are on the front.")
-    admissible: int = Field(description="How many trials have a result within the limits.")
+    total: int = Field(description="Number of trials on the front.")
+    admissible: int = Field(description="Number of trials with a result within the limits.")
     next_cursor: str | None = None
 
 
 class RunMember(Resource):
-    """The part of one worker in a run."""
+    """A worker's allocation in a run."""
 
     worker: str
     slots: int
     slot_part: float | None = Field(
-        default=None, description="How much of its slot is the run's, where it shares one."
+        default=None, description="Fractional slot: the run's share of the slot, if the run shares one."
     )
 
 
 class Run(Resource):
-    """One attempt to train a trial."""
+    """A run: one attempt to train a trial."""
 
     id: UUID
     trial: UUID
     number: int
-    state: str = Field(description="granted or ended.")
+    state: str = Field(description="`granted` or `ended`.")
     outcome: str | None = None
     reason: str | None = None
     exit_code: int | None = None
-    charged: bool = Field(default=False, description="True when it counts against max_restarts.")
+    charged: bool = Field(default=False, description="True if the run counts against `max_restarts`.")
     pool: str
     members: list[RunMember]
     granted_at: datetime
     ended_at: datetime | None = None
     labels: list[str] = Field(
-        default_factory=list, description="Names of the log policies that its output met, once it has ended."
+        default_factory=list,
+        description="Names of the log policies that matched the run's output. Set when the run has ended.",
     )
 
 
@@ -2161,7 +2226,7 @@ class RunPage(Resource):
 
 
 class UsageKey(StrEnum):
-    """What usage is added up by."""
+    """Keys that usage is grouped by."""
 
     DAY = "day"
     TENANT = "tenant"
@@ -2172,61 +2237,64 @@ class UsageKey(StrEnum):
 
 
 class UsageRow(Resource):
-    """What was used by one of each key that was asked for."""
+    """Usage of one group, with the requested keys."""
 
-    day: str | None = Field(default=None, description="As 2026-11-22, in UTC.")
+    day: str | None = Field(default=None, description="Day in UTC, such as 2026-11-22.")
     tenant: str | None = None
     workspace: str | None = None
     user: str | None = None
-    experiment: int | None = Field(default=None, description="Its number.")
+    experiment: int | None = Field(default=None, description="Number of the experiment.")
     experiment_name: str | None = None
     pool: str | None = None
     label: str | None = Field(
         default=None,
-        description="None: no label. What several labels used is divided among them in equal parts.",
+        description="Null: no label. The usage of an experiment with several labels is split equally among them.",
     )
     slot_seconds: float = Field(
-        description="From each grant until the worker had let go; what is held still counts up to now."
+        description="Counted from each grant until the worker released the slots; slots that are still held count up to now."
     )
     cost: float = Field(
         default=0.0,
-        description="Of slots with a known price, as it was at the grant; in the prices' currency.",
+        description="Cost of the slots with a known price, at the price when they were granted and in the currency of the prices.",
     )
     unpriced_slot_seconds: float = Field(
-        default=0.0, description="Of slots without a known price: they are in no cost."
+        default=0.0, description="Slot-seconds without a known price. `cost` does not include them."
     )
 
 
 class Usage(Resource):
-    """Slot-seconds and cost in a period, exact to the second, in the order of the keys; the rows add up to the whole."""
+    """Slot-seconds and cost in a period, exact to the second. Rows are sorted by the keys and add up to the totals."""
 
     since: datetime
     until: datetime
     by: list[UsageKey]
     by_label: bool = False
     items: list[UsageRow]
-    slot_seconds: float = Field(description="All of them together.")
-    cost: float = Field(default=0.0, description="All of them together.")
-    unpriced_slot_seconds: float = Field(default=0.0, description="All of them together.")
+    slot_seconds: float = Field(description="Total of all rows.")
+    cost: float = Field(default=0.0, description="Total of all rows.")
+    unpriced_slot_seconds: float = Field(default=0.0, description="Total of all rows.")
 
 
 class UserKind(StrEnum):
-    """A person, or a program with an account of its own."""
+    """A person, or a service account: an account for a program."""
 
     PERSON = "person"
     SERVICE_ACCOUNT = "service_account"
 
 
 class User(Resource):
-    """A person or a program of the tenant."""
+    """A person or a service account of the tenant."""
 
     id: UUID
     name: str
     kind: UserKind
     display_name: str
-    groups: list[str] = Field(description="Names of the groups that it belongs to.")
+    groups: list[str] = Field(description="Names of the groups that the user belongs to.")
     created_at: datetime
-    disabled_at: datetime | None = Field(default=None, description="Since then none of its tokens counts.")
+    disabled_at: datetime | None = Field(
+        default=None,
+        description="When the user was disabled; its tokens and sessions are rejected. Null: enabled.",
+    )
 
 
 class UserPage(Resource):
@@ -2237,7 +2305,7 @@ class UserPage(Resource):
 
 
 class Group(Resource):
-    """Users who are given roles together."""
+    """A group of users; a role granted to the group applies to every member."""
 
     id: UUID
     name: str
@@ -2254,7 +2322,7 @@ class GroupPage(Resource):
 
 
 class WebhookForm(StrEnum):
-    """What is sent: a CloudEvent, a message for Slack, an alert for Prometheus' Alertmanager."""
+    """Format of deliveries: CloudEvents, a Slack message, or an alert for Prometheus Alertmanager."""
 
     CLOUDEVENTS = "cloudevents"
     SLACK = "slack"
@@ -2262,14 +2330,14 @@ class WebhookForm(StrEnum):
 
 
 class WebhookFilter(StrEnum):
-    """What narrows a webhook and can be lifted."""
+    """A filter of a webhook."""
 
     EVENTS = "events"
     LABELS = "labels"
 
 
 class DeliveryState(StrEnum):
-    """Where a delivery stands; a dead one was given up and can be replayed."""
+    """State of a delivery. `dead`: all attempts failed; the delivery can be replayed."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"
@@ -2277,63 +2345,69 @@ class DeliveryState(StrEnum):
 
 
 class Webhook(Resource):
-    """Where events are sent. Its address may hold a secret, so only its origin is shown."""
+    """A webhook. Its URL may contain a secret, so responses contain only the origin."""
 
     id: UUID
     name: str
-    origin: str = Field(description="Scheme, host and port of the address.")
+    origin: str = Field(description="Scheme, host and port of the URL.")
     form: WebhookForm
-    events: list[str] = Field(description="Such as `experiment.completed` or `trial.*`; none: all.")
-    labels: list[str] = Field(description="Of experiments, of which one is enough; none: whatever they have.")
-    workspace: str | None = Field(default=None, description="None: of the tenant as a whole.")
+    events: list[str] = Field(
+        description="Events to send, such as `experiment.completed` or `trial.*`. Empty: all events."
+    )
+    labels: list[str] = Field(
+        description="Send only events of experiments with at least one of these labels. Empty: no label filter."
+    )
+    workspace: str | None = Field(default=None, description="Null: events of the whole tenant.")
     project: str | None = None
     enabled: bool
-    waiting: int = Field(description="Deliveries that are still tried.")
-    dead: int = Field(description="Deliveries that were given up.")
+    waiting: int = Field(description="Number of deliveries that are waiting for an attempt or a retry.")
+    dead: int = Field(description="Number of deliveries whose attempts all failed.")
     previous_secret_until: datetime | None = Field(
-        default=None, description="Until then the secret before the last rotation signs too."
+        default=None, description="Until this time, deliveries are also signed with the previous secret."
     )
     created_at: datetime
-    by: str = Field(description="Who made it.")
+    by: str = Field(description="Name of the user or token that created the webhook.")
 
 
 class WebhookPage(Resource):
-    """A page of webhooks, the oldest first."""
+    """A page of webhooks, oldest first."""
 
     items: list[Webhook]
     next_cursor: str | None = None
 
 
 class CreatedWebhook(Webhook):
-    """A webhook with the secret that signs what is sent; it is shown this one time."""
+    """A webhook with the secret that signs its deliveries. Only this response contains the secret."""
 
     secret: str
 
 
 class WebhookDelivery(Resource):
-    """One event for one webhook."""
+    """The delivery of one event to one webhook."""
 
-    id: UUID = Field(description="As in the header `webhook-id`: the same at each attempt and replay.")
+    id: UUID = Field(description="Value of the header `webhook-id`, the same for every attempt and replay.")
     type: str
-    event: str = Field(description="The event's id: its position in the feed.")
+    event: str = Field(description="Id of the event: its position in the feed.")
     state: DeliveryState
     attempts: int
     is_test: bool
-    status: int | None = Field(default=None, description="What the receiver answered at last.")
+    status: int | None = Field(default=None, description="HTTP status of the receiver's last answer.")
     error: str | None = Field(default=None, description="Why the last attempt failed.")
     created_at: datetime
-    next_attempt_at: datetime | None = Field(default=None, description="While it waits.")
-    ended_at: datetime | None = Field(default=None, description="When it was delivered or given up.")
+    next_attempt_at: datetime | None = Field(default=None, description="Set while the delivery is `waiting`.")
+    ended_at: datetime | None = Field(
+        default=None, description="When the event was delivered or the last attempt failed."
+    )
 
 
 class WebhookDeliveryPage(Resource):
-    """A page of deliveries, the newest first."""
+    """A page of deliveries, newest first."""
 
     items: list[WebhookDelivery]
     next_cursor: str | None = None
 
 
 class WebhookReplay(Resource):
-    """How many deliveries are sent again."""
+    """Result of replaying deliveries."""
 
-    deliveries: int
+    deliveries: int = Field(description="Number of deliveries that are sent again.")

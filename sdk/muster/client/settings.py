@@ -1,4 +1,4 @@
-"""Where the platform is and how to speak to it: from the environment or a file beside the work."""
+"""URL and token of the platform, from the environment or a file."""
 
 import json
 import os
@@ -20,7 +20,7 @@ NOWHERE_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The platform's URL, the caller's token, and where both were found."""
+    """URL of the platform, token of the caller, and their source."""
 
     url: str
     token: str = field(repr=False)
@@ -30,11 +30,10 @@ class Address:
 def discover(start: Path | None = None) -> Address:
     """Return the address from MUSTER_URL and MUSTER_TOKEN, else from the nearest `.muster/client.json`.
 
-    The file is sought in MUSTER_HOME when that is set, else from `start` (the working directory) upward,
-    and last in the user's home.
+    The file is searched in MUSTER_HOME if set, else from `start` (the working directory) upward, and last in the user's home.
 
     Raises:
-        Rejected: Nothing is set, or the file cannot be read.
+        Rejected: No address is configured, or the file cannot be read.
     """
     url = os.environ.get(URL_VARIABLE)
     if url:
@@ -50,22 +49,22 @@ def discover(start: Path | None = None) -> Address:
         file = folder / FILE
         if file.is_file():
             return read_address(file)
-    raise Rejected("no_platform", "no platform is known here", hint=NOWHERE_HINT)
+    raise Rejected("no_platform", "no platform is configured here", hint=NOWHERE_HINT)
 
 
 def cache_folder() -> Path:
-    """Return where files of models and checkpoints are kept on this machine."""
+    """Return the cache folder for files of models and checkpoints."""
     chosen = os.environ.get(CACHE_VARIABLE)
     return Path(chosen) if chosen else Path.home() / ".cache" / "muster"
 
 
 def home(start: Path | None = None) -> Path | None:
-    """Return the nearest `.muster` folder of this machine's own platform, or None."""
+    """Return the nearest `.muster` folder of a platform on this machine, or None."""
     return next((folder for folder in _folders(start) if folder.is_dir()), None)
 
 
 def save(url: str, token: str, folder: Path | None = None) -> Path:
-    """Write the address where `discover` finds it (the user's home by default), readable by the user alone."""
+    """Write the address where `discover` finds it (the user's home by default), readable only by the user."""
     folder = folder or Path.home() / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = folder / f"{FILE}.new"
@@ -77,7 +76,7 @@ def save(url: str, token: str, folder: Path | None = None) -> Path:
 
 
 def preferred_to(file: Path) -> str | None:
-    """Return what the next commands from here go by in place of `file`; None: they go by it."""
+    """Return the source that takes precedence over `file` for commands started here; None if `file` is used."""
     try:
         source = discover().source
     except Rejected as error:
@@ -86,7 +85,7 @@ def preferred_to(file: Path) -> str | None:
 
 
 def forget(address: Address) -> bool:
-    """Remove the user's own file where the address comes from it; False for one from elsewhere, which stays."""
+    """Delete the user's own address file if the address comes from it; return False for other sources, which stay."""
     file = Path.home() / FOLDER / FILE
     if address.source != str(file):
         return False
@@ -95,10 +94,10 @@ def forget(address: Address) -> bool:
 
 
 def read_address(file: Path) -> Address:
-    """Return the address that a `client.json` holds.
+    """Read the address from a `client.json`.
 
     Raises:
-        Rejected: It cannot be read, or holds something else.
+        Rejected: The file cannot be read, or has other content.
     """
     try:
         content = json.loads(file.read_text())
@@ -106,7 +105,7 @@ def read_address(file: Path) -> Address:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Rejected(
             "bad_client_file",
-            f"the file does not hold a url and a token ({type(error).__name__})",
+            f"the file does not contain a url and a token ({type(error).__name__})",
             place=str(file),
             hint="sign in again with `muster login URL`, or start the platform again with `muster up`",
         ) from error

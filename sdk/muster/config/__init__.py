@@ -1,4 +1,4 @@
-"""The experiment config: one schema for SDK, CLI and every service; start at `load_config`."""
+"""The experiment config: one schema for the SDK, the CLI and all services. Start at `load_config`."""
 
 from muster.config.budget import Budget
 from muster.config.conditions import Path, Point, active, holds, parents_first, put

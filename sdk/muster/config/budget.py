@@ -1,4 +1,4 @@
-"""`budget` of the config: what a search may use in all."""
+"""`budget` of the config: the total that a search may use."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -9,21 +9,21 @@ from muster.config.section import Section, refusal, rule
 
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_RAISE = "give more, or have a trial train for less time and say so in trial_s"
+_RAISE = "raise the budget, or train each trial for less time and lower trial_s"
 _MOST_S = 10 * 366 * 86_400
 
 When = datetime | timedelta
-"""A deadline: a time, or how long after the submission."""
+"""A deadline: a time, or a duration after the submission."""
 
 
 class Budget(Section):
-    """What a search may use in all: it fits itself to it, never passes it, and ends with the best so far when it is used up.
+    """The total that a search may use. The search plans within it, never exceeds it, and ends with its best result when it is used up.
 
     Attributes:
-        slot_hours: Slots times the hours for which its runs hold them.
-        cost: What these cost by the price of a slot of the pool; slots without a price are free.
-        deadline: A time with its zone (`2026-12-24T18:00Z`), or how long after the submission (`90m`, `36h`, `2d`).
-        trial_s: How long a trial that is trained to its end takes, in seconds, where you know it; else it is measured.
+        slot_hours: Slots times the hours for which runs hold them.
+        cost: Cost of these slot-hours at the pool's price per slot; slots without a price are free.
+        deadline: A time with a time zone (`2026-12-24T18:00Z`), or a duration after the submission (`90m`, `36h`, `2d`).
+        trial_s: Duration of a complete trial in seconds, if you know it; otherwise it is measured.
     """
 
     slot_hours: float | None = Field(default=None, gt=0, le=1e9)
@@ -41,14 +41,14 @@ class Budget(Section):
     @rule
     def _has_a_limit(self) -> None:
         if self.slot_hours is None and self.cost is None and self.deadline is None:
-            raise refusal("a budget names at least one of slot_hours, cost and deadline")
+            raise refusal("a budget needs at least one of slot_hours, cost and deadline")
 
     def deadline_at(self, submitted: datetime) -> datetime | None:
-        """Return when a search that was submitted then must have ended; None: there is no such time."""
+        """Return the deadline of a search submitted at that time; None if it has none."""
         return None if self.deadline is None else deadline_at(self.deadline, submitted)
 
     def check_trial(self, slots: float) -> None:
-        """Raise the refusal of a budget that one trial with so many slots passes, where that is known."""
+        """Raise a refusal if a single trial with this number of slots would exceed the budget, as far as `trial_s` is known."""
         if self.trial_s is None:
             return
         hours = self.trial_s * slots / 3600
@@ -66,17 +66,17 @@ class Budget(Section):
 
 
 def deadline_at(text: str, submitted: datetime) -> datetime:
-    """Return the time that a deadline means for what was submitted then."""
+    """Return the time of a deadline for a submission at that time."""
     when = read_deadline(text)
     return submitted + when if isinstance(when, timedelta) else when
 
 
 def read_deadline(text: str) -> When:
-    """Return what a deadline says; raise the section's refusal for what is none."""
+    """Parse a deadline; raise the section's refusal if it is invalid."""
     if (span := _SPAN.fullmatch(text)) is not None:
         seconds = float(span[1]) * _UNITS_S[span[2]]
         if not 0 < seconds <= _MOST_S:
-            raise refusal("a deadline lies within the next ten years")
+            raise refusal("a deadline must be within the next ten years")
         return timedelta(seconds=seconds)
     try:
         at = datetime.fromisoformat(text)
@@ -84,10 +84,10 @@ def read_deadline(text: str) -> When:
         at = None
     if at is None or at.tzinfo is None:
         raise refusal(
-            f"{text!r} is no deadline",
-            hint="give a time with its zone (2026-12-24T18:00Z), or a duration (90m, 36h, 2d)",
+            f"{text!r} is not a deadline",
+            hint="write a time with a time zone (2026-12-24T18:00Z) or a duration (90m, 36h, 2d)",
         )
     try:
         return at.astimezone(UTC)
     except OverflowError:
-        raise refusal("a deadline lies within the next ten years") from None
+        raise refusal("a deadline must be within the next ten years") from None

@@ -1,4 +1,4 @@
-"""When a trial's script is told that a checkpoint is due: `checkpoint_policy` and `min_checkpoint_period`."""
+"""When a checkpoint of a trial is due: `checkpoint_policy` and `min_checkpoint_period`."""
 
 from typing import Literal
 
@@ -11,13 +11,13 @@ PeriodUnit = Literal["batches", "records", "epochs", "minutes"]
 
 
 class CheckpointPeriod(Section):
-    """How far a trial may train until another checkpoint is stored: one of these.
+    """Maximum training between two stored checkpoints; set exactly one unit.
 
     Attributes:
-        batches: Steps, as the script numbers them.
-        records: By the metric `records` that the script reports, counted from the trial's beginning.
-        epochs: By the metric `epochs`, likewise.
-        minutes: By the clock.
+        batches: Steps, as the script numbers them in `report`.
+        records: Units of the metric `records` that the script reports, counted from the start of the trial.
+        epochs: Units of the metric `epochs` that the script reports, counted from the start of the trial.
+        minutes: Minutes of wall-clock time.
     """
 
     batches: int | None = Field(default=None, ge=1, le=2**53)
@@ -29,15 +29,15 @@ class CheckpointPeriod(Section):
     def _is_one(self) -> None:
         named = [unit for unit in CheckpointPeriod.model_fields if getattr(self, unit) is not None]
         if len(named) != 1:
-            said = " and ".join(named) if named else "none"
+            given = " and ".join(named) if named else "none"
             raise refusal(
-                f"a period is one of batches, records, epochs or minutes; given: {said}",
+                f"a period has exactly one of batches, records, epochs and minutes; given: {given}",
                 hint="e.g. batches: 1000",
             )
 
     @property
     def unit(self) -> PeriodUnit:
-        """What its length counts."""
+        """Unit of the period."""
         if self.records is not None:
             return "records"
         if self.epochs is not None:
@@ -46,5 +46,5 @@ class CheckpointPeriod(Section):
 
     @property
     def length(self) -> int:
-        """How many of them."""
+        """Number of units."""
         return self.batches or self.records or self.epochs or self.minutes or 1

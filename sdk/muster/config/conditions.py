@@ -1,4 +1,4 @@
-"""Conditional parameters: `when` names other parameters, and the values of theirs with which this one takes part."""
+"""Conditional hyperparameters: `when` names other hyperparameters and the values for which this one is active."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -13,7 +13,7 @@ Point: TypeAlias = dict[str, JsonValue]
 
 
 def check_conditions(space: Space) -> None:
-    """Raise a refusal where a `when` names no parameter, a value that it never has, or itself in the end."""
+    """Raise a refusal if a `when` names an unknown hyperparameter, a value that it cannot take, or is circular."""
     known = dict(leaves(space))
     for path, parameter in known.items():
         for name, wanted in (parameter.when or {}).items():
@@ -23,7 +23,7 @@ def check_conditions(space: Space) -> None:
 
 
 def active(space: Space, point: Point) -> Point:
-    """Return `point` without the parameters whose conditions it does not meet; an inactive parent has no value."""
+    """Return `point` without inactive hyperparameters; an inactive parent has no value."""
     known = dict(leaves(space))
     if not any(parameter.when for parameter in known.values()):
         return point
@@ -36,7 +36,7 @@ def active(space: Space, point: Point) -> Point:
 
 
 def parents_first(space: Space) -> list[tuple[Path, Parameter]]:
-    """Return the leaves in their order, but each after those that its `when` names."""
+    """Return the leaves in order, each after the hyperparameters that its `when` names."""
     known = dict(leaves(space))
     ordered: dict[Path, Parameter] = {}
 
@@ -52,7 +52,7 @@ def parents_first(space: Space) -> list[tuple[Path, Parameter]]:
 
 
 def holds(parameter: Parameter, point: Point) -> bool:
-    """Return whether the active parameters in `point` let this one take part."""
+    """Return whether the conditions of a hyperparameter hold, given the active hyperparameters in `point`."""
     return all(
         has_value(point, _path(name)) and value_at(point, _path(name)) in _alternatives(wanted)
         for name, wanted in (parameter.when or {}).items()
@@ -60,7 +60,7 @@ def holds(parameter: Parameter, point: Point) -> bool:
 
 
 def value_at(point: Point, path: Path) -> JsonValue:
-    """Return the value at a path; raises KeyError where there is none."""
+    """Return the value at a path; raises KeyError if there is none."""
     node: JsonValue = point
     for name in path:
         if not isinstance(node, dict):
@@ -79,7 +79,7 @@ def has_value(point: Point, path: Path) -> bool:
 
 
 def put(point: Point, path: Path, value: JsonValue) -> None:
-    """Set the value at a path, making the mappings on the way."""
+    """Set the value at a path and create the mappings on the way."""
     node = point
     for name in path[:-1]:
         below = node.setdefault(name, {})
@@ -104,19 +104,23 @@ def _check_condition(known: Mapping[Path, Parameter], path: Path, name: str, wan
     parent = known.get(_path(name))
     if parent is None:
         names = [".".join(each) for each in known if each != path]
-        hint = did_you_mean(name, names) or "name it by its whole path: outer.inner"
-        raise refusal(f"'when' refers to '{name}', which is no hyperparameter", *at, hint=hint)
+        hint = did_you_mean(name, names) or "write its full path: outer.inner"
+        raise refusal(f"'when' refers to '{name}', which is not a hyperparameter", *at, hint=hint)
     for value in _alternatives(wanted):
         if not _may_be(parent, value):
-            hint = "give one of its values; of a number, any within its range"
-            raise refusal(f"'{name}' never is {value!r}, so this would never take part", *at, hint=hint)
+            hint = "write one of its values, or a number within its range"
+            raise refusal(
+                f"'{name}' never has the value {value!r}, so this hyperparameter would never be active",
+                *at,
+                hint=hint,
+            )
 
 
 def _check_circle(known: Mapping[Path, Parameter], path: Path, way: tuple[Path, ...]) -> None:
     for name in known[path].when or {}:
         if _path(name) in way:
             circle = " → ".join(".".join(each) for each in (*way, _path(name)))
-            raise refusal(f"conditions go round in a circle: {circle}", "hyperparameters", *way[0], "when")
+            raise refusal(f"the conditions are circular: {circle}", "hyperparameters", *way[0], "when")
         _check_circle(known, _path(name), (*way, _path(name)))
 
 

@@ -1,6 +1,6 @@
-"""Constraints between hyperparameters: expressions in Python's notation, of which only arithmetic and comparison are understood.
+"""Constraints between hyperparameters: arithmetic and comparison expressions in Python syntax.
 
-They are read into a tree once and evaluated on it: nothing of Python's own is ever run.
+An expression is parsed once into a syntax tree and evaluated on that tree; no Python code is run.
 """
 
 import ast
@@ -20,7 +20,7 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    # Of floats, which overflow where whole numbers would grow without end.
+    # Floats overflow, where integers would grow without limit.
     ast.Pow: lambda base, power: float(base) ** float(power),
 }
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
@@ -39,19 +39,19 @@ _NOT_A_VALUE = (TypeError, ValueError, ZeroDivisionError, OverflowError)
 
 @dataclass(frozen=True)
 class Constraint:
-    """One condition that every point must meet. `names` are the parameters that it speaks of."""
+    """A condition that every point must meet; `names` are the hyperparameters in the expression."""
 
     text: str
     names: frozenset[Path]
     _tree: ast.expr
 
     UNDERSTOOD: ClassVar[str] = (
-        "numbers, texts, names of hyperparameters (outer.inner), + - * / // % **, comparisons, in, and, or, not,"
+        "numbers, strings, names of hyperparameters (outer.inner), + - * / // % **, comparisons, in, and, or, not,"
         " min, max, abs, round"
     )
 
     def is_met(self, point: Point) -> bool:
-        """Return whether the point meets it. One that speaks of an inactive parameter is met; one without a value is not."""
+        """Return whether the point meets the constraint: true if it names an inactive hyperparameter, false if it cannot be evaluated."""
         if not all(has_value(point, name) for name in self.names):
             return True
         try:
@@ -61,33 +61,33 @@ class Constraint:
 
 
 def read_constraint(text: str, known: frozenset[Path], *at: str | int) -> Constraint:
-    """Return the constraint that `text` says; raises a refusal that names what is not understood."""
+    """Parse a constraint; raises a refusal that names the invalid part."""
     if len(text) > MAX_LENGTH:
-        raise refusal(f"a constraint has at most {MAX_LENGTH} characters", *at)
+        raise refusal(f"a constraint may have at most {MAX_LENGTH} characters", *at)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise refusal(f"the constraint cannot be read: {_fault(error)}", *at, hint=_HINT) from None
+        raise refusal(f"the constraint cannot be parsed: {_fault(error)}", *at, hint=_HINT) from None
     names = frozenset(_checked(tree, known, at))
     if not names:
-        raise refusal("the constraint names no hyperparameter", *at, hint=_HINT)
+        raise refusal("the constraint does not name a hyperparameter", *at, hint=_HINT)
     return Constraint(text, names, tree)
 
 
-_HINT = f"understood are {Constraint.UNDERSTOOD}; e.g. batch_size * width <= 65536"
+_HINT = f"a constraint may use {Constraint.UNDERSTOOD}; e.g. batch_size * width <= 65536"
 
 
 def _checked(node: ast.expr, known: frozenset[Path], at: tuple[str | int, ...]) -> Iterator[Path]:
-    """Yield the names below a node; refuse what is not understood."""
+    """Yield the names below a node; refuse unsupported syntax."""
     match node:
         case ast.Name() | ast.Attribute():
             path = _named(node)
             if path not in known:
-                shown = ".".join(path) if path else ast.unparse(node)
-                hint = did_you_mean(shown, [".".join(each) for each in known])
-                hint = hint or "name it by its whole path: outer.inner"
+                name_text = ".".join(path) if path else ast.unparse(node)
+                hint = did_you_mean(name_text, [".".join(each) for each in known])
+                hint = hint or "write its full path: outer.inner"
                 raise refusal(
-                    f"the constraint speaks of '{shown}', which is no hyperparameter", *at, hint=hint
+                    f"the constraint names '{name_text}', which is not a hyperparameter", *at, hint=hint
                 )
             yield path
         case ast.Constant(value=bool() | int() | float() | str() | None):
@@ -106,7 +106,7 @@ def _checked(node: ast.expr, known: frozenset[Path], at: tuple[str | int, ...]) 
             yield from _each(node.args, known, at)
         case _:
             raise refusal(
-                f"the constraint has '{ast.unparse(node)}', which is not understood", *at, hint=_HINT
+                f"the constraint contains '{ast.unparse(node)}', which is not supported", *at, hint=_HINT
             )
 
 
@@ -143,15 +143,15 @@ def _value(node: ast.expr, point: Point) -> Any:
 
 
 def _number(node: ast.expr, point: Point) -> int | float:
-    """Arithmetic is of numbers only: a text times a number would be a text of any length."""
+    """Evaluate a number. Strings are refused: a string times a number could become arbitrarily long."""
     value = _value(node, point)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value
 
 
 def _named(node: ast.expr) -> Path:
-    """Return the path that a dotted name means; () where it is none."""
+    """Return the path of a dotted name; () for anything else."""
     if isinstance(node, ast.Name):
         return (node.id,)
     if isinstance(node, ast.Attribute):
@@ -163,4 +163,8 @@ def _named(node: ast.expr) -> Path:
 def _fault(error: Exception) -> str:
     if isinstance(error, SyntaxError):
         return error.msg + (f" at character {error.offset}" if error.offset else " at its end")
-    return "it is nested too deeply" if isinstance(error, RecursionError | MemoryError) else str(error)
+    return (
+        "the expression is nested too deeply"
+        if isinstance(error, RecursionError | MemoryError)
+        else str(error)
+    )

@@ -1,4 +1,4 @@
-"""Every key of a config of Determined 0.38, and what becomes of it: data, for `determined_translation` and for `docs/determined.md`."""
+"""Every key of a Determined 0.38 config and how Muster handles it; the data of `determined_translation` and of `docs/determined.md`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,29 +8,29 @@ from pydantic import JsonValue
 
 
 class Translation(StrEnum):
-    """What becomes of a key."""
+    """How Muster handles a key of Determined."""
 
     SAME = "same"
-    """It is a key of Muster's with the same meaning."""
+    """Muster has the same key with the same meaning."""
     TRANSLATED = "translated"
-    """It is written as Muster writes it."""
+    """The key is rewritten to its Muster equivalent."""
     WITHOUT_EFFECT = "without effect"
-    """It is taken and left out; a warning names it where its value asks for anything."""
+    """The key is removed; a warning names it if its value requests anything."""
     REFUSED = "refused"
-    """The experiment could not be what was meant."""
+    """The config is refused, because the experiment could not work as intended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of Determined's.
+    """One key of Determined.
 
     Attributes:
-        path: Its names from the top.
-        says: What happens instead, and what to do; follows the key's name in a warning.
-        holds: The keys below it, which share its fate.
-        harmless: Values that ask for nothing: of them no warning is given. Null and empty ones are harmless always.
-        is_deprecated: Whether 0.38 itself calls it deprecated, or takes it for old configs only.
-        is_secret: Whether its value is one: a config's text that has it is not kept.
+        path: Path of the key from the top.
+        says: What happens instead and what to do; follows the key's name in a warning.
+        holds: Keys below it, handled in the same way.
+        harmless: Values that request nothing and give no warning. Null and empty values are always harmless.
+        is_deprecated: Whether Determined 0.38 deprecates the key or accepts it only for old configs.
+        is_secret: Whether its value is a secret; the text of a config that contains it is not stored.
     """
 
     path: tuple[str, ...]
@@ -46,17 +46,15 @@ class Key:
         return ".".join(self.path)
 
 
-_NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
-_PACKAGES = f"{_NO_CONTAINER}; name the packages that they need in environment.requirements, or install them on the workers"
-_STORED = "checkpoints go to the platform's object store; leave it out, only the save_ counts have an effect"
-_NOT_STORED = (
-    "the store's own credentials are the platform's; leave it out, and keep the secret out of configs"
-)
-_CADENCE = "your script decides when it validates; call trial.report there"
-_MACHINES = "pools bring their machines themselves; choose one with resources.resource_pool"
-_IN_SCRIPT = "your script decides this; write it there"
-_LENGTH = "your script decides how long it trains; end it there, or let searcher.time_metric and searcher.max_time of an ASHA searcher say it"
-_OWN = "this name is not a checkpoint of this installation; give searcher.source_checkpoint_uuid or searcher.source_model"
+_NO_CONTAINER = "trials run as processes of the worker, not in containers"
+_PACKAGES = f"{_NO_CONTAINER}; list packages in environment.requirements, or install them on the workers"
+_STORED = "checkpoints are stored in the platform's object store; remove the key, only the save_ counts have an effect"
+_NOT_STORED = "the platform has its own credentials for the object store; remove the key, and keep secrets out of configs"
+_CADENCE = "your script decides when to validate; call trial.validate there"
+_MACHINES = "machines belong to pools; choose a pool with resources.resource_pool"
+_IN_SCRIPT = "Muster does not change precision; set it in your script"
+_LENGTH = "your script decides how long it trains; set the length there, or with searcher.time_metric and searcher.max_time of an ASHA searcher"
+_OWN = "trials of Determined do not exist here; set searcher.source_checkpoint_uuid or searcher.source_model"
 
 
 def _keys(
@@ -79,60 +77,60 @@ _SEARCHER = ("metric", "smaller_is_better", "source_checkpoint_uuid", "max_trial
 
 KEYS: tuple[Key, ...] = (
     *_keys("", _SAME, "description", "data", "hyperparameters", "max_restarts", "checkpoint_policy", "preemption_timeout"),
-    Key(("name",), _TRANSLATED, "names have 128 characters here; the rest of it is cut off"),
-    Key(("labels",), _TRANSLATED, "written as a list; so many and such long ones as a config takes"),
-    Key(("workspace",), _TRANSLATED, "an empty one is as good as none"),
-    Key(("project",), _TRANSLATED, "an empty one is as good as none"),
+    Key(("name",), _TRANSLATED, "names are cut to 128 characters"),
+    Key(("labels",), _TRANSLATED, "written as a list; at most 64 labels of 128 characters are kept"),
+    Key(("workspace",), _TRANSLATED, "an empty value is removed"),
+    Key(("project",), _TRANSLATED, "an empty value is removed"),
     Key(
         ("entrypoint",), _TRANSLATED,
-        "Muster starts the processes of a trial itself; the launcher is left out, and `distributed` says how they train together",
+        "Muster starts the processes of a trial; the launcher is removed and `distributed` is set instead",
     ),
-    Key(("data_layer",), _NOTHING, "your script reads its data itself; open it there", is_deprecated=True,
+    Key(("data_layer",), _NOTHING, "your script reads its data; open it there", is_deprecated=True,
         holds=("type", "bucket", "bucket_directory_path", "local_cache_container_path", "local_cache_host_path", "access_key", "secret_key",
                "endpoint_url", "container_storage_path", "host_storage_path"), is_secret=True),
-    Key(("debug",), _NOTHING, "Muster's own steps are traced, not printed; see `muster experiment trace`", harmless=(False,)),
-    Key(("bind_mounts",), _REFUSED, f"{_NO_CONTAINER}, and nothing can be mounted for them; remove it, and use the folder's path on the machine in "
+    Key(("debug",), _NOTHING, "Muster traces its own steps instead of printing them; see `muster trace`", harmless=(False,)),
+    Key(("bind_mounts",), _REFUSED, f"{_NO_CONTAINER}, and folders cannot be mounted; remove the key, and use the folder's path on the machine in "
         "your script", holds=("host_path", "container_path", "read_only", "propagation")),
-    Key(("internal",), _NOTHING, "it was Determined's own; leave it out", holds=("native", "native.command"), is_deprecated=True),
+    Key(("internal",), _NOTHING, "the key is internal to Determined; remove it", holds=("native", "native.command"), is_deprecated=True),
     Key(("min_validation_period",), _NOTHING, _CADENCE, ("batches", "records", "epochs"), is_deprecated=True),
     Key(("perform_initial_validation",), _NOTHING, _CADENCE, harmless=(False,), is_deprecated=True),
-    Key(("min_checkpoint_period",), _TRANSLATED, "a length of 0 is none, a bare number counts batches", ("batches", "records", "epochs"),
+    Key(("min_checkpoint_period",), _TRANSLATED, "a length of 0 means none, a bare number means batches", ("batches", "records", "epochs"),
         is_deprecated=True),
-    Key(("scheduling_unit",), _NOTHING, "trials hear at once that they are to stop; leave it out", harmless=(100,), is_deprecated=True),
-    Key(("records_per_epoch",), _NOTHING, "lengths are not converted; report the metric `epochs` or `records` itself", harmless=(0,),
+    Key(("scheduling_unit",), _NOTHING, "trials receive stop signals immediately; remove the key", harmless=(100,), is_deprecated=True),
+    Key(("records_per_epoch",), _NOTHING, "lengths are not converted; report the metric `epochs` or `records`", harmless=(0,),
         is_deprecated=True),
     Key(("slurm",), _NOTHING, _MACHINES, ("gpu_type", "sbatch_args", "slots_per_node")),
     Key(("pbs",), _NOTHING, _MACHINES, ("pbsbatch_args", "slots_per_node")),
-    Key(("security",), _NOTHING, "there is no Kerberos here; leave it out", ("kerberos", "kerberos.config_file")),
-    Key(("tensorboard_storage",), _NOTHING, "what TensorBoard shows is kept by the platform; leave it out", is_deprecated=True,
+    Key(("security",), _NOTHING, "Kerberos is not supported; remove the key", ("kerberos", "kerberos.config_file")),
+    Key(("tensorboard_storage",), _NOTHING, "the platform stores TensorBoard data; remove the key", is_deprecated=True,
         holds=("type", "bucket", "access_key", "secret_key", "endpoint_url", "prefix", "host_path", "storage_path", "propagation",
                "container_path", "checkpoint_path", "tensorboard_path"), is_secret=True),
-    Key(("integrations", "webhooks"), _NOTHING, "webhooks are set for the workspace, not in a config; make one there",
+    Key(("integrations", "webhooks"), _NOTHING, "webhooks belong to workspaces, not to configs; create one with `muster webhook create`",
         ("webhook_id", "webhook_name", "exclude")),
-    Key(("integrations", "pachyderm"), _NOTHING, "Pachyderm's data are not shown in the lineage; read them in your script",
+    Key(("integrations", "pachyderm"), _NOTHING, "Pachyderm data do not appear in the lineage; read them in your script",
         ("pachd", "pachd.host", "pachd.port", "proxy", "proxy.scheme", "proxy.host", "proxy.port", "dataset", "dataset.project", "dataset.repo",
          "dataset.commit", "dataset.branch", "dataset.token"), is_secret=True),
     *_keys("resources", _SAME, "slots_per_trial", "max_slots", "weight", "resource_pool", "is_single_node"),
-    Key(("resources", "priority"), _SAME, "in a pool that shares fairly (the default) it orders your own experiments only"),
-    Key(("resources", "shm_size"), _NOTHING, f"{_NO_CONTAINER}; they use the machine's own shared memory, whose size it does not change; leave it out"),
-    Key(("resources", "devices"), _REFUSED, f"{_NO_CONTAINER}, and no device can be mapped for them; remove it, and use the device's path on the "
+    Key(("resources", "priority"), _SAME, "under fair share (the default), it orders only your own experiments"),
+    Key(("resources", "shm_size"), _NOTHING, f"{_NO_CONTAINER}; they use the machine's shared memory, whose size is fixed; remove the key"),
+    Key(("resources", "devices"), _REFUSED, f"{_NO_CONTAINER}, and devices cannot be mapped; remove the key, and use the device's path on the "
         "machine in your script", ("host_path", "container_path", "mode")),
-    *_keys("resources", _NOTHING, "native_parallel", says="resources.slots_per_trial says it; leave it out", is_deprecated=True),
-    *_keys("resources", _NOTHING, "slots", says="trials take resources.slots_per_trial; leave it out", is_deprecated=True),
-    *_keys("resources", _NOTHING, "agent_label", says="Determined ignored it too; name what a worker must have in "
+    *_keys("resources", _NOTHING, "native_parallel", says="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
+    *_keys("resources", _NOTHING, "slots", says="resources.slots_per_trial replaces it; remove the key", is_deprecated=True),
+    *_keys("resources", _NOTHING, "agent_label", says="Determined ignored it too; list required labels of workers in "
            "resources.required_labels", is_deprecated=True),
     Key(("environment", "environment_variables"), _TRANSLATED,
-        "one list for every kind of slot; those for resources.slot_kind are taken, else those for cuda", ("cpu", "cuda", "rocm", "gpu")),
+        "one list for all slot kinds; the variables of resources.slot_kind are used, else those of cuda", ("cpu", "cuda", "rocm", "gpu")),
     Key(("environment", "image"), _NOTHING, _PACKAGES, ("cpu", "cuda", "rocm", "gpu")),
     Key(("environment", "force_pull_image"), _NOTHING, _PACKAGES, harmless=(False,)),
     Key(("environment", "registry_auth"), _NOTHING, _PACKAGES, is_secret=True,
         holds=("username", "password", "serveraddress", "email", "auth", "identitytoken", "registrytoken")),
-    Key(("environment", "add_capabilities"), _NOTHING, f"{_NO_CONTAINER}; what a process may do is set on the worker"),
-    Key(("environment", "drop_capabilities"), _NOTHING, f"{_NO_CONTAINER}; what a process may do is set on the worker"),
+    Key(("environment", "add_capabilities"), _NOTHING, f"{_NO_CONTAINER}; the worker sets the capabilities of processes"),
+    Key(("environment", "drop_capabilities"), _NOTHING, f"{_NO_CONTAINER}; the worker sets the capabilities of processes"),
     Key(("environment", "pod_spec"), _NOTHING, f"{_NO_CONTAINER}; choose machines with resources.required_labels"),
-    Key(("environment", "proxy_ports"), _NOTHING, "ports of trials are not proxied; reach them at the worker's address",
+    Key(("environment", "proxy_ports"), _NOTHING, "ports of trials are not proxied; connect to the worker's address",
         ("proxy_port", "proxy_tcp", "unauthenticated")),
-    Key(("environment", "ports"), _NOTHING, "ports of trials are not proxied; reach them at the worker's address", is_deprecated=True),
+    Key(("environment", "ports"), _NOTHING, "ports of trials are not proxied; connect to the worker's address", is_deprecated=True),
     Key(("environment", "slurm"), _NOTHING, _MACHINES, is_deprecated=True),
     Key(("environment", "pbs"), _NOTHING, _MACHINES, is_deprecated=True),
     *_keys("checkpoint_storage", _SAME, "save_experiment_best", "save_trial_best", "save_trial_latest"),
@@ -143,21 +141,21 @@ KEYS: tuple[Key, ...] = (
     *_keys("optimizations", _SAME, "aggregation_frequency", "average_aggregated_gradients", "gradient_compression",
            "tensor_fusion_threshold", is_deprecated=True),
     *_keys("optimizations", _TRANSLATED, "tensor_fusion_cycle_time", "auto_tune_tensor_fusion", is_deprecated=True,
-           says="it is Horovod's; with another way of training together it is left out"),
-    Key(("optimizations", "average_training_metrics"), _NOTHING, "rank 0's metrics count; average them in your script", harmless=(True,),
+           says="it applies to Horovod only; it is removed for other values of `distributed`"),
+    Key(("optimizations", "average_training_metrics"), _NOTHING, "only metrics of rank 0 are recorded; average them in your script", harmless=(True,),
         is_deprecated=True),
     Key(("optimizations", "mixed_precision"), _NOTHING, f"{_IN_SCRIPT}: torch.autocast", harmless=("O0",), is_deprecated=True),
-    Key(("optimizations", "grad_updates_size_file"), _NOTHING, "it is not written; leave it out", is_deprecated=True),
+    Key(("optimizations", "grad_updates_size_file"), _NOTHING, "the file is not written; remove the key", is_deprecated=True),
     *_keys("profiling", _SAME, "enabled", "begin_on_batch", "end_after_batch", "sync_timings"),
-    Key(("retention_policy", "log_retention_days"), _TRANSLATED, "0 would keep no log for a trial that still runs; 1 day is taken"),
+    Key(("retention_policy", "log_retention_days"), _TRANSLATED, "0 would delete logs of running trials; 1 day is used"),
     *_keys("log_policies", _SAME, "name", "pattern"),
-    Key(("log_policies", "action"), _SAME, "also in the older form {type: cancel_retries}", ("type",)),
+    Key(("log_policies", "action"), _SAME, "the older form {type: cancel_retries} is accepted too", ("type",)),
     *_keys("searcher", _SAME, "name", *_SEARCHER),
     Key(("searcher", "max_length"), _TRANSLATED, _LENGTH, ("batches", "records", "epochs"), is_deprecated=True),
     Key(("searcher", "source_trial_id"), _REFUSED, _OWN),
     *_keys("searcher", _TRANSLATED, "num_rounds", "length_per_round", "replace_function", "explore_function", is_deprecated=True,
-           says="as time_metric, interval, max_time, truncate_fraction, resample_probability and perturb_factor"),
+           says="rewritten to time_metric, interval, max_time, truncate_fraction, resample_probability and perturb_factor"),
 )  # fmt: skip
-"""In the order of the sections of `docs/determined.md`. What is TRANSLATED has a function in `determined_translation`."""
+"""In the order of the sections of `docs/determined.md`. Every TRANSLATED key has a function in `determined_translation`."""
 
 BY_PATH: Mapping[tuple[str, ...], Key] = {key.path: key for key in KEYS}

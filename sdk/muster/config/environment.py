@@ -1,4 +1,4 @@
-"""What the processes of a trial find around them: variables, and packages of their own."""
+"""`environment` of the config: environment variables and Python packages of a trial's processes."""
 
 import re
 from pathlib import PurePosixPath
@@ -11,18 +11,18 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OWN = re.compile(
     r"MUSTER_.*|HOROVOD_(?:(?:LOCAL_|CROSS_)?(?:RANK|SIZE)|HOSTNAME|GLOO_RENDEZVOUS_.*|CONTROLLER|CPU_OPERATIONS)"
 )
-"""What the platform tells a rank; whatever else Horovod reads is the user's to say."""
+"""Variables that the platform sets for each rank; users may set all other Horovod variables."""
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
 class Environment(Section):
-    """What the trial's processes find around them.
+    """Environment of a trial's processes.
 
     Attributes:
-        environment_variables: `NAME=VALUE` each; `$A` of one further up is replaced.
-        requirements: A file of the experiment's code, such as `requirements.txt`: what it names is installed by pip over what the
-            worker has, once per machine; the experiments with the same file share it. It cannot replace the worker's torch, Horovod,
-            numpy and SDK.
+        environment_variables: Entries `NAME=VALUE`; `$A` is replaced by the value of an earlier variable.
+        requirements: A file of the experiment's code, such as `requirements.txt`, whose packages pip installs in addition to the
+            worker's, once per machine; experiments with the same file share the installation. It cannot replace the worker's
+            torch, Horovod, numpy or SDK.
     """
 
     environment_variables: tuple[str, ...] = Field(default=(), max_length=1000, strict=False)
@@ -34,7 +34,8 @@ class Environment(Section):
         path = PurePosixPath(requirements or "")
         if path.is_absolute() or ".." in path.parts or "\0" in str(path):
             raise refusal(
-                "this is no file of the experiment's code", hint="e.g. requirements: requirements.txt"
+                "requirements must be the path of a file in the experiment's code",
+                hint="e.g. requirements: requirements.txt",
             )
         return requirements
 
@@ -44,13 +45,13 @@ class Environment(Section):
         for index, variable in enumerate(variables):
             name, equals, _ = variable.partition("=")
             if not equals or not _VARIABLE.fullmatch(name):
-                raise refusal("an environment variable is written NAME=VALUE", index)
+                raise refusal("an environment variable must have the form NAME=VALUE", index)
             if _OWN.fullmatch(name):
-                raise refusal(f"{name} is set by Muster itself", index, hint="leave it out")
+                raise refusal(f"{name} is set by Muster", index, hint="remove it")
         return variables
 
     def variables(self) -> dict[str, str]:
-        """Return name to value; `$A` and `${A}` of variables further up are replaced, others stay."""
+        """Return values by name; `$A` and `${A}` of earlier variables are replaced, others stay."""
         values: dict[str, str] = {}
         for variable in self.environment_variables:
             name, _, text = variable.partition("=")

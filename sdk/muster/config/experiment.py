@@ -1,4 +1,4 @@
-"""`ExperimentConfig`: the one schema of an experiment, Determined's names plus ours."""
+"""`ExperimentConfig`: the schema of an experiment, with Determined's key names and Muster's own."""
 
 import json
 import math
@@ -35,7 +35,7 @@ MAX_GRID_POINTS = 100_000
 _TRIAL_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _LAUNCHER = re.compile(r"\s-m\s+determined\.launch\.")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-"""What stands as it is in JSON text and not in YAML, by which configs are read; to YAML three of them end a line."""
+"""Characters that JSON text may contain unescaped and YAML may not; YAML reads three of them as line breaks."""
 _POINTS = ("searcher", "warm_start", "points")
 Label = Annotated[str, Field(min_length=1, max_length=128)]
 Timeout = Annotated[int, Field(ge=5, le=7 * 86_400)] | None
@@ -43,36 +43,37 @@ Expression = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
 
 class ExperimentConfig(Section):
-    """One experiment: what to run, over which space, searched how, on what.
+    """One experiment: the code to run, the search space, the search method and the resources.
 
-    Equal configs have equal `to_json()`. Build it with `muster.config.load_config`, whose refusals carry
-    the place in the input.
+    Equal configs have equal `to_json()`. Build a config with `muster.config.load_config`, whose errors carry the position in
+    the input.
 
     Attributes:
-        name: Shown to people; null shows the experiment's number.
-        workspace: Where it belongs, together with `project`; both null means the default project.
-        data: Handed to user code unread.
-        entrypoint: A string runs under `sh -c`, a list is executed as it stands.
+        name: Display name; null shows the experiment's number.
+        workspace: Workspace of the experiment, set together with `project`; if both are null, the default project is used.
+        data: Passed to the script unchanged.
+        entrypoint: Command of a trial. A string runs under `sh -c`; a list is executed without a shell.
         hyperparameters: The search space; see `muster.config.space`.
-        constraints: Expressions that every point meets, such as `batch_size * width <= 65536`; one that speaks of a parameter
-            that takes no part is met.
-        distributed: How several slots train together: by Horovod, by `torch.distributed` (DDP), or by a launcher of your own (none:
-            one process on each machine, with all of its slots).
-        max_restarts: Failed runs of a trial that are repeated; it fails with the next one.
-        checkpoint_policy: After which validations `trial.should_checkpoint()` asks for a checkpoint: those that beat the trial's best so
-            far, all, or none. Before a trial is stopped it asks for one in any case.
-        min_checkpoint_period: How far the trial may train until another is stored, whatever the policy; null is any distance.
-        preemption_timeout: Seconds between a signal and its enforcement.
-        upload_timeout: Seconds that a trial's next run waits for the uploads of the one before; only time in which the object store responds counts.
-        hang_timeout: Seconds beyond the expected step after which a trial in which nothing moves is ended and started again; null waits
-            for ever.
-        start_timeout: The same for its first steps, from `muster.trial()` on.
-        on_nan: What becomes of a trial that reports a NaN as a loss, or as the searcher's metric: it goes on, stops with what it has, fails
-            for good, or fails and is started again from its newest checkpoint.
+        constraints: Expressions that every point must meet, such as `batch_size * width <= 65536`. A constraint that names an
+            inactive hyperparameter counts as met.
+        distributed: How the slots of a trial train together: by Horovod, by `torch.distributed` (DDP), or by your own launcher
+            (`none`: one process per machine, with all its slots).
+        max_restarts: How many failed runs of a trial are repeated; the trial fails with the next failure.
+        checkpoint_policy: Validations after which `trial.should_checkpoint()` asks for a checkpoint: those that improve on the
+            trial's best, all, or none. A stopping trial is always asked for a last checkpoint.
+        min_checkpoint_period: Maximum training between two stored checkpoints, whatever the policy; null means no maximum.
+        preemption_timeout: Seconds that a trial has to end after a stop signal before it is killed.
+        upload_timeout: Seconds that the next run of a trial waits for uploads of the previous run; only time in which the object
+            store responds counts.
+        hang_timeout: Seconds without progress, beyond the expected duration of a step, after which a trial is killed and
+            restarted; null disables the check.
+        start_timeout: Like `hang_timeout`, for the first steps, counted from `muster.trial()`.
+        on_nan: Reaction to a NaN in a loss or in the searcher's metric: continue; stop with the results so far; fail without
+            a restart; or fail and restart from the newest checkpoint.
     """
 
     refused: ClassVar[Mapping[str, str]] = {
-        "template": "name it beside the config: `muster experiment create --template NAME`",
+        "template": "pass it on the command line: `muster experiment create --template NAME`",
         "bind_mounts": BY_PATH[("bind_mounts",)].says,
     }
 
@@ -114,17 +115,21 @@ class ExperimentConfig(Section):
             _check_launcher(entrypoint)
             return entrypoint
         if isinstance(entrypoint, list | tuple):
-            if not entrypoint or not all(isinstance(word, str) for word in entrypoint) or not entrypoint[0]:
-                raise refusal("the entrypoint's list must hold text, the program first")
+            if (
+                not entrypoint
+                or not all(isinstance(argument, str) for argument in entrypoint)
+                or not entrypoint[0]
+            ):
+                raise refusal("a list entrypoint must contain strings, with the program first")
             _check_launcher(" ".join(entrypoint))
             return tuple(entrypoint)
-        raise refusal("the entrypoint must be text or a list of text")
+        raise refusal("the entrypoint must be a string or a list of strings")
 
     @rule
     def _holds_together(self) -> None:
         if (self.workspace is None) != (self.project is None):
             lacking = "project" if self.project is None else "workspace"
-            raise refusal(f"workspace and project come together: '{lacking}' is missing", lacking)
+            raise refusal(f"workspace and project must be set together: '{lacking}' is missing", lacking)
         check_conditions(self.hyperparameters)
         check_optimizations(self.distributed, self.optimizations)
         self.read_constraints()
@@ -136,11 +141,11 @@ class ExperimentConfig(Section):
 
     @property
     def slots_held(self) -> float:
-        """The most slots that a run of a trial holds; less than one where it shares its slot."""
+        """Maximum slots of a run of a trial; below 1 for a fractional slot."""
         return self.resources.slot_part / 1000 or self.resources.slot_range[1]
 
     def first_points(self) -> tuple[Point, ...]:
-        """Return the points that a warm start tries first, as samplers would write them. Raises a refusal where one is none of the space."""
+        """Return the warm-start points in the form that samplers write. Raises a refusal if a point is not in the space."""
         warm_start = getattr(self.searcher, "warm_start", None)
         return tuple(
             self._first_point(index, point)
@@ -158,13 +163,13 @@ class ExperimentConfig(Section):
         for constraint in self.read_constraints():
             if not constraint.is_met(point):
                 raise refusal(
-                    f"this point misses the constraint '{constraint.text}'", *_POINTS, index,
-                    hint="leave the point out, or widen the constraint",
+                    f"this point violates the constraint '{constraint.text}'", *_POINTS, index,
+                    hint="remove the point, or relax the constraint",
                 )  # fmt: skip
         return point
 
     def read_constraints(self) -> tuple[Constraint, ...]:
-        """Return the constraints, ready to be asked."""
+        """Return the parsed constraints."""
         known = frozenset(path for path, _ in leaves(self.hyperparameters))
         return tuple(
             read_constraint(text, known, "constraints", index) for index, text in enumerate(self.constraints)
@@ -176,7 +181,7 @@ class ExperimentConfig(Section):
         varied = searched(self.hyperparameters)
         self._check_sampler(self.searcher)
         if isinstance(self.searcher, Custom):
-            return  # Its program may give points of its own.
+            return  # The driver may create points itself.
         is_many = isinstance(self.searcher, Grid | Hyperband | Pbt) or self.searcher.max_trials > 1
         if not varied and is_many:
             raise refusal(
@@ -196,9 +201,9 @@ class ExperimentConfig(Section):
         varied = [parameter for _, parameter in searched(self.hyperparameters)]
         if varied and all(isinstance(each, Categorical) or each.when for each in varied):
             raise refusal(
-                "the sampler 'cmaes' adapts numbers that every trial has, and there are none here",
+                "the sampler 'cmaes' needs at least one numeric hyperparameter that is always active",
                 "searcher", "sampler",
-                hint="tpe and nsga2 take choices and conditions; random and quasi_random too",
+                hint="tpe, nsga2, random and quasi_random support categorical and conditional hyperparameters",
             )  # fmt: skip
 
     def _check_keep(self, keep: tuple[str, ...]) -> None:
@@ -206,12 +211,14 @@ class ExperimentConfig(Section):
         for index, name in enumerate(keep):
             if name not in names:
                 raise refusal(
-                    f"'{name}' is no hyperparameter", "searcher", "keep", index,
-                    hint="name it by its whole path: outer.inner",
+                    f"'{name}' is not a hyperparameter", "searcher", "keep", index,
+                    hint="write its full path: outer.inner",
                 )  # fmt: skip
         if all(".".join(path) in keep for path, _ in searched(self.hyperparameters)):
             raise refusal(
-                "every hyperparameter that varies is kept, so that copies would be alike", "searcher", "keep"
+                "keep lists every hyperparameter that varies, so copies would not differ from their originals",
+                "searcher",
+                "keep",
             )
 
     def _check_grid(self) -> None:
@@ -219,7 +226,7 @@ class ExperimentConfig(Section):
         for path, parameter in searched(self.hyperparameters):
             if (size := grid_size(parameter)) is None:
                 raise refusal(
-                    "a grid needs a 'count' (or a 'step') here: how many values to try",
+                    "a grid needs a 'count' or a 'step' here, for the number of values to try",
                     "hyperparameters", *path, "count",
                 )  # fmt: skip
             sizes.append(size)
@@ -231,16 +238,16 @@ class ExperimentConfig(Section):
             )
 
     def to_json(self) -> str:
-        """Return the canonical text: every key, sorted, no blanks; equal configs give equal text."""
+        """Return the canonical JSON text: all keys, sorted, without blanks; equal configs give equal text."""
         values = self.model_dump(mode="json")
         text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _check_launcher(command: str) -> None:
-    """Refuse a class that inherits from Determined's harness, and its launcher where more than a command follows it."""
+    """Refuse trial classes of Determined's harness, and launcher commands with options that cannot be translated."""
     if _TRIAL_CLASS.fullmatch(command.strip()) or _LAUNCHER.search(command):
         raise refusal(
-            "the entrypoint names Determined's own launcher or a trial class, module:TrialClass, and neither is here",
-            hint="name a script that calls muster.trial(): python3 train.py",
+            "the entrypoint uses Determined's launcher or a trial class (module:TrialClass), which Muster does not have",
+            hint="run a script that calls muster.trial(): python3 train.py",
         )

@@ -1,4 +1,4 @@
-"""`load_config`: from what a person wrote to an `ExperimentConfig`, or a refusal with its place."""
+"""`load_config`: turn user input into an `ExperimentConfig`, or raise an error with its position."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ Source: TypeAlias = str | bytes | Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """A config that was read.
+    """A config with its warnings.
 
     Attributes:
-        warnings: The keys that do something else here than in Determined: the key, what happens instead, what to do.
-        has_secret: Whether a key that was left out held a secret, so that the source's text should not be kept.
+        warnings: Keys that behave differently than in Determined: the key, what happens instead, what to do.
+        has_secret: Whether a removed key held a secret, so that the source text must not be stored.
     """
 
     config: ExperimentConfig
@@ -32,68 +32,70 @@ class LoadedConfig:
 
 
 def load_config(source: Source, overrides: Iterable[str] = ()) -> ExperimentConfig:
-    """Read, check and complete an experiment config; `read_config` tells its warnings too.
+    """Read, validate and complete an experiment config; `read_config` also returns warnings.
 
     Args:
-        source: YAML or JSON text, or a mapping of plain values; it is not changed.
-        overrides: `key.path=value` each, laid over the source in order.
+        source: YAML or JSON text, or a mapping of plain values, which is not changed.
+        overrides: Entries `key.path=value`, applied to the source in order.
 
     Raises:
-        Rejected: what is wrong, with `place` (the path, and line and column or the override where it
-            was written) and mostly a `hint`. Where several things are wrong, the first is named.
+        Rejected: The config is invalid. `place` holds the path, and the line and column or the override where the value was
+            written; most errors have a `hint`. Of several errors, the first is reported.
     """
     return validate_document(load_document(source, overrides))
 
 
 def read_config(source: Source, overrides: Iterable[str] = ()) -> LoadedConfig:
-    """Read, check and complete an experiment config, Determined's or ours; raises `Rejected` as `load_config` does."""
+    """Read, validate and complete an experiment config of Muster or Determined; raises `Rejected` as `load_config` does."""
     return read_document(load_document(source, overrides))
 
 
 def load_document(source: Source, overrides: Iterable[str] = ()) -> Document:
-    """Read `source` and lay `overrides` over it, without looking at the meaning of any key."""
+    """Parse `source` and apply `overrides`, without validating any key."""
     document = read_mapping(source) if isinstance(source, Mapping) else read_text(source)
     apply_overrides(document, overrides)
     return document
 
 
 def load_accepted(source: Source) -> ExperimentConfig:
-    """Read the config of an experiment that there is already, as `load_config` returned it.
+    """Read the config of an existing experiment, as `load_config` returned it.
 
-    It is held to no rules: those that were made since do not end what was begun before them. Raises `Rejected` where it is no config at all.
+    Rules are not applied, so that rules added later do not break existing experiments. Raises `Rejected` if it is not a config.
     """
     return _validated(load_document(source), ACCEPTED)
 
 
 def validate_document(document: Document) -> ExperimentConfig:
-    """Check `document` against the schema; raises `Rejected` as `load_config` does."""
+    """Validate `document` against the schema; raises `Rejected` as `load_config` does."""
     return read_document(document).config
 
 
 def read_document(document: Document) -> LoadedConfig:
-    """Check `document`, which is not changed, against the schema; raises `Rejected` as `load_config` does."""
-    told = translate(document.root)
-    config = _validated(Document(told.root, document.places))
-    return LoadedConfig(config, tuple(told.warnings), told.has_secret)
+    """Validate `document`, which is not changed, against the schema; raises `Rejected` as `load_config` does."""
+    translated = translate(document.root)
+    config = _validated(Document(translated.root, document.places))
+    return LoadedConfig(config, tuple(translated.warnings), translated.has_secret)
 
 
 def _validated(document: Document, context: str | None = None) -> ExperimentConfig:
     if not document.root:
-        raise Rejected("missing_key", "the config is empty", hint="it needs an entrypoint and a searcher")
+        raise Rejected(
+            "missing_key", "the config is empty", hint="a config needs an entrypoint and a searcher"
+        )
     try:
         return ExperimentConfig.model_validate(document.root, context=context)
     except ValidationError as error:
-        # A default that follows from another key is missing where that one is wrong.
+        # A default derived from another key is missing when that key is invalid.
         found = error.errors(include_url=False)
         details = [each for each in found if each["type"] != "default_factory_not_called"]
         raise _rejected(document, details[0], len(details) - 1) from None
 
 
 def check_partial(values: Mapping[str, JsonValue], place: str) -> None:
-    """Check what there is of a config of which the rest is yet to come; what is missing is no fault.
+    """Validate a partial config; missing keys are not an error.
 
     Raises:
-        Rejected: as `load_config` does; its place begins with `place`.
+        Rejected: As in `load_config`; its place starts with `place`.
     """
     document = read_mapping(values)
     try:
@@ -121,7 +123,7 @@ def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected
     elif detail["type"].endswith("_type"):
         code = "invalid_type"
     if others:
-        message += f" (and {others} more)"
+        message += f" (and {others} more errors)"
     return Rejected(code, message, document.place(_known(path)), str(hint) if hint else None)
 
 
@@ -130,7 +132,7 @@ _OUR_CODES = ("invalid_value", "unknown_key", "missing_key", "unsupported_key", 
 
 
 def _own_path(location: tuple[int | str, ...]) -> Path:
-    """Return the location without the names that pydantic inserts for the branches of a union."""
+    """Return the location without the names that pydantic adds for branches of a union."""
     return tuple(
         part for part in location if not (isinstance(part, str) and part.startswith(("<", "function-")))
     )

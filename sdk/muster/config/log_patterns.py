@@ -1,4 +1,4 @@
-"""Patterns that are looked for in what a trial prints: they need time in proportion to the line, whatever is written in it."""
+"""Regular expressions for log lines, matched in time linear in the length of the line."""
 
 import math
 import re
@@ -11,29 +11,29 @@ from muster.config.section import refusal
 MAX_PATTERN = 500
 MAX_REPEATS = 100
 LOOKED_AT = 4096
-"""Of a line, so many characters are looked at."""
+"""Characters of a line that are searched."""
 _REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression in the syntax of RE2, but that `\\d`, `\\w` and `\\s` know all of Unicode."""
+    """A regular expression in RE2 syntax; `\\d`, `\\w` and `\\s` match Unicode."""
 
     text: str
     _matcher: SchemaValidator = field(repr=False, compare=False)
 
     def is_in(self, line: str) -> bool:
-        """Whether the line's first 4096 characters hold it somewhere."""
+        """Whether the pattern matches within the first 4096 characters of the line."""
         return self._matcher.isinstance_python(line[:LOOKED_AT])
 
 
 def read_pattern(text: str) -> Pattern:
-    """Return the pattern that `text` writes. Raises a refusal where it is none, or where one line could cost too much."""
-    # Time is the line's length times the pattern's, in which a part that repeats counts so many times.
+    """Parse a pattern. Raises a refusal if it is invalid or could be too expensive on one line."""
+    # Cost is line length times pattern length, where a repeated part counts once per repetition.
     if len(text) > MAX_PATTERN or math.prod(map(_most, _REPEATS.findall(text))) > MAX_REPEATS:
         raise refusal(
-            f"the pattern could cost too much: it may have {MAX_PATTERN} characters, and counts such as {{20}} that multiply to"
-            f" {MAX_REPEATS}",
+            f"the pattern is too expensive: it may have at most {MAX_PATTERN} characters, and the product of counts such as {{20}}"
+            f" may be at most {MAX_REPEATS}",
             hint="use * or + instead of a large count",
         )
     try:
@@ -43,11 +43,11 @@ def read_pattern(text: str) -> Pattern:
 
 
 def _most(counts: tuple[str, str]) -> int:
-    """How often a count repeats at most: `{3}`, `{3,}`, `{3,9}`."""
+    """The maximum of a count: `{3}`, `{3,}`, `{3,9}`."""
     return max(1, *(int(count[:9]) for count in counts if count))
 
 
-def _not_understood(told: str) -> PydanticCustomError:
-    found = re.search(r"error: (.*)", told)
-    reason = found[1] if found else told.rsplit("SchemaError: ", 1)[-1]
-    return refusal(f"the pattern is not understood: {reason}", hint="patterns are written as for RE2")
+def _not_understood(details: str) -> PydanticCustomError:
+    found = re.search(r"error: (.*)", details)
+    reason = found[1] if found else details.rsplit("SchemaError: ", 1)[-1]
+    return refusal(f"the pattern is invalid: {reason}", hint="patterns use RE2 syntax")

@@ -1,4 +1,4 @@
-"""What is looked for in the log of a trial, and what follows."""
+"""`log_policies` of the config: patterns in a trial's log, and the actions that they trigger."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
@@ -12,23 +12,24 @@ PolicyAction = Literal["cancel_retries", "exclude_node", "label"]
 
 
 def _read_action(action: object) -> object:
-    """`none` as Determined writes it, and its older form `{type: cancel_retries}`."""
+    """Accept `none`, as in Determined, and the older form `{type: cancel_retries}`."""
     if isinstance(action, Mapping):
         if set(action) != {"type"}:
-            raise refusal("the action is a name, or {type: NAME}", hint="e.g. action: cancel_retries")
+            raise refusal("the action must be a name or {type: NAME}", hint="e.g. action: cancel_retries")
         action = action["type"]
     return "label" if action == "none" else action
 
 
 class LogPolicy(Section):
-    """One pattern, and what follows when a line of the trial's output holds it.
+    """A pattern, and the action when a line of a trial's output matches.
 
     Attributes:
-        name: Stands with the run whose output matched; null takes the pattern itself. `CUDA OOM` and `ECC Error` are there by
-            default, as labels, and `on_nan`, which carries out `on_nan: fail`: an entry of that name without a pattern switches one off.
-        pattern: A regular expression as for RE2, looked for anywhere in a line.
-        action: `cancel_retries`: a run that fails is the trial's last. `exclude_node`: later runs of the trial are not placed on
-            the machine whose rank printed it. `label` (also `none`): the name only.
+        name: Name shown with a run whose output matched; null uses the pattern. The default policies are `CUDA OOM` and
+            `ECC Error`, which set labels, and `on_nan`, which implements `on_nan: fail`; an entry with the name of a default
+            and without a pattern disables that default.
+        pattern: A regular expression in RE2 syntax, searched anywhere in a line.
+        action: `cancel_retries`: a failed run is not repeated. `exclude_node`: later runs of the trial are not placed on the
+            machine whose rank printed the line. `label` (or `none`): only set the name as a label.
     """
 
     name: str | None = Field(default=None, min_length=1, max_length=128)
@@ -44,7 +45,7 @@ class LogPolicy(Section):
 
     @property
     def label(self) -> str:
-        """Its name, as people read it."""
+        """Display name."""
         return self.name or (self.pattern or "")[:128]
 
 
@@ -56,15 +57,15 @@ DEFAULT_POLICIES = (
 
 
 def check_policies(policies: Sequence[LogPolicy]) -> None:
-    """Raise a refusal for a name that stands twice, or one without a pattern that is no default's."""
+    """Raise a refusal for a repeated name, or an entry without a pattern that does not name a default policy."""
     defaults = [policy.name for policy in DEFAULT_POLICIES]
     seen: set[str] = set()
     for index, policy in enumerate(policies):
         if policy.pattern is None and policy.name not in defaults:
             raise refusal(
                 "a log policy needs a pattern", "log_policies", index,
-                hint=f"without one it switches a default off: {', '.join(map(str, defaults))}",
+                hint=f"an entry without a pattern disables a default policy: {', '.join(map(str, defaults))}",
             )  # fmt: skip
         if policy.label in seen:
-            raise refusal(f"two log policies are named '{policy.label}'", "log_policies", index, "name")
+            raise refusal(f"the log policy name '{policy.label}' is repeated", "log_policies", index, "name")
         seen.add(policy.label)

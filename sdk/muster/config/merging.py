@@ -1,4 +1,4 @@
-"""`merge_configs`: a config laid over a template, by the rules of Determined 0.38 (decision 0142)."""
+"""`merge_configs`: merge a config into a template by the rules of Determined 0.38 (decision 0142)."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
@@ -32,7 +32,7 @@ _KEYED: Mapping[_Path, tuple[str, ...]] = {
     ("bind_mounts",): ("container_path",),
     ("resources", "devices"): ("container_path",),
 }
-"""By which of its keys an entry of the config stands in the place of the template's."""
+"""Keys by which an entry of the config replaces an entry of the template."""
 _UNIONS: Mapping[_Path, tuple[str, frozenset[str]]] = {
     ("searcher",): (
         "name",
@@ -45,21 +45,21 @@ _UNIONS: Mapping[_Path, tuple[str, frozenset[str]]] = {
         frozenset({"save_experiment_best", "save_trial_best", "save_trial_latest"}),
     ),
 }  # fmt: skip
-"""Where two that differ by this key share no other keys than these."""
+"""Sections with a type key: if the types differ, only these keys are shared."""
 _ONE_AIM = frozenset({"metric", "smaller_is_better"})
 
 
 def merge_configs(config: Values, template: Values) -> dict[str, JsonValue]:
-    """Return `config` with what it leaves open taken from `template`; neither is changed, and neither is checked.
+    """Return `config` completed from `template`; neither is changed or validated.
 
-    A scalar of the config wins. Mappings are merged key by key; a key set to null is open, but as a hyperparameter, where null is a
-    value. Lists that gather (labels, variables, log policies, mounts, devices, ...) are joined, the template's first, so that a
-    variable of the config wins; an entry of the template whose name or `container_path` the config has too is left out. Other
-    lists, and hyperparameters with a `type`, are the config's as a whole. Of a searcher with another name, or a storage of another
-    type, the template gives only the keys that all kinds have.
+    A scalar of the config wins. Mappings are merged key by key. A key set to null counts as missing, except in hyperparameters,
+    where null is a value. Accumulating lists (labels, variables, log policies, mounts, devices, ...) are concatenated, the
+    template's entries first, so that a variable of the config wins; an entry of the template whose name or `container_path`
+    the config also has is dropped. Other lists, and hyperparameters with a `type`, are taken from the config as a whole.
+    If the searcher's name or the storage's type differs, the template supplies only the keys that all kinds share.
 
-    Several templates are laid under one another: `merge_configs(merge_configs(config, workspaces), global_)`. What must win, such as
-    an invariant config, is given as `config`.
+    To apply several templates, nest the calls: `merge_configs(merge_configs(config, workspaces), global_)`. Pass values that
+    must win, such as an invariant config, as `config`.
     """
     return _merged(config, template, ())
 
@@ -75,13 +75,13 @@ def _merged(over: Values, under: Values, at: _Path) -> dict[str, JsonValue]:
 
 
 def _fitting(over: Values, under: Values, at: _Path) -> Values:
-    """What of the template may stand beside the config's keys."""
+    """Keys of the template that are compatible with the config's."""
     if at not in _UNIONS:
         return under
     tag, shared = _UNIONS[at]
     if over.get(tag) is not None and under.get(tag) is not None and over[tag] != under[tag]:
         under = {key: value for key, value in under.items() if key in shared}
-    if at == ("searcher",):  # `metrics` stands in the place of the other two.
+    if at == ("searcher",):  # `metrics` replaces `metric` and `smaller_is_better`.
         excluded = (
             _ONE_AIM
             if over.get("metrics") is not None
@@ -102,7 +102,7 @@ def _one(over: JsonValue, under: JsonValue, at: _Path) -> JsonValue:
 
 
 def _by_kind(variables: JsonValue) -> JsonValue:
-    """A list is for every kind of slot."""
+    """Expand a list, which applies to all slot kinds."""
     return dict.fromkeys(_KINDS, variables) if isinstance(variables, list) else variables
 
 
@@ -124,7 +124,7 @@ def _once(entries: Iterable[JsonValue]) -> list[JsonValue]:
 
 
 def _name(entry: JsonValue, keys: tuple[str, ...]) -> str | None:
-    if isinstance(entry, str):  # A device may be written /host:/container:mode.
+    if isinstance(entry, str):  # Devices may be written /host:/container:mode.
         return entry.split(":")[1] if ":" in entry else None
     if isinstance(entry, dict):
         return next((str(entry[key]) for key in keys if entry.get(key) is not None), None)
@@ -136,5 +136,5 @@ def _is_parameter(path: _Path) -> bool:
 
 
 def _is_leaf(over: Values, under: Values, at: _Path) -> bool:
-    """Whether these are hyperparameters with a type, which are taken whole."""
+    """Whether these are hyperparameters with a type, which are not merged."""
     return _is_parameter(at) and ("type" in over or "type" in under)

@@ -1,4 +1,4 @@
-"""`searcher.metrics` and `searcher.limits` of the config: several aims of one search, and what a result must keep to."""
+"""`searcher.metrics` and `searcher.limits` of the config: multiple objectives, and constraints on results."""
 
 import math
 import operator
@@ -16,7 +16,7 @@ MOST_METRICS = 8
 MOST_LIMITS = 16
 MAX_LENGTH = 512
 FURTHEST = 1e9
-"""No value counts as further from its limit."""
+"""Upper bound of the relative excess over a limit."""
 
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -25,17 +25,17 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
 }
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=!]*?)\s*(?P<comparison><=|>=|<|>)\s*(?P<bound>[^<>=!\s]+)\s*")
-_HINT = "a limit is a metric, a comparison (<= >= < >) and a number, e.g. latency_ms <= 20"
+_HINT = "write a metric, a comparison (<= >= < >) and a number, e.g. latency_ms <= 20"
 _LEAST_EXCESS = 1e-12
 LimitText = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
 
 class Metric(Section):
-    """One of the validation metrics that a search is after.
+    """A validation metric that the search optimizes.
 
     Attributes:
-        name: As the script reports it.
-        smaller_is_better: Whether a lower value is better.
+        name: Name under which the script reports it.
+        smaller_is_better: Whether lower values are better.
     """
 
     name: str = Field(min_length=1, max_length=256)
@@ -44,7 +44,7 @@ class Metric(Section):
 
 @dataclass(frozen=True, slots=True)
 class MetricLimit:
-    """What a result must keep to: one metric against one number."""
+    """A constraint on results: one metric compared with one number."""
 
     text: str
     metric: str
@@ -52,11 +52,11 @@ class MetricLimit:
     bound: float
 
     def is_met(self, value: float) -> bool:
-        """Return whether `value` keeps to it; NaN never does."""
+        """Return whether `value` is within the limit; NaN never is."""
         return _COMPARISONS[self.comparison](value, self.bound)
 
     def excess(self, value: float) -> float:
-        """Return by how much a finite `value` misses it, in parts of the bound (of 1 where that is 0); above 0 where it is missed."""
+        """Return the relative excess of a finite `value` over the limit, as a fraction of the bound (of 1 if the bound is 0); positive if violated."""
         over = (value - self.bound) / (abs(self.bound) or 1.0)
         over = max(-FURTHEST, min(FURTHEST, over if self.is_ceiling else -over))
         return min(over, 0.0) if self.is_met(value) else max(over, _LEAST_EXCESS)
@@ -67,14 +67,14 @@ class MetricLimit:
 
 
 class SearchMetrics(Section):
-    """Keys of every searcher that say which results are good.
+    """Keys of every searcher that define good results.
 
     Attributes:
-        metric: The validation metric that ranks trials; in its place `metrics`, where there are several.
-        smaller_is_better: Whether a lower `metric` is better.
-        metrics: Several metrics, each with its direction; the first ranks where a method stops trials, and the result is the
+        metric: Validation metric that ranks trials; use `metrics` instead for several.
+        smaller_is_better: Whether lower values of `metric` are better.
+        metrics: Several metrics, each with its direction. The first metric decides which trials are stopped; the result is the
             Pareto front.
-        limits: What a result must keep to, such as `latency_ms <= 20`: a metric, a comparison (`<=`, `>=`, `<`, `>`) and a number.
+        limits: Constraints on results, such as `latency_ms <= 20`: a metric, a comparison (`<=`, `>=`, `<`, `>`) and a number.
     """
 
     metric: str = Field(min_length=1, max_length=256)
@@ -84,22 +84,24 @@ class SearchMetrics(Section):
 
     @property
     def aims(self) -> tuple[Metric, ...]:
-        """All metrics, the one that ranks first."""
+        """All metrics, the ranking one first."""
         return self.metrics or (Metric(name=self.metric, smaller_is_better=self.smaller_is_better),)
 
     def read_limits(self) -> tuple[MetricLimit, ...]:
-        """Return the limits, ready to be asked."""
+        """Return the parsed limits."""
         return tuple(map(read_limit, self.limits))
 
     @model_validator(mode="before")
     @classmethod
     def _first_ranks(cls, values: object) -> object:
-        """With `metrics`, `metric` and `smaller_is_better` are those of the first; nobody writes both."""
+        """With `metrics`, set `metric` and `smaller_is_better` from the first entry; refuse configs that set both."""
         if not isinstance(values, Mapping) or not values.get("metrics"):
             return values
         for key in ("metric", "smaller_is_better"):
             if values.get(key) is not None:
-                raise refusal(f"'{key}' and 'metrics' exclude each other", key, hint="put it among `metrics`")
+                raise refusal(
+                    f"'{key}' and 'metrics' cannot be combined", key, hint="list the metric in `metrics`"
+                )
         return {**values, **_ranking(values["metrics"])}
 
     @model_serializer(mode="wrap")
@@ -115,7 +117,7 @@ class SearchMetrics(Section):
         names = [metric.name for metric in metrics]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise refusal(f"the metric '{name}' is there twice", index, "name")
+                raise refusal(f"the metric '{name}' is repeated", index, "name")
         return metrics
 
     @field_validator("limits")
@@ -125,27 +127,27 @@ class SearchMetrics(Section):
         for index, limit in enumerate(limits):
             for other in limits[:index]:
                 if not _is_room_between(limit, other):
-                    raise refusal(f"no value keeps to both '{other.text}' and '{limit.text}'", index)
+                    raise refusal(f"no value satisfies both '{other.text}' and '{limit.text}'", index)
         return texts
 
 
 @lru_cache(maxsize=1024)
 def read_limit(text: str, *at: str | int) -> MetricLimit:
-    """Return the limit that `text` says; raises a refusal, at that place, of what is none."""
+    """Parse a limit; raises a refusal at that path if it is invalid."""
     found = _LIMIT.fullmatch(text)
     if found is None:
-        raise refusal(f"'{text}' is no limit", *at, hint=_HINT)
+        raise refusal(f"'{text}' is not a limit", *at, hint=_HINT)
     metric, bound = found["metric"], found["bound"]
     if not metric or _number(metric) is not None:
-        raise refusal(f"the limit '{text}' names no metric", *at, hint=_HINT)
+        raise refusal(f"the limit '{text}' does not name a metric", *at, hint=_HINT)
     number = _number(bound)
     if number is None:
-        raise refusal(f"the limit '{text}' has '{bound}' where a number belongs", *at, hint=_HINT)
+        raise refusal(f"the limit '{text}' compares with '{bound}', which is not a number", *at, hint=_HINT)
     return MetricLimit(text, metric, found["comparison"], number)
 
 
 def _ranking(metrics: object) -> dict[str, object]:
-    """The keys that the first metric stands for; what is wrong about it is refused where it stands."""
+    """The values of `metric` and `smaller_is_better` from the first entry; its errors are reported by its own validation."""
     first = metrics[0] if isinstance(metrics, list | tuple) else None
     given = first.model_dump() if isinstance(first, Metric) else first if isinstance(first, Mapping) else {}
     name, smaller = given.get("name"), given.get("smaller_is_better")
@@ -156,7 +158,7 @@ def _ranking(metrics: object) -> dict[str, object]:
 
 
 def _is_room_between(one: MetricLimit, other: MetricLimit) -> bool:
-    """Whether some value keeps to both: a ceiling and a floor of one metric may leave none."""
+    """Whether some value satisfies both limits: a ceiling and a floor of one metric may leave none."""
     if one.metric != other.metric or one.is_ceiling == other.is_ceiling:
         return True
     ceiling, floor = (one, other) if one.is_ceiling else (other, one)

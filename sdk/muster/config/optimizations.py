@@ -1,4 +1,4 @@
-"""How a trial's processes train together: `distributed`, and what `optimizations` tells them."""
+"""`distributed` and `optimizations` of the config: how a trial's processes exchange gradients."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -13,25 +13,25 @@ _WITHOUT_EFFECT: Mapping[Distributed, Mapping[str, str]] = {
     "horovod": {},
     "torch": dict.fromkeys(
         ("tensor_fusion_cycle_time", "auto_tune_tensor_fusion"),
-        "it is Horovod's; DistributedDataParallel sends a bucket as soon as it is full",
+        "it applies to Horovod only; DistributedDataParallel sends each bucket when it is full",
     ),
     "none": dict.fromkeys(
         ("tensor_fusion_threshold", "tensor_fusion_cycle_time", "auto_tune_tensor_fusion", "gradient_compression"),
-        "gradients are exchanged by your own launcher",
+        "your own launcher exchanges the gradients",
     ),
 }  # fmt: skip
 
 
 class Optimizations(Section):
-    """How gradients are exchanged. The fusion keys reach Horovod by its environment; `trial.distribute(model, optimizer)` applies all.
+    """How gradients are exchanged. `trial.distribute(model, optimizer)` applies all keys; Horovod also reads the fusion keys from its environment.
 
     Attributes:
-        aggregation_frequency: Backward passes whose gradients are gathered locally before they are exchanged and the optimizer steps.
-        average_aggregated_gradients: Whether the gathered gradients are divided by their number.
+        aggregation_frequency: Backward passes whose gradients are accumulated locally before each exchange and optimizer step.
+        average_aggregated_gradients: Whether accumulated gradients are divided by the number of passes.
         gradient_compression: Whether gradients are exchanged as 16-bit floats.
-        tensor_fusion_threshold: MiB that are exchanged at once; with `distributed: torch` the size of a bucket.
-        tensor_fusion_cycle_time: Milliseconds between Horovod's exchanges.
-        auto_tune_tensor_fusion: Whether Horovod tries both by itself.
+        tensor_fusion_threshold: MiB exchanged at once; with `distributed: torch`, the bucket size.
+        tensor_fusion_cycle_time: Milliseconds between exchanges of Horovod.
+        auto_tune_tensor_fusion: Whether Horovod tunes the threshold and the cycle time.
     """
 
     aggregation_frequency: int = Field(default=1, ge=1, le=65_536)
@@ -42,7 +42,7 @@ class Optimizations(Section):
     auto_tune_tensor_fusion: bool = False
 
     def variables(self) -> dict[str, str]:
-        """Return Horovod's environment variables for what differs from Horovod's own defaults."""
+        """Return Horovod's environment variables for settings that differ from Horovod's defaults."""
         variables: dict[str, str] = {}
         if self.tensor_fusion_threshold != 64:
             variables["HOROVOD_FUSION_THRESHOLD"] = str(self.tensor_fusion_threshold * 1024 * 1024)
@@ -54,11 +54,11 @@ class Optimizations(Section):
 
 
 def check_optimizations(distributed: Distributed, optimizations: Optimizations) -> None:
-    """Raise a refusal where a key would have no effect with this `distributed`."""
+    """Raise a refusal for a key that has no effect with this `distributed`."""
     for key, reason in _WITHOUT_EFFECT[distributed].items():
         if getattr(optimizations, key) != Optimizations.model_fields[key].default:
             raise refusal(
                 f"'{key}' has no effect with `distributed: {distributed}`: {reason}",
                 "optimizations", key,
-                hint="leave it out, or use distributed: horovod",
+                hint="remove it, or set distributed: horovod",
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`--config key.path=value`: single values laid over a document, in the order given."""
+"""`--config key.path=value`: apply single values to a document, in order."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,12 @@ from muster.errors import Rejected
 
 
 def apply_overrides(document: Document, overrides: Iterable[str]) -> None:
-    """Lay each `key.path=value` over `document`; the value is read as YAML, an empty one unsets the key.
+    """Apply each `key.path=value` to `document`. The value is read as YAML; an empty value unsets the key.
 
-    A number in the path is an index where a list stands. Missing mappings on the way are made.
+    A number in the path indexes a list. Missing mappings on the path are created.
 
     Raises:
-        Rejected: code `invalid_override`, when the text has no `=` or the path leads through a scalar.
+        Rejected: Code `invalid_override`: the text has no `=`, or the path passes through a scalar.
     """
     for override in overrides:
         _apply(document, override)
@@ -25,12 +25,12 @@ def _apply(document: Document, override: str) -> None:
     name, equals, text = override.partition("=")
     keys = name.strip().split(".")
     if not equals or not all(keys):
-        raise Rejected("invalid_override", f"'{override}' is not key.path=value", place)
+        raise Rejected("invalid_override", f"'{override}' does not have the form key.path=value", place)
     value = read_value(text, place)
     path = _assign(document.root, keys, value, place)
     for known in [known for known in document.places if known[: len(path)] == path]:
         del document.places[known]
-    document.places[path] = f"given by {place}"
+    document.places[path] = f"set by {place}"
 
 
 def _assign(root: dict[str, JsonValue], keys: list[str], value: JsonValue, place: str) -> Path:
@@ -59,9 +59,11 @@ def _step(node: JsonValue, key: str, place: str) -> str | int:
     if isinstance(node, list):
         if key.isdecimal() and int(key) < len(node):
             return int(key)
-        raise Rejected("invalid_override", f"'{key}' is no index of a list of {len(node)}", place)
+        raise Rejected(
+            "invalid_override", f"'{key}' is not an index of this list of {len(node)} items", place
+        )
     raise Rejected(
         "invalid_override",
-        f"'{key}' would stand inside a value that is no mapping",
+        f"'{key}' cannot be set inside a value that is not a mapping",
         place,
     )

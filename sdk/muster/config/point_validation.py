@@ -1,4 +1,4 @@
-"""Points that did not come from a sampler: whether they are points of a space."""
+"""Validation of points that do not come from a sampler."""
 
 import json
 import textwrap
@@ -14,8 +14,10 @@ _ROUNDING = 1e-9
 
 
 def check_point(space: Space, given: Point) -> Point:
-    """Return the point of `space` that `given` is: its constants filled in, numbers as samplers would write them, what takes no part
-    left out. Raises a refusal at the place of what is missing or not allowed."""
+    """Return `given` as a point of `space`: constants added, numbers normalised as samplers write them, inactive parameters removed.
+
+    Raises a refusal at the path of a missing or invalid value.
+    """
     point: Point = {}
     for path, parameter in parents_first(space):
         if holds(parameter, point):
@@ -24,15 +26,15 @@ def check_point(space: Space, given: Point) -> Point:
 
 
 def check_names(space: Space, given: Point) -> None:
-    """Raise a refusal at a name that the space does not have."""
+    """Raise a refusal at a name that is not in the space."""
     known = {path for path, _ in parents_first(space)}
     for path in _paths(given, known):
         if path not in known:
-            raise refusal(f"'{'.'.join(path)}' is no hyperparameter of this space", *path)
+            raise refusal(f"'{'.'.join(path)}' is not a hyperparameter of this space", *path)
 
 
 def accepted_values(parameter: Parameter, value: JsonValue) -> tuple[JsonValue, ...]:
-    """Return the value as samplers would write it, or nothing where the parameter never has it."""
+    """Return the value as samplers would write it, or nothing if the hyperparameter cannot have it."""
     match parameter:
         case Const():
             return (parameter.val,) if _same(value, parameter.val) else ()
@@ -43,7 +45,7 @@ def accepted_values(parameter: Parameter, value: JsonValue) -> tuple[JsonValue, 
 
 
 def _paths(node: JsonValue, known: set[Path], above: Path = ()) -> Iterator[Path]:
-    """The places of values; a mapping is one where the space takes it for a value."""
+    """The paths of values; a mapping is a value where the space has a leaf."""
     if isinstance(node, dict) and above not in known:
         for name, below in node.items():
             yield from _paths(below, known, (*above, name))
@@ -55,19 +57,19 @@ def _value(parameter: Parameter, given: Point, path: Path) -> JsonValue:
     if not has_value(given, path):
         if isinstance(parameter, Const):
             return parameter.val
-        raise refusal(f"'{'.'.join(path)}' has no value", *path, hint=f"it takes {_taken(parameter)}")
+        raise refusal(f"'{'.'.join(path)}' has no value", *path, hint=f"valid values: {_taken(parameter)}")
     value = value_at(given, path)
     found = accepted_values(parameter, value)
     if not found:
         raise refusal(
-            f"{json.dumps(value)} is no value of '{'.'.join(path)}'", *path,
-            hint=f"it takes {_taken(parameter)}",
+            f"{json.dumps(value)} is not a valid value of '{'.'.join(path)}'", *path,
+            hint=f"valid values: {_taken(parameter)}",
         )  # fmt: skip
     return found[0]
 
 
 def _taken(parameter: Parameter) -> str:
-    """Say which values a parameter has."""
+    """Describe the values of a hyperparameter."""
     match parameter:
         case Const():
             return json.dumps(parameter.val)
@@ -81,26 +83,26 @@ def _taken(parameter: Parameter) -> str:
 
 
 def _number(parameter: Int | Double | Log, value: JsonValue) -> int | float | None:
-    """The number in the range, on its steps and without what rounding did to it; None where there is none."""
+    """Return the number normalised to the range and its steps, without rounding errors; None if it is out of range."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(parameter, Int):
         is_there = isinstance(value, int) and parameter.minval <= value <= parameter.maxval
         return value if is_there and (value - parameter.minval) % (parameter.step or 1) == 0 else None
-    ends = (parameter.minval, parameter.maxval)
+    bounds = (parameter.minval, parameter.maxval)
     if isinstance(parameter, Log):
-        ends = (parameter.base**parameter.minval, parameter.base**parameter.maxval)
-    low, high = min(ends), max(ends)
-    room = _ROUNDING * max(abs(low), abs(high))
-    if not low - room <= value <= high + room:  # Nor is NaN.
+        bounds = (parameter.base**parameter.minval, parameter.base**parameter.maxval)
+    low, high = min(bounds), max(bounds)
+    tolerance = _ROUNDING * max(abs(low), abs(high))
+    if not low - tolerance <= value <= high + tolerance:  # NaN fails this comparison too.
         return None
     if isinstance(parameter, Double) and parameter.step is not None:
         index = round((value - low) / parameter.step)
         nearest = min(round(low + index * parameter.step, 12), high)
-        return nearest if abs(nearest - value) <= room and index < (stepped(parameter) or 0) else None
+        return nearest if abs(nearest - value) <= tolerance and index < (stepped(parameter) or 0) else None
     return float(min(max(value, low), high))
 
 
 def _same(one: JsonValue, other: JsonValue) -> bool:
-    """To Python true is 1."""
+    """Compare with types: in Python, True == 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)

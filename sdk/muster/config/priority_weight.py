@@ -1,4 +1,4 @@
-"""Numbers whose range is said whole where one is out of it: a priority, and a part under fair share."""
+"""Numbers whose errors state the full range: priority and fair-share weight."""
 
 from typing import Annotated, Any
 
@@ -10,10 +10,10 @@ _BEYOND = frozenset({"greater_than", "greater_than_equal", "less_than", "less_th
 
 
 class _Within:
-    """Refuses what is out of range with the whole of the range."""
+    """Reports a value out of range with the full range."""
 
-    def __init__(self, words: str) -> None:
-        self._words = words
+    def __init__(self, range_text: str) -> None:
+        self._range_text = range_text
 
     def __call__(self, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -21,7 +21,7 @@ class _Within:
         except ValidationError as error:
             if error.errors()[0]["type"] not in _BEYOND:
                 raise
-            raise refusal(f"{value} is not {self._words}") from None
+            raise refusal(f"{value} is not {self._range_text}") from None
 
 
 Priority = Annotated[int, Field(ge=1, le=99), WrapValidator(_Within("between 1 (first) and 99 (last)"))]

@@ -12,14 +12,14 @@ MOST_METRICS_OF_GP = 4
 
 
 class Sampler(Section):
-    """How points are proposed; a bare name is one too. Those after `quasi_random` learn from what trials came to (Optuna 5).
+    """How points are proposed; may be written as a bare name. All samplers after `quasi_random` learn from results (Optuna 5).
 
     Attributes:
-        name: `random`; `quasi_random` (scrambled Sobol: evener than chance); `tpe` (tree-structured Parzen estimator: a good first
-            choice, conditions included); `gp` (Gaussian process: the fewest trials, for up to some hundreds); `cmaes` (numbers
-            only, many trials); `nsga2` (genetic, many trials).
-        startup_trials: So many random trials come before the model; of `tpe`, `gp` and `cmaes`.
-        population_size: Of `nsga2`, and of `cmaes` if set.
+        name: `random`; `quasi_random` (scrambled Sobol sequence, covers the space more evenly); `tpe` (tree-structured Parzen
+            estimator: a good first choice, supports conditions); `gp` (Gaussian process: needs the fewest trials, up to some
+            hundreds); `cmaes` (numeric hyperparameters only, many trials); `nsga2` (genetic algorithm, many trials).
+        startup_trials: Random trials before the model is used, for `tpe`, `gp` and `cmaes`.
+        population_size: Population of `nsga2`, and of `cmaes` if set.
     """
 
     name: SamplerName = "random"
@@ -35,26 +35,26 @@ class Sampler(Section):
     def _takes_its_keys(self) -> None:
         if self.startup_trials is not None and self.name not in _STARTING:
             raise refusal(
-                f"the sampler '{self.name}' has no startup_trials", "startup_trials",
-                hint=f"it is a key of {', '.join(_STARTING)}",
+                f"the sampler '{self.name}' does not support startup_trials", "startup_trials",
+                hint=f"startup_trials applies to {', '.join(_STARTING)}",
             )  # fmt: skip
         if self.population_size is not None and self.name not in ("nsga2", "cmaes"):
             raise refusal(
-                f"the sampler '{self.name}' has no population_size", "population_size",
-                hint="it is a key of nsga2 and cmaes",
+                f"the sampler '{self.name}' does not support population_size", "population_size",
+                hint="population_size applies to nsga2 and cmaes",
             )  # fmt: skip
 
     def check_serves(self, metrics: int, limited: bool) -> None:
-        """Raise a refusal where the sampler cannot be told of so many metrics, or of limits."""
+        """Raise a refusal if the sampler does not support this number of metrics, or limits."""
         if self.name == "cmaes" and (metrics > 1 or limited):
             what = "several metrics" if metrics > 1 else "limits"
-            hint = "tpe, gp and nsga2 learn from all metrics and limits; random and quasi_random need none"
-            raise refusal(f"the sampler 'cmaes' cannot be told of {what}", "sampler", hint=hint)
+            hint = "tpe, gp and nsga2 use all metrics and limits; random and quasi_random use none"
+            raise refusal(f"the sampler 'cmaes' does not support {what}", "sampler", hint=hint)
         if self.name == "gp" and metrics > MOST_METRICS_OF_GP:
             raise refusal(
-                f"the sampler 'gp' takes {MOST_METRICS_OF_GP} metrics at most: of more, a proposal takes many seconds",
+                f"the sampler 'gp' supports at most {MOST_METRICS_OF_GP} metrics: with more, a proposal takes many seconds",
                 "sampler",
-                hint="tpe and nsga2 take as many as there are",
+                hint="tpe and nsga2 support any number of metrics",
             )
 
 

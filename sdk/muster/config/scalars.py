@@ -1,4 +1,4 @@
-"""What a scalar of a config means and may be: YAML 1.2's core schema (`1e-3` is a number, `yes` a word)."""
+"""Meaning and limits of scalars: YAML 1.2's core schema (`1e-3` is a number, `yes` a string)."""
 
 import math
 import re
@@ -18,7 +18,7 @@ _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 def resolve_scalar(text: str, is_quoted: bool, where: str) -> JsonValue:
-    """Return what `text` means; quoted text is text. Raises `Rejected` for `.inf` and `.nan`."""
+    """Return the value of `text`; quoted text is a string. Raises `Rejected` for `.inf` and `.nan`."""
     if is_quoted:
         return text
     if _NULL.fullmatch(text):
@@ -37,7 +37,7 @@ def resolve_scalar(text: str, is_quoted: bool, where: str) -> JsonValue:
 
 
 def check_scalar(value: JsonValue, place: str) -> None:
-    """Refuse what our stores cannot hold: numbers not finite or beyond 64 bits, NUL, lone surrogates."""
+    """Refuse values that cannot be stored: non-finite numbers, integers beyond 64 bits, NUL, lone surrogates."""
     if isinstance(value, float) and not math.isfinite(value):
         raise Rejected("invalid_number", "numbers must be finite", place)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:

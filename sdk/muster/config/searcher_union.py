@@ -1,4 +1,4 @@
-"""Which searcher a config names."""
+"""Selects the schema of `searcher` by its name."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -32,7 +32,7 @@ KINDS: Mapping[str, type[Section]] = {
 
 
 def _named(value: object) -> object:
-    """Refuse what names no searcher."""
+    """Refuse a value without a valid searcher name."""
     if not isinstance(value, Mapping):
         if not isinstance(value, Section):
             raise refusal(
@@ -40,12 +40,12 @@ def _named(value: object) -> object:
                 code="invalid_type",
             )  # fmt: skip
         return value
-    name, known = value.get("name"), f"it is one of {', '.join(KINDS)}"
+    name, known = value.get("name"), f"choose from {', '.join(KINDS)}"
     if name is None:
         raise refusal("the key 'name' is missing", "name", hint=known, code="missing_key")
     if not isinstance(name, str) or name not in KINDS:
         hint = did_you_mean(str(name), KINDS) or known
-        raise refusal(f"there is no searcher {name!r}", "name", hint=hint, code="unknown_searcher")
+        raise refusal(f"unknown searcher {name!r}", "name", hint=hint, code="unknown_searcher")
     return value
 
 

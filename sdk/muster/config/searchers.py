@@ -1,4 +1,4 @@
-"""`searcher` of the config: how points are proposed and trials are stopped."""
+"""`searcher` of the config: how points are proposed and when trials are stopped."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
@@ -15,7 +15,7 @@ MAX_TRIALS = 100_000
 MAX_RUNGS = 30
 
 _REFUSED = {
-    "source_trial_id": "trials of Determined are not here; name a checkpoint with `source_checkpoint_uuid`, or a model with `source_model`",
+    "source_trial_id": "trials of Determined do not exist here; set `source_checkpoint_uuid` to a checkpoint, or `source_model` to a model",
 }
 
 
@@ -23,9 +23,9 @@ class _Common(SearchMetrics):
     """Keys of every searcher.
 
     Attributes:
-        source_checkpoint_uuid: The checkpoint from which every trial starts.
-        source_model: In its place a registered model, as `name@version`: a number, an alias or `latest`. It is looked up once, when the
-            experiment is submitted, and kept as the number and the checkpoint that it was then.
+        source_checkpoint_uuid: Checkpoint from which every trial starts.
+        source_model: Registered model from which every trial starts, as `name@version`: a number, an alias or `latest`. It is
+            resolved once, when the experiment is submitted, to a version number and a checkpoint.
     """
 
     refused: ClassVar[Mapping[str, str]] = _REFUSED
@@ -37,11 +37,13 @@ class _Common(SearchMetrics):
 
 
 class _Many(_Common):
-    """Keys of every searcher with more than one trial; 0 concurrent trials means as many as there are.
+    """Keys of every searcher with more than one trial.
 
     Attributes:
-        widen_to: While slots of the pool stand idle and nobody waits, up to so many trials at once.
-        widen_max_price: `widen_to` holds only while a slot of the pool costs at most so much for an hour; slots without a price are free.
+        max_concurrent_trials: Maximum number of open trials; 0 means no limit.
+        widen_to: Maximum number of concurrent trials while slots of the pool are idle and no other trial waits.
+        widen_max_price: `widen_to` applies only while a slot of the pool costs at most this much per hour; slots without a
+            price are free.
     """
 
     max_concurrent_trials: int = Field(default=16, ge=0, le=MAX_TRIALS)
@@ -54,21 +56,22 @@ class _Many(_Common):
             raise refusal(
                 f"widen_to ({self.widen_to}) must be at least max_concurrent_trials ({self.max_concurrent_trials})",
                 "widen_to",
-                hint="it says up to how many trials run at once while slots stand idle",
+                hint="widen_to is the maximum number of concurrent trials while slots are idle",
             )
 
 
 class Single(_Common):
-    """One trial. A hyperparameter with a range gets one value, drawn at random by `reproducibility.experiment_seed`."""
+    """One trial. A hyperparameter with a range gets one random value, drawn with `reproducibility.experiment_seed`."""
 
     name: Literal["single"]
 
 
 class _Sampled(_Many):
-    """Keys of every searcher that asks for points.
+    """Keys of every searcher that samples points.
 
     Attributes:
-        warm_start: What is known before the first trial: points to try first, earlier experiments to learn from.
+        sampler: How points are proposed.
+        warm_start: Prior observations: points to try first, and earlier experiments to learn from.
     """
 
     sampler: Sampler = RANDOM
@@ -82,7 +85,7 @@ class _Sampled(_Many):
         )
         if trials is not None and points > trials:
             raise refusal(
-                f"{points} points are more than the {trials} trials of max_trials",
+                f"{points} points need at least as many trials, but max_trials is {trials}",
                 "warm_start", "points",
             )  # fmt: skip
 
@@ -92,20 +95,25 @@ class _Sampled(_Many):
 
 
 class Random(_Sampled):
-    """`max_trials` points, each run to its end; drawn at random, or as `sampler` proposes."""
+    """Train `max_trials` points to completion; points are random, or proposed by `sampler`."""
 
     name: Literal["random"]
     max_trials: int = Field(ge=1, le=MAX_TRIALS)
 
 
 class Grid(_Many):
-    """Every combination of the parameters' values."""
+    """Train every combination of the hyperparameters' values."""
 
     name: Literal["grid"]
 
 
 class Timed(_Sampled):
-    """Keys of the searchers that look at trials on their way: `max_time` is the most that one gets, counted in `time_metric`."""
+    """Keys of the searchers that compare trials while they train.
+
+    Attributes:
+        time_metric: Metric that measures how far a trial has trained: `step`, or a reported metric such as `epochs`.
+        max_time: Length of a complete trial, in units of `time_metric`.
+    """
 
     time_metric: str = Field(min_length=1, max_length=256)
     max_time: int = Field(ge=1, le=2**53)
@@ -114,14 +122,14 @@ class Timed(_Sampled):
     def _compares_in_time(self) -> None:
         if self.time_metric in [aim.name for aim in self.aims]:
             raise refusal(
-                f"time_metric '{self.time_metric}' is the metric that trials are ranked by", "time_metric",
-                hint="it says how far a trial has come: step, or a metric such as epochs",
+                f"time_metric '{self.time_metric}' is also a metric that ranks trials", "time_metric",
+                hint="it measures how far a trial has trained: use step, or a metric such as epochs",
             )  # fmt: skip
         for key in ("interval", "grace_time"):
             if (value := getattr(self, key, 0)) > self.max_time:
                 raise refusal(
                     f"{key} ({value}) must be at most max_time ({self.max_time})", key,
-                    hint="trials would be over before they are compared",
+                    hint="trials would end before they are compared",
                 )  # fmt: skip
 
 
@@ -143,7 +151,7 @@ class AsyncHalving(_Asha):
 
 
 class AdaptiveAsha(_Asha):
-    """Several ASHA brackets of differing depth, chosen by `mode` or given as `bracket_rungs`."""
+    """Several ASHA brackets of different depth, chosen by `mode` or listed in `bracket_rungs`."""
 
     name: Literal["adaptive_asha"]
     mode: Literal["aggressive", "standard", "conservative"] = "standard"
@@ -159,21 +167,21 @@ class AdaptiveAsha(_Asha):
 
 
 def _check_rungs(rungs: int, max_time: int, *at: str | int) -> None:
-    """Rungs are at whole times."""
+    """Each rung needs its own whole unit of time."""
     if rungs > max_time:
         raise refusal(
-            f"{rungs} rungs are more than max_time ({max_time}) has times for", *at,
-            hint="lower it, or count time in smaller parts: steps, say, in place of epochs",
+            f"max_time ({max_time}) is too short for {rungs} rungs", *at,
+            hint="use fewer rungs, or a finer time metric, such as steps instead of epochs",
         )  # fmt: skip
 
 
 class MedianStopping(Timed):
-    """A trial whose best is worse than the median of the others' averages so far is stopped (Vizier's rule).
+    """Stop a trial whose best result is worse than the median of the other trials' running averages (Vizier's rule).
 
     Attributes:
-        grace_time: No trial is stopped before; by default a quarter of `max_time`.
-        interval: Trials are compared every so much of `time_metric`; by default a twentieth of `max_time`, 1 at least.
-        min_trials: So many others must have come as far first; by default 3, or as many as there are.
+        grace_time: Minimum time of a trial before it can be stopped; by default a quarter of `max_time`.
+        interval: Time between comparisons, in units of `time_metric`; by default a twentieth of `max_time`, at least 1.
+        min_trials: Number of other trials that must have trained as long; by default 3, or all if there are fewer.
     """
 
     name: Literal["median_stopping"]
@@ -189,16 +197,16 @@ class MedianStopping(Timed):
         if self.min_trials > max(1, self.max_trials - 1):
             raise refusal(
                 f"min_trials ({self.min_trials}) must be below max_trials ({self.max_trials})", "min_trials",
-                hint="so many others are waited for before a trial is stopped: none ever would be",
+                hint="no trial could be stopped: it is compared with at least min_trials others",
             )  # fmt: skip
 
 
 class Hyperband(Timed):
-    """Synchronous successive halving in brackets: each begins with many short trials or few long ones; all follow from `max_time`.
+    """Synchronous successive halving in brackets, from many short trials to few long ones; `max_time` determines all sizes.
 
     Attributes:
-        min_time: The least that a trial gets. There are about log(max_time / min_time) to the base `divisor` brackets.
-        divisor: At each rung, the best of so many go on, for so many times as long.
+        min_time: Minimum time of a trial. There are about log(max_time / min_time) brackets, to the base `divisor`.
+        divisor: At each rung, one in this many trials continues, for this many times as long.
     """
 
     name: Literal["hyperband"]
@@ -214,26 +222,26 @@ class Hyperband(Timed):
         sizes = bracket_sizes(self.max_time, self.min_time, self.divisor)
         if (trials := sum(bracket[0] for bracket in sizes)) > MAX_TRIALS:
             raise refusal(
-                f"these brackets make {trials} trials, more than {MAX_TRIALS}",
+                f"these brackets create {trials} trials, more than {MAX_TRIALS}",
                 "min_time",
-                hint="raise it: the least time that tells trials apart",
+                hint="raise min_time to the shortest time after which trials differ",
             )
 
 
 class Pbt(Timed):
-    """Population-based training: every `interval` the worst give way to copies of the best, which go on with changed hyperparameters.
+    """Population-based training: at every `interval`, copies of the best trials with changed hyperparameters replace the worst trials.
 
     Attributes:
-        population_size: So many train side by side, or in turn where there are fewer places.
-        interval: Trials are compared every so much of `time_metric`; by default a tenth of `max_time`, 1 at least.
-        truncate_fraction: Of those that train, this share gives way, and as many are copied from.
-        resample_probability: That a hyperparameter of a copy is proposed anew; else a number is multiplied.
-        perturb_factor: By 1 plus or minus this.
-        keep: Hyperparameters that a copy takes over as they are, by their paths, such as the width of a network.
+        population_size: Number of trials that train concurrently, or alternately if there are fewer slots.
+        interval: Time between replacements, in units of `time_metric`; by default a tenth of `max_time`, at least 1.
+        truncate_fraction: Share of trials that are replaced, and share of trials that are copied.
+        resample_probability: Probability that a hyperparameter of a copy is sampled again; otherwise a number is perturbed.
+        perturb_factor: Relative perturbation: numbers are multiplied by 1 plus or minus this factor.
+        keep: Hyperparameters that copies do not change, by their paths, such as the width of a network.
     """
 
     refused: ClassVar[Mapping[str, str]] = _REFUSED | {
-        "max_trials": "give `population_size`; how many copies there will be follows from the results",
+        "max_trials": "set `population_size`; the number of copies depends on the results",
     }
 
     name: Literal["pbt"]
@@ -248,15 +256,15 @@ class Pbt(Timed):
 
 
 class Custom(_Many):
-    """A program of yours decides, by asking and telling: which trials there are, how far each goes, and when the search is over.
+    """Your own program drives the search: it creates trials, sets how long each trains, and ends the search.
 
     Attributes:
-        time_metric: In what your program says how far a trial goes; `step` is the step itself.
-        undecided: What becomes of a trial that came as far as it was told to, until the program decides: `park` has it save, and gives its
-            slots to others; `train` has it train on meanwhile.
-        driver_timeout: After so many seconds in which no program asked or told, and nothing else happened, the search ends with the
-            best so far; null waits for ever.
-        sampler: Proposes the points of trials that are created without hyperparameters.
+        time_metric: Unit in which your program sets the length of trials; `step` is the step itself.
+        undecided: What a trial does when it reaches the set length before the program decides: `park` saves and releases its
+            slots; `train` continues training.
+        driver_timeout: Seconds without a request of the program or any other event after which the search ends with its best
+            result; null disables the timeout.
+        sampler: Proposes points for trials that are created without hyperparameters.
     """
 
     name: Literal["custom"]

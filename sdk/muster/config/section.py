@@ -1,4 +1,4 @@
-"""The base of all sections of the config: frozen, closed, strict, and clear about what it refuses."""
+"""Base class of all config sections: frozen, strict, no unknown keys, readable errors."""
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
@@ -8,17 +8,17 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationInfo, model_val
 from pydantic_core import PydanticCustomError
 
 ACCEPTED = "accepted"
-"""The context in which a config is read that was accepted before."""
+"""Validation context for configs of existing experiments."""
 
 S = TypeVar("S", bound="Section")
 
 
 class Section(BaseModel):
-    """One mapping of the config. A key set to null is as good as absent.
+    """One mapping of the config. A key set to null counts as absent.
 
     Attributes:
-        refused: Keys that people bring from elsewhere and that would make the experiment another than was meant, and what to do
-            instead. Other keys of Determined never come here: see `determined_translation`.
+        refused: Unsupported keys of other platforms that would change the meaning of the experiment, and their replacement.
+            Other keys of Determined are handled before, by `determined_translation`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -27,7 +27,7 @@ class Section(BaseModel):
 
     @classmethod
     def of_accepted(cls, given: object) -> Self:
-        """Read this section of a config that was accepted before: no rule judges it. Raises pydantic's `ValidationError` where it is none."""
+        """Read this section of an existing config without applying rules. Raises pydantic's `ValidationError` if it is not valid."""
         return cls.model_validate(given or {}, context=ACCEPTED)
 
     @model_validator(mode="before")
@@ -54,15 +54,15 @@ class Section(BaseModel):
                 key,
                 code="unsupported_key",
             )
-        known = f"known here: {', '.join(cls.model_fields)}"
+        known = f"valid keys: {', '.join(cls.model_fields)}"
         hint = did_you_mean(key, [*cls.model_fields, *cls.refused]) or known
-        return refusal(f"the key '{key}' is not known here", key, hint=hint, code="unknown_key")
+        return refusal(f"unknown key '{key}'", key, hint=hint, code="unknown_key")
 
 
 def rule(check: Callable[[S], None]) -> Callable[[S], None]:
-    """Have a section's method, which raises a refusal, judge every new config.
+    """Decorate a method that validates a section of new configs and raises a refusal.
 
-    One that was accepted before is not judged again (`load_accepted`): what it describes goes on whatever rules came later.
+    Existing configs are not validated again (`load_accepted`), so that rules added later do not break running experiments.
     """
 
     def judged(section: S, info: ValidationInfo) -> S:
@@ -74,7 +74,7 @@ def rule(check: Callable[[S], None]) -> Callable[[S], None]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the question for the known name that is like this one; nothing where none is."""
+    """Return a question with the closest known name, or an empty string."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else ""
 

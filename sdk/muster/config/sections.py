@@ -1,4 +1,4 @@
-"""The smaller sections of the config: resources, environment and storage."""
+"""The smaller sections of the config: resources, storage, reproducibility, profiling and retention."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
@@ -16,11 +16,11 @@ WorkerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")]
 
 
 class SlotRange(Section):
-    """From how many slots to how many a trial takes: it is elastic, and resized while it trains or at its checkpoints.
+    """Range of slots of an elastic trial, which is resized while it trains or at its checkpoints.
 
     Attributes:
-        min: What it needs to run, and keeps whoever else waits.
-        max: What it takes of slots that nobody else needs.
+        min: Slots that the trial needs to run and keeps while others wait.
+        max: Maximum slots, if more are idle.
     """
 
     min: int = Field(ge=1, le=MAX_SLOTS)
@@ -33,7 +33,7 @@ class SlotRange(Section):
 
 
 def _of_slots(asked: object) -> str:
-    """Which kind of `slots_per_trial` is meant."""
+    """Tag of the form of `slots_per_trial`."""
     if isinstance(asked, Mapping | SlotRange):
         return "<range>"
     return "<part>" if isinstance(asked, float) and not asked.is_integer() else "<number>"
@@ -41,9 +41,9 @@ def _of_slots(asked: object) -> str:
 
 def _in_thousandths(part: float) -> float:
     if not 0 < part < 1:
-        raise refusal(f"{part:g} is neither a whole number of slots nor a part of one")
+        raise refusal(f"{part:g} is neither a whole number of slots nor a fraction of one slot")
     if not (part * 1000).is_integer() and round(part, 3) != part:
-        raise refusal(f"{part:g} is finer than thousandths of a slot")
+        raise refusal(f"{part:g} has more than three decimals")
     return part
 
 
@@ -56,21 +56,21 @@ SlotsPerTrial = Annotated[
 
 
 class Resources(Section):
-    """What one trial needs and what the experiment may take.
+    """Resources of a trial and limits of the experiment.
 
     Attributes:
-        slots_per_trial: Slots of one trial; 0 runs without a slot, 0.5 shares one with others of the tenant,
-            `{min: 2, max: 8}` takes as many as are idle.
-        max_slots: The most that all trials together may hold.
-        weight: Share of the experiment under fair share.
-        priority: 1 (most urgent) to 99, among one user's experiments in a pool that shares fairly (the default), among all in one
-            with order `priority`; null takes the pool's default.
-        resource_pool: Name of the pool; null takes the default pool.
-        slot_kind: Kind of slot; null takes what the pool has.
-        is_single_node: Whether all slots must be of one worker.
-        required_labels: Only workers that have all of these, such as `{rack: r7}`.
-        preferred_labels: Workers that have more of these are taken before those that have fewer.
-        excluded_workers: None of these workers, by their ids.
+        slots_per_trial: Slots of one trial. 0 runs without a slot; 0.5 shares a slot with other trials of the tenant;
+            `{min: 2, max: 8}` makes the trial elastic.
+        max_slots: Maximum slots of all trials together.
+        weight: Weight of the experiment under fair share.
+        priority: 1 (most urgent) to 99. Under fair share (the default), it orders the experiments of one user; in a pool with
+            order `priority`, it orders all experiments. Null uses the pool's default.
+        resource_pool: Name of the pool; null uses the default pool.
+        slot_kind: Kind of slot; null accepts any kind in the pool.
+        is_single_node: Whether all slots must be on one worker.
+        required_labels: Labels that a worker must have, such as `{rack: r7}`.
+        preferred_labels: Labels that a worker should have; workers with more of them are preferred.
+        excluded_workers: Ids of workers that must not be used.
     """
 
     refused: ClassVar[Mapping[str, str]] = {"devices": BY_PATH["resources", "devices"].says}
@@ -88,7 +88,7 @@ class Resources(Section):
 
     @property
     def slot_range(self) -> tuple[int, int]:
-        """The fewest and the most slots of a trial; alike where it is not elastic."""
+        """Minimum and maximum slots of a trial; equal if it is not elastic."""
         asked = self.slots_per_trial
         if isinstance(asked, SlotRange):
             return (asked.min, asked.max)
@@ -96,7 +96,7 @@ class Resources(Section):
 
     @property
     def slot_part(self) -> int:
-        """How much of its one slot a trial takes, in thousandths; 0 where its slots are whole."""
+        """Share of one slot in thousandths; 0 if the trial uses whole slots."""
         return round(self.slots_per_trial * 1000) if isinstance(self.slots_per_trial, float) else 0
 
     @field_validator("resource_pool")
@@ -109,7 +109,7 @@ class Resources(Section):
         least, _ = self.slot_range
         if self.max_slots is not None and self.max_slots < least:
             raise refusal(
-                f"max_slots ({self.max_slots}) is below slots_per_trial ({least}): no trial could ever start",
+                f"max_slots ({self.max_slots}) is below slots_per_trial ({least}): no trial could start",
                 "max_slots",
             )
 
@@ -117,12 +117,18 @@ class Resources(Section):
     def _labels_agree(self) -> None:
         for key in self.required_labels.keys() & self.preferred_labels.keys():
             raise refusal(
-                f"{key} is both required and preferred: keep it where it belongs", "preferred_labels", key
+                f"{key} is both required and preferred: remove it from one of them", "preferred_labels", key
             )
 
 
 class CheckpointStorage(Section):
-    """How many checkpoints are kept when the experiment ends; the union of the three is kept."""
+    """How many checkpoints to keep when the experiment ends; the union of the three sets is kept.
+
+    Attributes:
+        save_experiment_best: Best checkpoints of the experiment.
+        save_trial_best: Best checkpoints of each trial.
+        save_trial_latest: Newest checkpoints of each trial.
+    """
 
     save_experiment_best: int = Field(default=0, ge=0, le=1_000_000)
     save_trial_best: int = Field(default=1, ge=0, le=1_000_000)
@@ -130,18 +136,24 @@ class CheckpointStorage(Section):
 
 
 class Reproducibility(Section):
-    """The seed of sampling and of the trials' own seeds; null has one chosen and stored."""
+    """Random seeds.
+
+    Attributes:
+        experiment_seed: Seed of sampling and of the trials' seeds; null chooses one and stores it.
+    """
 
     experiment_seed: int | None = Field(default=None, ge=0, le=2**31 - 1)
 
 
 class Profiling(Section):
-    """Whether it is measured what the trial uses, and where the time of its steps goes: the metric groups `system` and `timing`.
+    """Whether to measure resource usage (metric group `system`) and step timings (metric group `timing`).
 
     Attributes:
-        begin_on_batch: The first step that is measured, as your script counts them in `report`.
-        end_after_batch: The last one; null is the trial's end.
-        sync_timings: Wait for the GPU before a clock is read: then its work counts where it was begun, and steps take longer.
+        enabled: Whether trials are profiled.
+        begin_on_batch: First measured step, as your script numbers steps in `report`.
+        end_after_batch: Last measured step; null measures to the end of the trial.
+        sync_timings: Synchronize with the GPU before each clock reading: work is attributed to the step that started it, and
+            steps take longer.
     """
 
     enabled: bool = False
@@ -150,21 +162,21 @@ class Profiling(Section):
     sync_timings: bool = False
 
     @rule
-    def _ends_after_it_begins(self) -> None:
+    def _is_a_step_range(self) -> None:
         if self.end_after_batch is not None and self.end_after_batch < self.begin_on_batch:
             raise refusal(
-                f"end_after_batch ({self.end_after_batch}) is below begin_on_batch ({self.begin_on_batch}): nothing would be measured",
+                f"end_after_batch ({self.end_after_batch}) is below begin_on_batch ({self.begin_on_batch}): no step would be measured",
                 "end_after_batch",
             )
 
 
 class RetentionPolicy(Section):
-    """For how many days logs and metrics are kept; -1 is as long as the site keeps them.
+    """Days for which logs and metrics are kept; -1 uses the site's default.
 
     Attributes:
-        metric_detail_days: After so many days a series keeps the least and the greatest of each stretch, a sixteenth of its points.
-        metric_retention_days: After so many days the points go; what they were summed up to stays.
-        log_retention_days: After so many days the lines of the trials' logs go.
+        metric_detail_days: Days after which a series is thinned to minima and maxima, a sixteenth of its points.
+        metric_retention_days: Days after which points are deleted; summaries stay.
+        log_retention_days: Days after which log lines of the trials are deleted.
     """
 
     log_retention_days: int = Field(default=-1, ge=-1, le=36_500)
@@ -175,6 +187,4 @@ class RetentionPolicy(Section):
     def _keeps_a_day(self) -> None:
         for key in ("metric_detail_days", "metric_retention_days", "log_retention_days"):
             if getattr(self, key) == 0:
-                raise refusal(
-                    f"{key} is 0: write 1 or more days, or -1 for as long as the site keeps them", key
-                )
+                raise refusal(f"{key} must not be 0: write 1 or more days, or -1 for the site's default", key)

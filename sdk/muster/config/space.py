@@ -1,4 +1,4 @@
-"""The search space: `hyperparameters` of the config, Determined's types under Determined's names."""
+"""The search space: `hyperparameters` of the config, with Determined's types and names."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
@@ -13,35 +13,35 @@ MAX_VALUES = 10_000
 
 
 class _Leaf(Section):
-    """What every parameter may have.
+    """Keys of every hyperparameter.
 
     Attributes:
-        when: Other parameters by their path (`outer.inner`), and the value, or list of values, of each with which this one takes
-            part. Where it does not, it is missing from the trial's hyperparameters.
+        when: Condition: paths of other hyperparameters (`outer.inner`) and the value, or list of values, for which this one is
+            active. An inactive hyperparameter is missing from the trial.
     """
 
     when: dict[str, JsonValue] | None = Field(default=None, min_length=1)
 
 
 class Const(_Leaf):
-    """The same value for every trial; a bare scalar or list is one too."""
+    """The same value for every trial; may be written as a bare scalar or list."""
 
     type: Literal["const"] = "const"
     val: JsonValue
 
 
 class Categorical(_Leaf):
-    """One of `vals`, each equally likely."""
+    """One of `vals`, with equal probability."""
 
     type: Literal["categorical"]
     vals: tuple[JsonValue, ...] = Field(min_length=1, max_length=MAX_VALUES, strict=False)
 
 
 class Int(_Leaf):
-    """A whole number, both ends included.
+    """An integer, bounds included.
 
     Attributes:
-        step: Only `minval` and every so many beyond it.
+        step: Distance between values, counted from `minval`.
     """
 
     type: Literal["int"]
@@ -57,10 +57,10 @@ class Int(_Leaf):
 
 
 class Double(_Leaf):
-    """A real number, evenly spread.
+    """A real number, uniformly distributed.
 
     Attributes:
-        step: Only `minval` and every so much beyond it.
+        step: Distance between values, counted from `minval`.
     """
 
     type: Literal["double"]
@@ -76,7 +76,7 @@ class Double(_Leaf):
 
 
 class Log(_Leaf):
-    """`base` to a power evenly spread between the exponents `minval` and `maxval`."""
+    """`base` to the power of a uniformly distributed exponent between `minval` and `maxval`."""
 
     type: Literal["log"]
     base: float = Field(gt=0)
@@ -90,12 +90,12 @@ class Log(_Leaf):
             raise refusal(
                 "the base must not be 1: every power of it is 1",
                 "base",
-                hint="base: 10 is usual",
+                hint="use base: 10",
             )
         for bound in ("minval", "maxval"):
             if not _is_power(self.base, getattr(self, bound)):
                 raise refusal(
-                    f"{self.base:g} to the power of {getattr(self, bound):g} is no finite number",
+                    f"{self.base:g} to the power of {getattr(self, bound):g} is not a finite number",
                     bound,
                     hint="minval and maxval of a log parameter are exponents, e.g. -4 for 0.0001",
                 )
@@ -120,7 +120,7 @@ def _bare_to_const(value: object) -> object:
     return {"type": "const", "val": value}
 
 
-if TYPE_CHECKING:  # mypy follows plain recursive aliases only, pydantic named ones only
+if TYPE_CHECKING:  # mypy supports only plain recursive aliases, pydantic only named ones
     Hyperparameter: TypeAlias = Const | Categorical | Int | Double | Log | Mapping[str, "Hyperparameter"]
 else:
     Hyperparameter = TypeAliasType(
@@ -146,9 +146,9 @@ Leaf: TypeAlias = tuple[tuple[str, ...], Parameter]
 
 
 def leaves(space: Space, above: tuple[str, ...] = ()) -> Iterator[Leaf]:
-    """Yield the parameters with their paths, depth first, names sorted at each level.
+    """Yield the hyperparameters with their paths, depth first, names sorted at each level.
 
-    This is the order of sampling and of grids: it depends on names alone.
+    Sampling and grids use this order; it depends only on names.
     """
     for name in sorted(space):
         parameter = space[name]
@@ -159,20 +159,20 @@ def leaves(space: Space, above: tuple[str, ...] = ()) -> Iterator[Leaf]:
 
 
 def searched(space: Space) -> list[Leaf]:
-    """Return the parameters that are not constant, in the order of `leaves`."""
+    """Return the hyperparameters that are not constant, in the order of `leaves`."""
     return [(path, parameter) for path, parameter in leaves(space) if not isinstance(parameter, Const)]
 
 
 def stepped(parameter: Int | Double) -> int | None:
-    """Return how many values a parameter with a `step` has; None without one."""
+    """Return the number of values of a hyperparameter with a `step`; None without one."""
     if parameter.step is None:
         return None
-    # As many as fit, and the last one where rounding alone keeps it out.
+    # The tolerance includes a last value that only rounding excludes.
     return int((parameter.maxval - parameter.minval) / parameter.step + 1e-9) + 1
 
 
 def grid_size(parameter: Parameter) -> int | None:
-    """Return how many values `parameter` has in a grid, or None where a `count` is missing."""
+    """Return the number of values of a hyperparameter in a grid, or None if `count` is missing."""
     if isinstance(parameter, Int | Double) and parameter.step is not None:
         return stepped(parameter)
     if isinstance(parameter, Const):
@@ -191,7 +191,7 @@ def _check_range(parameter: Int | Double | Log) -> None:
         raise refusal(
             f"minval ({parameter.minval:g}) must be below maxval ({parameter.maxval:g})",
             "minval",
-            hint="give a single value as a constant: the bare value",
+            hint="for a single value, write the bare value",
         )
 
 
@@ -199,9 +199,9 @@ def _check_step(parameter: Int | Double) -> None:
     if parameter.step is None:
         return
     if parameter.count is not None:
-        raise refusal("'count' and 'step' both say which values there are", "count", hint="give one of them")
+        raise refusal("'count' and 'step' cannot be combined", "count", hint="remove one of them")
     if parameter.minval < parameter.maxval < parameter.minval + parameter.step:
-        raise refusal(f"the step ({parameter.step:g}) leads beyond maxval ({parameter.maxval:g})", "step")
+        raise refusal(f"the step ({parameter.step:g}) exceeds maxval ({parameter.maxval:g})", "step")
 
 
 def _is_power(base: float, exponent: float) -> bool:

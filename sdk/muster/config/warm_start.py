@@ -1,4 +1,4 @@
-"""`searcher.warm_start` of the config: what a search knows before its first trial."""
+"""`searcher.warm_start` of the config: prior observations."""
 
 from typing import Annotated
 
@@ -10,13 +10,13 @@ MOST_POINTS = 1000
 
 
 class WarmStart(Section):
-    """What is known already.
+    """Prior observations of a search.
 
     Attributes:
-        points: Points of the space to try first, each with a value for every parameter that varies and takes part.
-        experiments: Numbers of earlier experiments of the same workspace and metric. What their trials came to is told to a sampler
-            that learns, as far as their points fit this space.
-        best: So many of their best points are tried first, after `points`.
+        points: Points of the space to try first, each with a value for every active hyperparameter that varies.
+        experiments: Numbers of earlier experiments with the same workspace and metric. A learning sampler gets the results of
+            their trials whose points fit this space.
+        best: Number of their best points to try first, after `points`.
     """
 
     points: tuple[dict[str, JsonValue], ...] = Field(default=(), max_length=MOST_POINTS, strict=False)
@@ -24,8 +24,8 @@ class WarmStart(Section):
     best: int | None = Field(default=None, ge=1, le=MOST_POINTS)
 
     @rule
-    def _says_something(self) -> None:
+    def _has_observations(self) -> None:
         if not self.points and not self.experiments:
-            raise refusal("a warm start names points, experiments or both", hint="e.g. experiments: [12]")
+            raise refusal("a warm start needs points, experiments or both", hint="e.g. experiments: [12]")
         if self.best is not None and not self.experiments:
-            raise refusal("these are the best points of 'experiments', and none is named", "best")
+            raise refusal("'best' needs 'experiments', which is empty", "best")

@@ -1,8 +1,7 @@
-"""Text to plain values: a strict reader of YAML (and so of JSON) that remembers where things stand.
+"""A strict reader of YAML (and so of JSON) that records the position of each value.
 
-Anchors, aliases, tags, several
-documents, repeated keys and numbers that are not finite are refused while reading, as are documents too
-large or too deep, so that nothing a person sends can expand.
+It refuses anchors, aliases, tags, multiple documents, repeated keys, non-finite numbers, and documents that are too
+large or too deep, so that input cannot expand.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,13 +25,13 @@ _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(slots=True)
 class Document:
-    """A mapping of plain values and, for each path in it, where it was written."""
+    """A mapping of plain values and the position of each path in its source."""
 
     root: dict[str, JsonValue]
     places: dict[Path, str] = field(default_factory=dict)
 
     def place(self, path: Path) -> str:
-        """Return `hyperparameters.lr.minval, line 3, column 7`, as far as it is known."""
+        """Return the position of a path, such as `hyperparameters.lr.minval, line 3, column 7`, as far as it is known."""
         name = dotted(path)
         for end in range(len(path), -1, -1):
             if (where := self.places.get(path[:end])) is not None:
@@ -52,7 +51,7 @@ def read_text(text: str | bytes) -> Document:
     """Read one YAML or JSON document whose root is a mapping.
 
     Raises:
-        Rejected: with code `invalid_yaml`, `too_large`, or a code of `check_scalar`, and the place.
+        Rejected: Code `invalid_yaml`, `too_large`, or a code of `check_scalar`, with the position.
     """
     if isinstance(text, bytes):
         text = _decoded(text)
@@ -84,10 +83,10 @@ def read_value(text: str, place: str) -> JsonValue:
 
 
 def read_mapping(mapping: Mapping[str, object]) -> Document:
-    """Take a mapping made by a program, under the same limits as text; the values are copied.
+    """Copy a mapping of plain values, under the same limits as text.
 
     Raises:
-        Rejected: for values that JSON does not know, or for a document too large or too deep.
+        Rejected: A value has no JSON equivalent, or the document is too large or too deep.
     """
     budget = _Budget()
     root = _copied(mapping, (), budget)
@@ -131,7 +130,7 @@ def _where(mark: _Mark | None) -> str:
 
 @dataclass(slots=True)
 class _Budget:
-    """Counts nodes and depth, so that a document ends before it grows."""
+    """Counts nodes and depth to bound the size of a document."""
 
     nodes: int = 0
 
@@ -148,7 +147,7 @@ class _Budget:
 
 
 class _Reader:
-    """Builds values from YAML's events; recursion is bounded by MAX_DEPTH."""
+    """Builds values from YAML events; MAX_DEPTH bounds the recursion."""
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
         self.places: dict[Path, str] = {}
@@ -164,7 +163,7 @@ class _Reader:
                 if documents > 1:
                     raise Rejected(
                         "invalid_yaml",
-                        "a config is one document",
+                        "a config must be a single YAML document",
                         _where(event.start_mark),
                     )
                 root = self._value(next(self._events), ())
@@ -195,10 +194,10 @@ class _Reader:
                 else None
             )
             if not isinstance(key, str) or not key:
-                raise Rejected("invalid_key", "keys must be text", where, "put the key into quotes")
+                raise Rejected("invalid_key", "keys must be text", where, "put the key in quotes")
             check_scalar(key, where)
             if key in values:
-                raise Rejected("repeated_key", f"the key '{key}' stands here twice", where)
+                raise Rejected("repeated_key", f"the key '{key}' is repeated", where)
             self.places[(*path, key)] = where
             values[key] = self._value(next(self._events), (*path, key))
         return values
@@ -213,7 +212,7 @@ class _Reader:
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise Rejected(
                 "invalid_yaml",
-                "anchors and aliases are not allowed; write the value out",
+                "anchors and aliases are not allowed; repeat the value",
                 where,
             )
         if (tag := getattr(event, "tag", None)) and not _is_implied(event, str(tag)):
@@ -238,7 +237,7 @@ def _copied(value: object, path: Path, budget: _Budget) -> JsonValue:
         check_scalar(value, place)
         return value
     raise Rejected(
-        "invalid_type", f"a {type(value).__name__} is neither a number, a text, a list nor a mapping", place
+        "invalid_type", f"a {type(value).__name__} is not a number, string, list or mapping", place
     )
 
 

@@ -1,4 +1,4 @@
-"""For trainings on a number of slots that changes: a loop that goes on through it, how much a larger batch teaches, and which one to take."""
+"""Elastic training on a changing number of slots: a resizable loop, the gradient noise scale, and the choice of the batch size."""
 
 from muster.elastic.batch_size import BatchLimits, choose_per_rank
 from muster.elastic.batch_tuning import Elastic

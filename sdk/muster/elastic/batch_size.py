@@ -1,4 +1,4 @@
-"""Which batch size trains fastest now: steps a second times what a step teaches (goodput; Pollux, OSDI 2021, sections 3 and 4.1)."""
+"""Choice of the batch size with the highest goodput: steps per second times the gain of a step (Pollux, OSDI 2021, sections 3 and 4.1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from muster.elastic.gradient_noise import NoiseScale
 
 CANDIDATES = 40
 GROWTH = 2
-"""A batch is at most so many times the largest that was tried: predictions further out are guesses."""
+"""Maximum ratio of a batch to the largest one tried, because predictions further out are unreliable."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What a script allows its batches to be, in samples.
+    """Limits of a script's batch sizes, in samples.
 
     Attributes:
-        first: The total batch size that it was written for; smaller ones are not used.
-        last: The largest total batch size.
-        least_per_rank: Fewer on a rank are not worth a step.
-        most_per_rank: More do not fit into its memory.
+        first: Total batch size that the script was written for; smaller ones are not used.
+        last: Largest total batch size.
+        least_per_rank: Smallest useful batch of a rank.
+        most_per_rank: Largest batch that fits into a rank's memory.
     """
 
     first: int
@@ -28,18 +28,19 @@ class BatchLimits:
 
 
 def split(total: float, ranks: int, limits: BatchLimits) -> int:
-    """The samples of each rank for a total batch size: rounded up, within what a rank may have and the largest total."""
+    """Return the samples per rank for a total batch size, rounded up, within the limits."""
     share = min(-(-int(total) // ranks), limits.most_per_rank, limits.last // ranks)
     return max(share, limits.least_per_rank, 1)
 
 
 def choose_per_rank(noise: NoiseScale, limits: BatchLimits, ranks: int, step_s: Mapping[int, float]) -> int:
-    """The samples of each rank with which the training gets on fastest; ties go to the smaller batch.
+    """Return the samples per rank with the highest goodput; ties go to the smaller batch.
 
         goodput(m) = gain(m · ranks) / (a + b · m)
 
-    with a and b from the seconds of a step by samples per rank (`step_s`), as measured with so many ranks. While one batch size alone was
-    measured, half of its time is taken to be constant, so that a larger one is tried. Without a known noise it is the first batch size.
+    a and b are fitted to the seconds per step by samples per rank (`step_s`), measured with this number of ranks. If only one
+    batch size was measured, half of its time is assumed constant, so that a larger one is tried. Until the noise scale is
+    known, the first batch size is returned.
     """
     first = split(limits.first, ranks, limits)
     if not noise.is_known or not step_s:
@@ -56,7 +57,7 @@ def choose_per_rank(noise: NoiseScale, limits: BatchLimits, ranks: int, step_s: 
 
 
 def _fit(step_s: Mapping[int, float]) -> tuple[float, float]:
-    """Least squares of seconds = constant + each · samples, neither negative."""
+    """Fit seconds = constant + each · samples by least squares, with neither negative."""
     if len(step_s) == 1:
         ((samples, seconds),) = step_s.items()
         return seconds / 2, seconds / 2 / samples

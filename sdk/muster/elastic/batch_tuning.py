@@ -1,4 +1,4 @@
-"""The part of `muster.elastic` that sees a training: it times steps, measures gradients, and tells the platform."""
+"""Measurement of a training: times steps, measures gradients, and reports to the platform."""
 
 import time
 from collections import deque
@@ -23,23 +23,24 @@ LEAST_STEPS = 5
 
 
 class Elastic:
-    """Measures how a training speeds up with its batch, and chooses the batch size for the slots that it has now.
+    """Measure how a training scales with its batch, and choose the batch size for the current slots.
 
         elastic = muster.elastic.Elastic(trial, model.parameters(), batch_size=64, max_batch_size=1024)
-        elastic.load_state_dict(...)              # from the checkpoint, where there is one
-        per_rank = elastic.choose_batch()         # at the start, and wherever the script can change it, such as at an epoch's end
+        elastic.load_state_dict(...)              # from the checkpoint, if there is one
+        per_rank = elastic.choose_batch()         # at the start, and whenever the script can change it, such as after an epoch
         ...
         loss.backward(); optimizer.step()
         elastic.after_step()                      # every rank, before zero_grad()
 
-    One step in twenty measures the gradient: with several ranks each rank's own (by hooks, before Horovod averages them) and the average of all,
-    one number more to exchange; with one rank the gradients of two steps that follow each other, as AdaptDL does. One backward pass a step; gradients
-    that were clipped or scaled (`torch.amp.GradScaler`) before `after_step` cannot be compared and should not be.
+    One step in twenty measures the gradient: with several ranks, each rank's own gradient (by hooks, before Horovod averages) and
+    the average of all, which exchanges one more number; with one rank, the gradients of two consecutive steps, as in AdaptDL.
+    Use one backward pass per step. Gradients that are clipped or scaled (`torch.amp.GradScaler`) before `after_step` are not
+    comparable.
 
     Attributes:
-        per_rank: The samples of each rank in a step.
-        gain: What a step teaches now, in steps of `batch_size`: AdaScale's factor for the learning rate of SGD (its root for Adam).
-        noise: What is known of the gradient.
+        per_rank: Samples per rank in a step.
+        gain: Gain of a step, in steps of `batch_size`: AdaScale's factor for the learning rate of SGD (its square root for Adam).
+        noise: Estimate of the gradient noise scale.
     """
 
     def __init__(
@@ -51,19 +52,21 @@ class Elastic:
         max_batch_size: int,
         per_rank: tuple[int, int] | None = None,
     ) -> None:
-        """Begins with `batch_size`.
+        """Start with `batch_size`.
 
         Args:
-            batch_size: The total batch size that the script was written for; smaller ones are not used.
-            max_batch_size: The largest total one that still trains well.
-            per_rank: The fewest samples on a rank that are worth a step, and the most that fit; by default anything.
+            trial: The trial.
+            parameters: Parameters of the model.
+            batch_size: Total batch size that the script was written for; smaller ones are not used.
+            max_batch_size: Largest total batch size that trains well.
+            per_rank: Smallest and largest batch of a rank; by default no limits.
 
         Raises:
             Rejected: The sizes contradict each other.
         """
         least, most = per_rank or (1, max_batch_size)
         if not 1 <= batch_size <= max_batch_size or not 1 <= least <= most:
-            text = f"batch sizes from {batch_size} to {max_batch_size} with {least} to {most} on a rank are no range"
+            text = f"batch sizes from {batch_size} to {max_batch_size} with {least} to {most} per rank are not a valid range"
             raise Rejected("batch_range", text, place="batch_size")
         self.noise = NoiseScale()
         self._trial = trial
@@ -73,14 +76,14 @@ class Elastic:
         self._step_s: dict[int, dict[int, float]] = {}
         self._seconds: deque[float] = deque(maxlen=STEPS_TIMED)
         self._ended_at: float | None = None
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._steps = 0
         self._before: list[torch.Tensor] = []
         self._own = _OwnGradient(self._parameters)
 
     @property
     def batch_size(self) -> int:
-        """The samples of all ranks in a step."""
+        """Samples of all ranks in a step."""
         return self.per_rank * self._trial.size
 
     @property
@@ -88,9 +91,9 @@ class Elastic:
         return self.noise.gain(self.batch_size, self._limits.first)
 
     def choose_batch(self) -> int:
-        """Chooses anew the samples of each rank, from what was measured; every rank calls it and gets the same number.
+        """Choose the samples per rank from the measurements; every rank calls it and gets the same number.
 
-        It is what `batches.choose_per_rank` finds, at most twice of what was tried.
+        Uses `batches.choose_per_rank`, with at most twice the largest batch tried.
         """
         times = self._step_s.setdefault(self._trial.size, {})
         if len(self._seconds) >= LEAST_STEPS:
@@ -104,7 +107,7 @@ class Elastic:
         return chosen
 
     def on_resized(self) -> None:
-        """The trial has another number of ranks: the samples of each follow; what steps took is learnt anew."""
+        """Adapt to a new number of ranks: reset the samples per rank and the step times."""
         known = self._step_s.get(self._trial.size)
         self.per_rank = max(known) if known else split(self._limits.first, self._trial.size, self._limits)
         self._own.take()
@@ -112,10 +115,10 @@ class Elastic:
         self._forget_steps()
 
     def after_step(self) -> None:
-        """A step of the optimizer is done and its gradient still there. Collective: every rank calls it equally often.
+        """Record a step after `optimizer.step()`, while gradients exist. Collective: every rank calls it equally often.
 
         Raises:
-            Rejected: There are no gradients: `zero_grad` came before.
+            Rejected: There are no gradients: `zero_grad` was called before.
         """
         now = time.monotonic()
         if self._ended_at is not None:
@@ -125,18 +128,18 @@ class Elastic:
             self._compare_ranks()
         else:
             self._compare_steps()
-        if self._trial.rank == 0 and now - self._told_at >= REPORT_EVERY_S:
-            self._tell(now)
+        if self._trial.rank == 0 and now - self._reported_at >= REPORT_EVERY_S:
+            self._report(now)
         self._ended_at = time.monotonic()
 
     def state_dict(self) -> dict[str, Any]:
-        """What has been learnt, to be kept in a checkpoint: plain numbers."""
+        """Return the measurements for a checkpoint, as plain numbers."""
         noise = [self.noise.weighed_sqr, self.noise.weighed_var, self.noise.count]
         times = {ranks: dict(times) for ranks, times in self._step_s.items()}
         return {"noise": noise, "step_s": times, "per_rank": {self._trial.size: self.per_rank}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on with what was learnt, with the same number of ranks or another."""
+        """Resume with saved measurements, with the same or another number of ranks."""
         sqr, var, count = state["noise"]
         self.noise = NoiseScale(float(sqr), float(var), int(count))
         self._step_s = {
@@ -147,7 +150,7 @@ class Elastic:
         self._forget_steps()
 
     def _compare_ranks(self) -> None:
-        """The ranks' own gradients against their average."""
+        """Compare the ranks' own gradients with their average."""
         gang = self._trial._gang
         assert gang is not None
         own = self._own.take()
@@ -158,7 +161,7 @@ class Elastic:
             self._own.watch()
 
     def _compare_steps(self) -> None:
-        """The gradients of two steps against their average: (|g1|² + |g2|²) / 2 against |(g1 + g2) / 2|²."""
+        """Compare the gradients of two steps with their average: (|g1|² + |g2|²) / 2 against |(g1 + g2) / 2|²."""
         if self._before:
             now, before, self._before = self._gradients(), self._before, []
             if len(now) == len(before):
@@ -173,16 +176,16 @@ class Elastic:
         if not found:
             raise Rejected(
                 "gradients_missing",
-                "there are no gradients to measure",
+                "no gradients to measure",
                 hint="call elastic.after_step() after optimizer.step() and before optimizer.zero_grad()",
             )
         return found
 
-    def _tell(self, now: float) -> None:
+    def _report(self, now: float) -> None:
         channel = self._trial._channel
         if channel is None or not self.noise.is_known or len(self._seconds) < LEAST_STEPS:
             return
-        self._told_at = now
+        self._reported_at = now
         limits, noise = self._limits, self.noise
         channel.measure(
             wire.StepMeasurements(
@@ -204,7 +207,7 @@ class Elastic:
 
 
 class _OwnGradient:
-    """The squared norm of this rank's own gradient in one step, seen before Horovod averages it in place."""
+    """Squared norm of this rank's own gradient in one step, before Horovod averages it in place."""
 
     def __init__(self, parameters: "list[torch.Tensor]") -> None:
         self._parameters = parameters
@@ -213,13 +216,13 @@ class _OwnGradient:
         self._seen: set[int] = set()
 
     def watch(self) -> None:
-        """Looks at the next backward pass. Without it there is no hook, and no cost."""
+        """Measure the next backward pass. Without it there is no hook and no cost."""
         self._norms, self._seen = [], set()
         for number, one in enumerate(self._parameters):
             self._hooks.append(one.register_hook(self._hook(number)))  # type: ignore[no-untyped-call]
 
     def take(self) -> float | None:
-        """What was seen; None: nothing was watched; NaN: there was not just one backward pass, so nothing follows from it."""
+        """Return the measurement; None if nothing was measured; NaN if there was more than one backward pass."""
         if not self._hooks:
             return None
         for hook in self._hooks:
@@ -238,7 +241,7 @@ class _OwnGradient:
 
 
 def _flat(gradient: "torch.Tensor") -> "torch.Tensor":
-    """As one row, in single precision at least: half of it does not hold sums of squares."""
+    """Flatten, in single precision or better: half precision cannot hold sums of squares."""
     found = gradient.detach()
     found = found.coalesce().to_dense() if found.is_sparse else found
     return (found if found.element_size() >= 4 else found.float()).reshape(-1)

@@ -1,4 +1,4 @@
-"""How a training lives through a change of its ranks, whatever its loop is: `muster.elastic.Training` and `muster.torch.Trainer` both do so by this."""
+"""Resizing of a training, independent of its loop; used by `muster.elastic.Training` and `muster.torch.Trainer`."""
 
 import sys
 import time
@@ -15,116 +15,116 @@ if TYPE_CHECKING:
     from muster._trial.gang.gang import RankGang
 
 COMMIT_TIME_SHARE = 0.02
-"""Of the time goes into the copies to which a broken gang goes back."""
+"""Maximum share of time spent on in-memory copies of the state."""
 MAX_FAILURES_WITHOUT_PROGRESS = 3
-"""So often in a row a gang that has lost nobody may break without getting any further: then the fault is the script's."""
+"""Consecutive breaks at one step without a lost rank after which the script is considered faulty."""
 
 
 class Resizable(Protocol):
-    """What a training must be able to do between two steps."""
+    """Operations of a training between two steps."""
 
     @property
     def number(self) -> int:
-        """Steps taken so far."""
+        """Number of steps taken."""
 
     def state_dict(self) -> dict[str, Any]:
-        """All that its next step depends on and that is alike on all ranks."""
+        """Return the state that the next step depends on and that all ranks share."""
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Resume from this state."""
 
     def drop_gradients(self) -> None:
-        """Forget those of a step that was not finished, wherever they are."""
+        """Discard the gradients of an unfinished step."""
 
     def on_resized(self) -> None:
-        """The ranks are others than before, and all have one state."""
+        """Adapt to the new ranks; all ranks have the same state."""
 
 
 class Resizing:
-    """Brings rank 0's state to every rank that begins or joins, and to all that are left when one is lost.
+    """Distributes rank 0's state to ranks that start or join, and to the remaining ranks when one is lost.
 
-    From its making on the run counts as one that can be resized while it trains, where it is elastic; so make it last before the first step.
+    After its creation, an elastic run can be resized while it trains; create it last before the first step.
 
     Attributes:
-        formed: How often the gang has formed anew.
-        is_put_off: This rank has joined others that are in a later loop, and does nothing with them before that one.
+        formed: How often the gang has re-formed.
+        is_put_off: Whether this rank has joined ranks in a later loop, and skips steps until that loop.
 
     Raises:
-        Rejected: The trial has one already (`trained_twice`).
+        Rejected: The trial already has one (`trained_twice`).
     """
 
     def __init__(self, trial: "Trial", training: Resizable) -> None:
         if trial._resizing is not None:
             raise Rejected(
                 "trained_twice",
-                "a Trainer, or a muster.elastic.Training, trains this trial already: ranks that come and go, and the checkpoint, are its",
-                hint="call `fit` of the one Trainer again, which goes on where it came to",
+                "this trial is already trained by a Trainer or a muster.elastic.Training, which owns resizing and the checkpoint",
+                hint="call `fit` of the existing Trainer again; it continues where it stopped",
             )
         trial._resizing = self
         self.formed = 0
         self._trial, self._training = trial, training
         self._commits = _Commits()
-        self._has_joined = self._has_begun = False
-        self._broke_in, self._in_vain = 0, 0
-        self._put_off: Any = None
+        self._has_joined = self._has_started = False
+        self._broke_in, self._failures = 0, 0
+        self._deferred_state: Any = None
         trial._forming = self._forming = open_reforming(trial._surroundings)
 
     @property
     def is_put_off(self) -> bool:
-        return self._put_off is not None
+        return self._deferred_state is not None
 
     def may_go_on(self) -> bool:
-        """Say whether there may be another step, after the gang has formed anew where that is due. Collective, before each step.
+        """Return whether there is another step, after re-forming the gang if due. Collective, before each step.
 
-        False: `trial.should_stop()` has said so; save, and return.
+        False means that `trial.should_stop()` is True: save and return.
         """
-        if self._put_off is not None:
-            self._training.load_state_dict(self._put_off)
-            self._put_off = None
+        if self._deferred_state is not None:
+            self._training.load_state_dict(self._deferred_state)
+            self._deferred_state = None
             return True
         with self.step():
-            # Who has just joined was not there when the others asked.
+            # A rank that has just joined did not take part in the other ranks' synchronization.
             if not self._has_joined and self._trial.should_stop():
                 return False
             if self._forming and self._forming.is_due:
                 self._join()
-            elif not self._has_begun and self._trial._gang:
+            elif not self._has_started and self._trial._gang:
                 self._share(self._trial._gang)
-        self._has_joined, self._has_begun = False, True
+        self._has_joined, self._has_started = False, True
         if self._forming and self._trial.rank == 0:
             self._commits.keep(self._training.state_dict)
         return True
 
     def put_off(self) -> None:
-        """This rank has joined others that are in a later loop: the step that may be is that loop's first, from the state that is now.
+        """Defer: this rank joined ranks in a later loop, so the next step is that loop's first, from the current state.
 
-        What its script does in between has been done by the others before.
+        The other ranks have already done the script's work in between.
         """
-        self._put_off = copied(self._training.state_dict())
+        self._deferred_state = copied(self._training.state_dict())
 
     def begin_anew(self) -> None:
-        """Another loop begins: a rank that is lost in it costs nothing of the one before."""
+        """Start another loop: the loss of a rank in it does not undo the previous loop."""
         if self._forming and self._trial.rank == 0:
             self._commits = _Commits()
             self._commits.keep(self._training.state_dict)
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Within it a broken gang is no error: what was done since rank 0's last copy is undone, by those that are left, or by all."""
+        """Handle a broken gang within the block: undo everything since rank 0's last copy on the remaining ranks."""
         try:
             yield
         except _broken() as error:
             self._recover(error)
 
     def undo(self, error: BaseException) -> bool:
-        """As `step` does where the error is a broken gang's; say whether it was."""
+        """Handle the error of a broken gang as `step` does; return whether it was one."""
         if not isinstance(error, _broken()):
             return False
         self._recover(error)
         return True
 
     def _join(self) -> None:
-        """The gang forms anew, and begins with one state."""
+        """Re-form the gang, and start from one state."""
         assert self._forming is not None
         began = time.monotonic()
         self._training.drop_gradients()
@@ -138,50 +138,51 @@ class Resizing:
         if gang.rank == 0:
             ranks = "1 rank trains" if gang.size == 1 else f"{gang.size} ranks train"
             pause_s = time.monotonic() - began
-            _say(
-                f"{ranks} from step {self._training.number + 1} on, before it were {before}; the pause was {pause_s:.3f} s"
+            _log(
+                f"{ranks} from step {self._training.number + 1} (before: {before}); the pause was {pause_s:.3f} s"
             )
 
     def _share(self, gang: "RankGang") -> None:
-        """Rank 0's state is everybody's."""
+        """Distribute rank 0's state to all ranks."""
         state = from_first(gang, self._training.state_dict() if gang.rank == 0 else None)
         if gang.rank != 0:
             self._training.load_state_dict(state)
 
     def _recover(self, error: BaseException) -> None:
-        """The gang broke, by a lost rank or a lost connection: what is left of it goes on from rank 0's last copy.
+        """Continue from rank 0's last copy after the gang broke by a lost rank or connection.
 
-        Raises `error` where the run cannot be resized, or the gang breaks again and again at one place although nobody is lost."""
+        Raises `error` if the run cannot be resized, or the gang breaks repeatedly at one step without a lost rank.
+        """
         step, before = self._training.number + 1, self._trial.size
         if step > self._broke_in:
-            self._broke_in, self._in_vain = step, 0
+            self._broke_in, self._failures = step, 0
         no_copy = self._trial.rank == 0 and self._commits.last is None
-        if self._forming is None or no_copy or self._in_vain >= MAX_FAILURES_WITHOUT_PROGRESS:
+        if self._forming is None or no_copy or self._failures >= MAX_FAILURES_WITHOUT_PROGRESS:
             raise error
-        _say(f"the gang broke in step {step}; those that are left form anew")
+        _log(f"the gang broke in step {step}; the remaining ranks re-form")
         if self._trial._gang:
             self._trial._gang.leave()
         self._forming.on_broken()
         self._training.drop_gradients()
         if self._trial.rank == 0:
-            # A copy of it: optimizers go on in the tensors that they load, and another rank may be lost before the next one.
+            # Copied, because optimizers modify the tensors that they load, and another rank may be lost before the next copy.
             self._training.load_state_dict(copied(self._commits.last))
         try:
             self._join()
         except Rejected as untold:
             raise error from untold
-        self._in_vain += self._trial.size == before
+        self._failures += self._trial.size == before
 
 
 class _Commits:
-    """Copies of the state in memory, as often as a fiftieth of the time allows."""
+    """Copies of the state in memory, limited to a fiftieth of the time."""
 
     def __init__(self) -> None:
         self.last: Any = None
         self._due_at = 0.0
 
     def keep(self, state: Callable[[], Any]) -> None:
-        """Copies what `state()` returns, when it is time."""
+        """Copy the result of `state()` if due."""
         began = time.monotonic()
         if began < self._due_at and self.last is not None:
             return
@@ -190,15 +191,15 @@ class _Commits:
         self._due_at = ended + (ended - began) / COMMIT_TIME_SHARE
 
 
-def _say(text: str) -> None:
+def _log(text: str) -> None:
     print(f"muster: {text}", file=sys.stderr, flush=True)
 
 
 def _broken() -> type[BaseException]:
-    """What a rank meets when another one is gone; without Horovod nothing is."""
+    """Return the exception that a rank gets when another rank is lost; without Horovod, one that is never raised."""
     exceptions = sys.modules.get("horovod.common.exceptions")
     return exceptions.HorovodInternalError if exceptions else _NeverRaised
 
 
 class _NeverRaised(BaseException):
-    """Nobody raises it."""
+    """Never raised."""

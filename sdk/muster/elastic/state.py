@@ -1,4 +1,4 @@
-"""The state of a training: copied in memory, and brought from rank 0 to all. Nested dicts, lists and tuples with tensors among the leaves."""
+"""State of a training: copies in memory and broadcasts from rank 0, as nested dicts, lists and tuples with tensors."""
 
 import pickle
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """Where a tensor stood, while only the rest travels as a whole."""
+    """Placeholder of a tensor, while the rest of the state is sent."""
 
     number: int
     shape: tuple[int, ...]
@@ -20,12 +20,12 @@ class _Tensor:
 
 
 def copied(state: Any) -> Any:
-    """The same, with tensors of its own: what is done to the original does not change it."""
+    """Return a copy with cloned tensors."""
     return _mapped(state, lambda tensor: tensor.detach().clone())
 
 
 def from_first(gang: "RankGang", state: Any) -> Any:
-    """Rank 0's state, on every rank. Collective; tensors come by the machine's own memory, one after the other."""
+    """Return rank 0's state on every rank. Collective; tensors are sent one by one through main memory."""
     if gang.size == 1:
         return state
     tensors: list[torch.Tensor] = []

@@ -1,4 +1,4 @@
-"""A training whose number of ranks may change while it goes on: those that stay keep process and state."""
+"""An elastic training loop: remaining ranks keep process and state while the number of ranks changes."""
 
 from collections.abc import Iterator, Mapping
 from types import TracebackType
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Stateful(Protocol):
-    """What can be kept and loaded: schedulers, samplers, scalers."""
+    """An object with state: scheduler, sampler or scaler."""
 
     def state_dict(self) -> dict[str, Any]: ...
 
@@ -23,28 +23,28 @@ class Stateful(Protocol):
 
 
 class Training:
-    """Makes a loop elastic: the model and the optimizer as they are, and the loop's first two lines.
+    """Make a training loop elastic, with an unmodified model and optimizer.
 
         training = muster.elastic.Training(trial, model, optimizer, batch_size=64)
-        for step in training.steps(10_000):           # ends early when the training is to stop
-            with step:                                # the whole step: one that a lost rank breaks is undone and taken again
+        for step in training.steps(10_000):           # ends early when the training should stop
+            with step:                                # a whole step: undone and repeated if a rank is lost
                 images, labels = batch(step.number, step.samples)
                 optimizer.zero_grad()
                 loss(model(images), labels).backward()
                 optimizer.step()
                 trial.report(step.number, loss=...)
 
-    Slots that come and go change `trial.rank` and `trial.size` between two steps. Ranks that stay go on with what they have; rank 0's state is
-    brought to those that are new. When a rank is lost, rank 0's last copy in memory is brought to all that are left.
+    Added or removed slots change `trial.rank` and `trial.size` between steps. Remaining ranks continue with their state; new
+    ranks get rank 0's state. If a rank is lost, all remaining ranks get rank 0's last copy in memory.
 
-    Batch and learning rate keep to one rule. The total batch is `batch_size` with any number of ranks (each takes its part, rounded up), and the
-    learning rate stays. Where `max_batch_size` allows a larger one, `Elastic` chooses the batch whenever the ranks change, and the learning rate
-    in a step is the optimizer's own times `Elastic.gain` (AdaScale) to the power `lr_power`.
+    The total batch is `batch_size` for any number of ranks (split over the ranks, rounded up), and the learning rate stays. If
+    `max_batch_size` allows larger batches, `Elastic` chooses the batch when the ranks change, and the learning rate of a step is
+    the optimizer's times `Elastic.gain` (AdaScale) to the power `lr_power`.
 
     Attributes:
-        number: Steps taken so far.
-        samples: Of each rank in a step.
-        elastic: What measures and chooses the batch.
+        number: Steps taken.
+        samples: Samples per rank in a step.
+        elastic: Measurements and choice of the batch size.
     """
 
     def __init__(
@@ -59,20 +59,20 @@ class Training:
         lr_power: float = 1.0,
         also: Mapping[str, Stateful] | None = None,
     ) -> None:
-        """Begins at step 0; `load_state_dict` goes on from a checkpoint.
+        """Start at step 0; call `load_state_dict` to resume from a checkpoint.
 
         Args:
-            trial: What `muster.trial()` returned.
-            model: Its parameters and buffers are the state; replicated, not wrapped.
-            optimizer: Plain; the gradients are averaged here.
+            trial: The trial, from `muster.trial()`.
+            model: Model whose parameters and buffers are the state; replicated, not wrapped.
+            optimizer: Plain optimizer; this class averages the gradients.
             batch_size: Samples of all ranks in a step.
-            max_batch_size: The largest that still trains well; None: `batch_size` always.
-            per_rank: As in `Elastic`.
+            max_batch_size: Largest total batch that trains well; None always uses `batch_size`.
+            per_rank: Limits of a rank's batch, as in `Elastic`.
             lr_power: 1 for SGD; 0.5 for Adam.
-            also: What else belongs to the state, by name.
+            also: Other objects with state, by name.
 
         Raises:
-            Rejected: The sizes contradict each other, or the optimizer is wrapped already.
+            Rejected: The sizes contradict each other, or the optimizer is already wrapped.
         """
         self.number = 0
         self.elastic = Elastic(
@@ -95,15 +95,15 @@ class Training:
         return self.elastic.per_rank
 
     def steps(self, until: int) -> Iterator["Step"]:
-        """Yield each step from the next one up to number `until`; before it, stop or resize where that is asked. Collective.
+        """Yield the steps from the next one to number `until`; stop or resize before a step when asked. Collective.
 
-        It returns early when the training is to stop: then `trial.should_stop()` is True; save, and return.
+        Returns early when the training should stop: then `trial.should_stop()` is True; save and return.
         """
         while self._resizing.may_go_on() and self.number < until:
             yield Step(self)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next step depends on, but what `also` does not name: for a checkpoint, and for the other ranks."""
+        """Return the state that the next step depends on, including the objects in `also`, for checkpoints and other ranks."""
         return {
             "number": self.number,
             "model": self._model.state_dict(),
@@ -113,7 +113,7 @@ class Training:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from there, with any number of ranks."""
+        """Resume from this state, with any number of ranks."""
         self.number = int(state["number"])
         self._model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
@@ -122,23 +122,23 @@ class Training:
             part.load_state_dict(state["also"][name])
 
     def drop_gradients(self) -> None:
-        """A step was not finished: its gradients count nowhere. It is called where that is so, by itself."""
+        """Discard the gradients of an unfinished step. Called automatically."""
         self._averaging.reset()
         self._optimizer.zero_grad()
 
     def on_resized(self) -> None:
-        """The ranks are others: so is each one's part of the batch. It is called where that is so, by itself."""
+        """Adapt the batch to the new number of ranks. Called automatically."""
         self.elastic.on_resized()
         if self._chooses:
             self.elastic.choose_batch()
 
 
 class Step:
-    """One step of the training, as a block; what is in it counts once.
+    """One step of a training, as a context manager; its content takes effect once.
 
     Attributes:
-        number: From 1.
-        samples: Of this rank.
+        number: Number of the step, from 1.
+        samples: Samples of this rank.
     """
 
     def __init__(self, training: Training) -> None:
@@ -177,7 +177,7 @@ class Step:
 def _average_before_steps(
     trial: "Trial", model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
 ) -> "GradientAverager":
-    """Have `optimizer.step()` wait until each gradient is the mean of all ranks'."""
+    """Make `optimizer.step()` wait until each gradient is the mean of all ranks."""
     from muster._trial.gang.gradient_averaging import GradientAverager, check_unwrapped
 
     check_unwrapped(optimizer)

@@ -1,4 +1,4 @@
-"""Taking over what Determined's REST API tells: `read_dumps`, then `plan_import`, both without a platform; `execute_import` writes it."""
+"""Import from dumps of Determined's REST API: `read_dumps`, then `plan_import`, both without a platform; `execute_import` executes the plan."""
 
 from muster.importing.dumps import Dump, read_dumps
 from muster.importing.execution import ImportOutcome, ImportResult, execute_import

@@ -1,4 +1,4 @@
-"""What Determined's REST API answered, as files: experiments, models, versions, checkpoints, workspaces."""
+"""Reader for dumps of Determined's REST API: experiments, models, versions, checkpoints, workspaces."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,16 +19,16 @@ _KINDS: Mapping[str, str] = {
     "checkpoints": "checkpoints", "checkpoint": "checkpoints",
     "workspaces": "workspaces", "workspace": "workspaces",
 }  # fmt: skip
-"""Members of the API's answers, and what they hold; the others (pagination, jobSummary) say nothing that is taken over."""
+"""Members of API responses by record kind; other members (pagination, jobSummary) are not imported."""
 
 
 @dataclass(slots=True)
 class Dump:
-    """All that the files told, each thing once: by its id, a version by its model and number. What comes later wins.
+    """All records of the dumps by id, versions by model and number. Later records override earlier ones.
 
     Attributes:
-        unread: Files that held none of it.
-        nobodys: Versions of which nothing says whose they are: the file, and the version's number.
+        unread: Files without any such record.
+        nobodys: Versions without a model, as file and version number.
     """
 
     experiments: dict[str, Record] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Dump:
     nobodys: list[tuple[str, str]] = field(default_factory=list)
 
     def workspace_of(self, record: Record) -> str | None:
-        """Return the name of the workspace in which `record` lies; None where it is not known, or is the one for all else."""
+        """Return the workspace name of `record`; None if unknown or Uncategorized."""
         name = record.get("workspaceName") or self.workspaces.get(text(record.get("workspaceId")), {}).get(
             "name"
         )
@@ -48,25 +48,25 @@ class Dump:
 
 
 def text(value: JsonValue) -> str:
-    """Return a value as text; nothing for null."""
+    """Return a value as text; an empty string for null."""
     return "" if value is None else str(value)
 
 
 def mapping(value: JsonValue) -> Record:
-    """Return a mapping; an empty one for anything else."""
+    """Return a mapping; an empty one for other types."""
     return value if isinstance(value, dict) else {}
 
 
 def texts(value: JsonValue) -> list[str]:
-    """Return the texts of a list; none for anything else."""
+    """Return the strings of a list; none for other types."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def read_dumps(paths: Iterable[Path]) -> Dump:
-    """Read files, and the `*.json` of folders: each one answer of the API.
+    """Read files, and the `*.json` files of folders, each with one API response.
 
     Raises:
-        Rejected: A path does not exist, or a file is no JSON or too large.
+        Rejected: A path does not exist, or a file is not JSON or too large.
     """
     dump = Dump()
     for path in paths:
@@ -79,7 +79,7 @@ def read_dumps(paths: Iterable[Path]) -> Dump:
 def _files(path: Path) -> Iterator[Path]:
     if not path.exists():
         raise Rejected(
-            "dump_missing", f"there is no {path}", hint="save what the REST API answers as JSON files"
+            "dump_missing", f"{path} does not exist", hint="save responses of the REST API as JSON files"
         )
     if path.is_dir():
         yield from sorted(file for file in path.rglob("*.json") if file.is_file())
@@ -90,7 +90,9 @@ def _files(path: Path) -> Iterator[Path]:
 def _read(file: Path) -> JsonValue:
     if file.stat().st_size > MOST_BYTES:
         raise Rejected(
-            "dump_large", f"{file} is larger than {MOST_BYTES // 1024**2} MiB", hint="ask the API for pages"
+            "dump_large",
+            f"{file} is larger than {MOST_BYTES // 1024**2} MiB",
+            hint="request the API page by page",
         )
     try:
         value: JsonValue = json.loads(file.read_text(encoding="utf-8-sig"))
@@ -116,12 +118,12 @@ def _take(dump: Dump, answer: JsonValue, file: str) -> bool:
 
 
 def _with_model(version: Record, answer: Record) -> Record:
-    """`GET /models/{name}/versions` tells the model beside its versions, and need not repeat it in each."""
+    """Add the model, which `GET /models/{name}/versions` sends beside its versions."""
     return {**version, "model": version.get("model") or answer.get("model")}
 
 
 def _with_config(record: Record, answer: Record) -> Record:
-    """`GET /experiments/{id}` may tell the config beside the experiment."""
+    """Add the config, which `GET /experiments/{id}` may send beside the experiment."""
     beside = answer.get("config")
     return (
         {**record, "config": beside}
@@ -147,5 +149,5 @@ def _keep(dump: Dump, kind: str, record: Record) -> None:
 
 
 def model_key(model: Record) -> str:
-    """Return by what a model is told from others: names are unique in Determined."""
+    """Return the key of a model: names are unique in Determined."""
     return text(model.get("name")).lower()

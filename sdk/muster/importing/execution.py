@@ -1,4 +1,4 @@
-"""An import carried out: files written, models made, experiments submitted; a second time finds all of it done."""
+"""Execution of an import plan: write files, create models, submit experiments. Repeating it changes nothing."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -15,7 +15,7 @@ UNCATEGORIZED = "Uncategorized"
 
 
 class ImportOutcome(StrEnum):
-    """What became of one thing."""
+    """Result of one item of an import."""
 
     MADE = "made"
     CHANGED = "changed"
@@ -24,7 +24,7 @@ class ImportOutcome(StrEnum):
 
 
 class ImportResult(BaseModel):
-    """What became of one thing, or would become of it, and why."""
+    """Result of one item of an import, actual or planned, and its reason."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,12 +36,12 @@ class ImportResult(BaseModel):
 def execute_import(
     plan: ImportPlan, folder: Path, client: Client | None, code: Path | None = None
 ) -> list[ImportResult]:
-    """Write the configs into `folder`, make the models, and with `code` submit the configs with that folder of code.
+    """Write the configs into `folder`, create the models, and with `code` submit the configs with that folder of code.
 
-    What is refused is told, and the rest goes on. Without a `client` only files are written.
+    Refused items are reported, and the rest continues. Without a `client`, only files are written.
 
     Raises:
-        MusterError: The platform cannot be asked at all.
+        MusterError: The platform cannot be reached.
     """
     done = [_write(config, folder) for config in plan.configs]
     if client is not None:
@@ -62,7 +62,7 @@ def _write(config: ConfigFile, folder: Path) -> ImportResult:
     if file.exists():
         if file.read_text(encoding="utf-8") == config.content:
             return ImportResult(what=str(file), outcome=ImportOutcome.KNOWN)
-        why = "the file was changed since: delete it to have it written anew"
+        why = "the file was modified: delete it to write it again"
         return ImportResult(what=str(file), outcome=ImportOutcome.LEFT_OUT, why=why)
     folder.mkdir(parents=True, exist_ok=True)
     file.write_text(config.content, encoding="utf-8")
@@ -78,7 +78,7 @@ def _attempt(what: str, work: Callable[[], tuple[ImportOutcome, str]]) -> Import
 
 
 def _make(client: Client, entry: ModelEntry) -> tuple[ImportOutcome, str]:
-    """Make the model; of one that came by an import before, only what Determined tells of it is changed."""
+    """Create the model; for a model from an earlier import, update only the data from Determined."""
     workspace = entry.workspace or UNCATEGORIZED
     found = [
         one
@@ -95,12 +95,16 @@ def _make(client: Client, entry: ModelEntry) -> tuple[ImportOutcome, str]:
             metadata=entry.metadata,
         )
         return ImportOutcome.MADE, f"{entry.versions} versions in its metadata"
-    known, told = found[0].metadata.get("determined"), entry.metadata["determined"]
-    if not isinstance(known, dict) or not isinstance(told, dict) or known.get("name") != told.get("name"):
-        return ImportOutcome.LEFT_OUT, f"{workspace} has a model of this name that did not come from there"
-    if known == told:
+    known, imported = found[0].metadata.get("determined"), entry.metadata["determined"]
+    if (
+        not isinstance(known, dict)
+        or not isinstance(imported, dict)
+        or known.get("name") != imported.get("name")
+    ):
+        return ImportOutcome.LEFT_OUT, f"{workspace} already has another model with this name"
+    if known == imported:
         return ImportOutcome.KNOWN, ""
-    client.models.edit(found[0].id, metadata={"determined": told})
+    client.models.edit(found[0].id, metadata={"determined": imported})
     return ImportOutcome.CHANGED, f"{entry.versions} versions in its metadata"
 
 

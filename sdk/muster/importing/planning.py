@@ -1,4 +1,4 @@
-"""What an import would do: config files, models, and what stays behind with the reason. Pure, but for the question whether a file is in its store."""
+"""Planning of an import: config files, models, and skipped items with reasons. Pure, except for the check of files in the object store."""
 
 import json
 import re
@@ -15,23 +15,23 @@ from muster.errors import Rejected
 from muster.importing.dumps import Dump, Record, mapping, text, texts
 
 METADATA_BYTES = 60 * 1024
-"""What a model's metadata may hold, with room for the rest of the request."""
+"""Maximum size of a model's metadata, with space for the rest of the request."""
 MOST_TAGS, TAG_LENGTH, NAME_LENGTH = 32, 64, 100
 IsThere = Callable[[str, str], bool]
-"""Whether a store has a file: its bucket and key."""
+"""Checks whether a store has a file, by bucket and key."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._ -]+")
 _FREE = ("hyperparameters", "data")
-_NOBODYS = "the dump does not say of which model it is: save the whole answer, with its `model`"
+_NOBODYS = "the dump does not name its model: save the whole response, including `model`"
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """One experiment's config, as Muster writes it.
+    """The config of one experiment, translated for Muster.
 
     Attributes:
-        experiment: Its number there.
-        refusal: Why it cannot be submitted as it stands; empty where it can.
+        experiment: Number of the experiment in Determined.
+        refusal: Why the config cannot be submitted; empty if it can.
     """
 
     experiment: str
@@ -42,20 +42,24 @@ class ConfigFile:
 
     @property
     def label(self) -> str:
-        """By what an experiment that was submitted is known again."""
+        """Label that identifies the submitted experiment."""
         return f"determined-{self.experiment}"
 
     @property
     def remark(self) -> str:
-        """What is worth saying of the file."""
+        """Remark about the file."""
         if self.refusal:
-            return f"it cannot be submitted: {self.refusal}"
-        return f"{len(self.warnings)} of its keys differ here: see its first lines" if self.warnings else ""
+            return f"cannot be submitted: {self.refusal}"
+        return (
+            f"{len(self.warnings)} keys behave differently: see the comments in the file"
+            if self.warnings
+            else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """One model; its versions, which are checkpoints of the other installation, stand in its metadata with their addresses."""
+    """A model. Its versions, whose checkpoints stay in the other installation, are listed with their addresses in its metadata."""
 
     name: str
     workspace: str | None
@@ -68,7 +72,7 @@ class ModelEntry:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """What an import would do. `left_out`: what, and why."""
+    """Planned content of an import. `left_out` lists skipped items with reasons."""
 
     configs: list[ConfigFile] = field(default_factory=list)
     models: list[ModelEntry] = field(default_factory=list)
@@ -76,10 +80,10 @@ class ImportPlan:
 
 
 def plan_import(dump: Dump, is_there: IsThere | None = None) -> ImportPlan:
-    """Return what is taken over of `dump`, in the order of ids; `is_there` asks the store of the checkpoints, where its address was given."""
+    """Return the import plan of `dump`, sorted by id; `is_there` checks the checkpoints' store, if its address is known."""
     plan = ImportPlan()
     for path in dump.unread:
-        plan.left_out.append((path, "holds no experiment, model, version, checkpoint or workspace"))
+        plan.left_out.append((path, "contains no experiment, model, version, checkpoint or workspace"))
     for path, version in dump.nobodys:
         plan.left_out.append((f"version {version} in {path}", _NOBODYS))
     for key in sorted(dump.experiments, key=_natural):
@@ -97,36 +101,36 @@ def _plan_config(plan: ImportPlan, dump: Dump, experiment: Record, number: str) 
     try:
         config = _config_of(experiment)
     except Rejected as error:
-        plan.left_out.append((f"experiment {number}", f"its config cannot be read: {error.message}"))
+        plan.left_out.append((f"experiment {number}", f"its config cannot be parsed: {error.message}"))
         return
     if not config:
         plan.left_out.append(
             (
                 f"experiment {number}",
-                "the dump has no config of it: save GET /api/v1/experiments/{id} as well",
+                "the dump lacks its config: also save GET /api/v1/experiments/{id}",
             )
         )
         return
     workspace, project = dump.workspace_of(experiment), text(experiment.get("projectName"))
     if workspace is not None and project:
         config |= {"workspace": workspace, "project": project}
-    told = translate(config)
+    source = translate(config)
     refusal = ""
     try:
-        read_config(told.root)
+        read_config(source.root)
     except Rejected as error:
         refusal = ": ".join(filter(None, (error.place, error.message))) + (
             f" ({error.hint})" if error.hint else ""
         )
-    values = _pruned(told.root)
+    values = _pruned(source.root)
     name = _NOT_IN_NAMES.sub("-", text(values.get("name"))).strip(" .-").replace(" ", "-")[:60]
     file = f"experiment-{number}{f'-{name}' if name else ''}.yaml"
-    content = _written(number, values, tuple(told.warnings), refusal)
-    plan.configs.append(ConfigFile(number, file, content, tuple(told.warnings), refusal))
+    content = _written(number, values, tuple(source.warnings), refusal)
+    plan.configs.append(ConfigFile(number, file, content, tuple(source.warnings), refusal))
 
 
 def _config_of(experiment: Record) -> Record:
-    """The config with its defaults where the dump has it, else as its author wrote it."""
+    """Return the config with defaults if the dump has it, else as the author wrote it."""
     config = experiment.get("config")
     if isinstance(config, dict):
         return dict(config)
@@ -135,7 +139,7 @@ def _config_of(experiment: Record) -> Record:
 
 
 def _pruned(values: Record) -> Record:
-    """Without what is null or empty: an expanded config names every key."""
+    """Remove null and empty values: an expanded config lists every key."""
     kept: Record = {}
     for key, given in values.items():
         value = _pruned(given) if isinstance(given, dict) and key not in _FREE else given
@@ -145,8 +149,8 @@ def _pruned(values: Record) -> Record:
 
 
 def _written(number: str, values: Record, warnings: tuple[str, ...], refusal: str) -> str:
-    said = [f"Experiment {number} of a Determined installation, by `muster import determined`."]
-    said += [f"It cannot be submitted as it stands: {refusal}"] if refusal else []
+    said = [f"Experiment {number} of a Determined installation, imported with `muster import determined`."]
+    said += [f"It cannot be submitted: {refusal}"] if refusal else []
     comment = "".join(f"# {' '.join(line.split())}\n" for line in (*said, *warnings))
     return comment + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=110)
 
@@ -157,11 +161,11 @@ def _plan_model(plan: ImportPlan, dump: Dump, key: str, is_there: IsThere | None
     name = _NOT_IN_NAMES.sub("-", given).strip(" .-_")[:NAME_LENGTH].strip()
     if not name:
         plan.left_out.append(
-            (f"model {given}", "nothing of its name can be a name here: letters, digits and . _ - are")
+            (f"model {given}", "its name has no valid characters: letters, digits and . _ -")
         )
         return
     if any(one.name == name for one in plan.models):
-        plan.left_out.append((f"model {given}", f"another model of the dump is called {name} here"))
+        plan.left_out.append((f"model {given}", f"another model of the dump has the name {name}"))
         return
     versions = [version for found, version in dump.versions.items() if found.rpartition("@")[0] == key]
     versions.sort(key=lambda version: _natural(text(version.get("version"))))
@@ -169,27 +173,27 @@ def _plan_model(plan: ImportPlan, dump: Dump, key: str, is_there: IsThere | None
     labels = [label for label in texts(model.get("labels")) if 0 < len(label) <= TAG_LENGTH][:MOST_TAGS]
     if len(labels) < len(texts(model.get("labels"))):
         plan.left_out.append(
-            (f"labels of model {given}", f"{MOST_TAGS} of {TAG_LENGTH} characters at most are kept")
+            (f"labels of model {given}", f"at most {MOST_TAGS} labels of {TAG_LENGTH} characters are kept")
         )
-    told: Record = {
+    source: Record = {
         "id": model.get("id"),
         "name": given,
         "owner": model.get("username"),
         "created": model.get("creationTime"),
     }
-    metadata: Record = {**mapping(model.get("metadata")), "determined": {**told, "versions": [*entries]}}
+    metadata: Record = {**mapping(model.get("metadata")), "determined": {**source, "versions": [*entries]}}
     while len(json.dumps(metadata).encode()) > METADATA_BYTES and entries:
         oldest = entries.pop(0)
         plan.left_out.append(
             (
                 f"{given}@{text(oldest.get('version'))}",
-                f"a model's metadata holds {METADATA_BYTES // 1024} KiB: the newest versions are kept",
+                f"metadata of a model is limited to {METADATA_BYTES // 1024} KiB: only the newest versions are kept",
             )
         )
-        metadata = {**metadata, "determined": {**told, "versions": [*entries]}}
+        metadata = {**metadata, "determined": {**source, "versions": [*entries]}}
     if len(json.dumps(metadata).encode()) > METADATA_BYTES:
-        plan.left_out.append((f"metadata of model {given}", f"more than {METADATA_BYTES // 1024} KiB"))
-        metadata = {"determined": {**told, "versions": []}}
+        plan.left_out.append((f"metadata of model {given}", f"it exceeds {METADATA_BYTES // 1024} KiB"))
+        metadata = {"determined": {**source, "versions": []}}
     plan.models.append(
         ModelEntry(name, dump.workspace_of(model), text(model.get("description"))[:10_000], text(model.get("notes"))[:100_000],
                    tuple(labels), metadata, len(entries))
@@ -197,7 +201,7 @@ def _plan_model(plan: ImportPlan, dump: Dump, key: str, is_there: IsThere | None
 
 
 def _version(plan: ImportPlan, dump: Dump, model: str, version: Record, is_there: IsThere | None) -> Record:
-    """What is kept of a version. Its checkpoint stays where it is: its address, and whether it was seen there."""
+    """Return the metadata of a version: the checkpoint stays where it is; its address and whether it was found are recorded."""
     brief = mapping(version.get("checkpoint"))
     checkpoint = {**dump.checkpoints.get(text(brief.get("uuid")), {}), **brief}
     training = mapping(checkpoint.get("training"))
@@ -219,7 +223,7 @@ def _version(plan: ImportPlan, dump: Dump, model: str, version: Record, is_there
 
 
 def _address(checkpoint: Record, training: Record) -> tuple[str, ...]:
-    """Bucket and folder of a checkpoint in S3; nothing where it lies elsewhere."""
+    """Return bucket and folder of a checkpoint in S3; empty for other storage."""
     storage = mapping(mapping(training.get("experimentConfig")).get("checkpoint_storage"))
     bucket, uuid = text(storage.get("bucket")), text(checkpoint.get("uuid"))
     if storage.get("type") != "s3" or not bucket or not uuid:
@@ -230,16 +234,16 @@ def _address(checkpoint: Record, training: Record) -> tuple[str, ...]:
 
 def _unreachable(checkpoint: Record, address: tuple[str, ...], is_there: IsThere | None) -> str:
     if not checkpoint:
-        return "the dump does not say which it is"
+        return "the dump does not identify the checkpoint"
     if not address:
-        return "it does not lie in S3: copy it to where your scripts reach it"
+        return "it is not in S3: copy it to a location that your scripts can reach"
     if is_there is None:
-        return "no address of its store was given: --s3 ADDRESS"
+        return "the address of its store is unknown: pass --s3 ADDRESS"
     files = sorted(name for name in mapping(checkpoint.get("resources")) if not name.endswith("/"))
     if not files:
-        return "the dump names no file of it"
+        return "the dump lists no files"
     key = "/".join((*address[1:], files[0]))
-    return "" if is_there(address[0], key) else f"its store does not show {key}"
+    return "" if is_there(address[0], key) else f"its store does not have {key}"
 
 
 def _size(value: JsonValue) -> int:

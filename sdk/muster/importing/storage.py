@@ -1,4 +1,4 @@
-"""Whether an S3 store has a file: one signed HEAD (AWS Signature Version 4), so that no client of S3 need be installed."""
+"""Check for a file in an S3 store: one signed HEAD request (AWS Signature Version 4), without an S3 client library."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ _EMPTY = hashlib.sha256(b"").hexdigest()
 
 @dataclass(frozen=True, slots=True)
 class ObjectStore:
-    """An S3 store by its address. Without a key it is asked as anybody may."""
+    """An S3 store. Without an access key, requests are anonymous."""
 
     address: str
     access_key: str = ""
@@ -26,18 +26,18 @@ class ObjectStore:
     http: httpx.Client | None = None
 
     def has(self, bucket: str, key: str) -> bool:
-        """Return whether the file is there.
+        """Return whether the file exists.
 
         Raises:
-            Rejected: The store refuses the key, or `address` is none.
+            Rejected: The store refuses the access key, or `address` is invalid.
             Transient: The store does not answer.
         """
         place = urlsplit(self.address)
         if place.scheme not in ("http", "https") or not place.netloc:
             raise Rejected(
                 "bad_address",
-                f"{self.address!r} is no address of a store",
-                hint="e.g. https://s3.eu-central-1.amazonaws.com",
+                f"{self.address!r} is not the address of a store",
+                hint="use for example https://s3.eu-central-1.amazonaws.com",
             )
         path = f"{place.path.rstrip('/')}/{quote(bucket, safe='')}/{quote(key, safe='/-_.~')}"
         try:
@@ -51,7 +51,7 @@ class ObjectStore:
             raise Rejected(
                 "store_refused",
                 f"{place.netloc} refuses {bucket}/{key}",
-                hint="give --access-key and --secret-key that may read it",
+                hint="pass --access-key and --secret-key with read access",
             )
         return answer.status_code == 200
 
@@ -65,10 +65,10 @@ class ObjectStore:
             ("HEAD", path, "", *(f"{name}:{value}" for name, value in headers.items()), "", names, _EMPTY)
         )
         scope = f"{at[:8]}/{self.region}/s3/aws4_request"
-        told = "\n".join(("AWS4-HMAC-SHA256", at, scope, hashlib.sha256(request.encode()).hexdigest()))
+        to_sign = "\n".join(("AWS4-HMAC-SHA256", at, scope, hashlib.sha256(request.encode()).hexdigest()))
         key = f"AWS4{self.secret_key}".encode()
         for part in scope.split("/"):
             key = hmac.digest(key, part.encode(), "sha256")
-        signature = hmac.digest(key, told.encode(), "sha256").hex()
+        signature = hmac.digest(key, to_sign.encode(), "sha256").hex()
         signed = f"AWS4-HMAC-SHA256 Credential={self.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
         return headers | {"authorization": signed}

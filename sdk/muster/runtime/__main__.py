@@ -1,4 +1,4 @@
-"""`python -m muster.runtime --directory D`: import what ranks need, then serve the worker's daemon."""
+"""`python -m muster.runtime --directory D`: import the modules of ranks, then serve the worker's daemon."""
 
 import argparse
 import fcntl
@@ -18,11 +18,11 @@ from muster.wire.process_records import LOCK
 
 
 def main() -> int:
-    """Return 0 also when another warm parent already serves this directory."""
+    """Return 0, also if another warm parent already serves this directory."""
     parser = argparse.ArgumentParser(prog="muster.runtime", description=__doc__)
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument(
-        "--warm", required=True, help="modules to import, by commas; what is missing is left out"
+        "--warm", required=True, help="modules to import, separated by commas; missing modules are skipped"
     )
     parser.add_argument("--idle-exit-s", type=float, default=60.0)
     options = parser.parse_args()
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def import_all(names: list[str]) -> list[str]:
-    """Import what ranks need; return what was there."""
+    """Import modules for ranks; return those that exist."""
     imported = []
     for name in names:
         try:
@@ -55,7 +55,7 @@ def import_all(names: list[str]) -> list[str]:
 
 
 def _settle() -> None:
-    """Leave as little as possible for forks to do: no garbage, no finalizers of imported modules at their end, few pages to copy."""
+    """Reduce the work of forks: no garbage, no exit finalizers of imported modules, few pages to copy."""
     for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
         finalizer.atexit = False
     gc.collect()

@@ -1,4 +1,4 @@
-"""The life of a forked process, from the fork to its exit code. It never returns into the parent's loop."""
+"""A forked process, from the fork to its exit code. It never returns into the parent's loop."""
 
 import atexit
 import builtins
@@ -23,7 +23,7 @@ CANNOT_START = 126
 
 
 def become_rank(launch: Launch) -> NoReturn:
-    """Turn this fresh fork into the process that `launch` describes."""
+    """Turn this fork into the process described by `launch`."""
     code = CANNOT_START
     try:
         _redirect(launch.stdout, launch.stderr)
@@ -48,7 +48,7 @@ def become_rank(launch: Launch) -> NoReturn:
     except OSError as error:
         print(f"muster: {launch.command!r} cannot be started: {error}", file=sys.stderr)
         code = _code_without_start(error)
-    except BaseException:  # whatever it was, this fork must end here
+    except BaseException:  # the fork must end here in any case
         traceback.print_exc()
     finally:
         _flush()
@@ -72,7 +72,10 @@ def _code_without_start(error: OSError) -> int:
 
 
 def _execute(argv: tuple[str, ...]) -> NoReturn:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; other programs count on them
+    for number in (
+        signal.SIGPIPE,
+        signal.SIGXFSZ,
+    ):  # Python ignores these signals; other programs rely on them
         signal.signal(number, signal.SIG_DFL)
     os.execvp(argv[0], argv)  # noqa: S606 - the fork is already there
 
@@ -94,7 +97,7 @@ def _run_warm(entrypoint: Script | Module, launch: Launch) -> int:
     isolation.hide_platform(folder)
     gc.enable()
     code = _exit_code_of(entrypoint)
-    # As at the end of the interpreter: threads, exit functions, buffers; but no teardown of a gigabyte of modules.
+    # As at interpreter exit (threads, exit functions, buffers), but without tearing down a gigabyte of modules.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     return code
@@ -127,7 +130,7 @@ def _run(entrypoint: Script | Module) -> None:
     except OSError as error:
         print(f"muster: can't open file {entrypoint.path!r}: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
-    # A true __main__, and one that stays: what the script defines can be pickled, and outlives its last line.
+    # A real __main__ that stays: the script's classes can be pickled, and its globals outlive its last line.
     main = ModuleType("__main__")
     main.__dict__.update(__file__=entrypoint.path, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = main
@@ -135,7 +138,7 @@ def _run(entrypoint: Script | Module) -> None:
 
 
 def _users_part(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without the frames of this file."""
+    """The traceback without frames of this file."""
     while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
         trace = trace.tb_next
     return trace

@@ -1,4 +1,4 @@
-"""What a user's command means: Python that a fork of the warm parent can run, or anything else. Pure."""
+"""Classification of a user's command: Python for a fork of the warm parent, or another program. Pure."""
 
 import re
 import shlex
@@ -28,16 +28,16 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Anything else, executed from the start of a process."""
+    """Any other command, executed in a new program."""
 
     argv: tuple[str, ...]
 
 
 def read_entrypoint(command: str | Sequence[str], interpreter: str) -> Script | Module | Command:
-    """Read a command. A list is taken word by word; a string is what a shell would read.
+    """Parse a command. A list is taken as arguments; a string is parsed as a shell would.
 
-    Python is recognised by the names `python`, `python3`, `python3.x` and the path of `interpreter`, with `-u` as
-    the only flag; a bare `train.py` is run by Python too. What needs a shell (pipes, variables, patterns) gets one.
+    Python is recognised by the names `python`, `python3`, `python3.x` and the path of `interpreter`, with `-u` as the only flag;
+    a bare `train.py` is also run by Python. Commands that need a shell (pipes, variables, patterns) run in one.
     """
     if isinstance(command, str):
         if _SHELL_SIGNS.search(_without_quoted(command)) or _sets_variable(command):
@@ -48,12 +48,10 @@ def read_entrypoint(command: str | Sequence[str], interpreter: str) -> Script | 
             return Command(("/bin/sh", "-c", command))
     else:
         words = list(command)
-    return _read_words(words, command, interpreter)
+    return _classify(words, command, interpreter)
 
 
-def _read_words(
-    words: list[str], command: str | Sequence[str], interpreter: str
-) -> Script | Module | Command:
+def _classify(words: list[str], command: str | Sequence[str], interpreter: str) -> Script | Module | Command:
     if words and words[0].endswith(".py") and "/" not in words[0].lstrip("./"):
         return Script(words[0], tuple(words[1:]))
     if not words or not (_PYTHON.fullmatch(words[0]) or words[0] == interpreter):
@@ -69,7 +67,7 @@ def _read_words(
 
 
 def _without_quoted(command: str) -> str:
-    """The command without what stands in single quotes, where no sign has a meaning."""
+    """The command without single-quoted parts, in which no character is special."""
     return re.sub(r"'[^']*'", "", command)
 
 

@@ -1,7 +1,7 @@
-"""Large pages for the warm parent: a fork copies the page tables of its parent, which are shorter for pages of 2 MiB.
+"""Huge pages for the warm parent: a fork copies the parent's page tables, which are smaller with 2 MiB pages.
 
-Linux supports them where `transparent_hugepage/enabled` is `madvise` or `always`, and moves existing memory into them from 6.1 on
-(MADV_COLLAPSE); elsewhere nothing happens.
+Needs Linux with `transparent_hugepage/enabled` set to `madvise` or `always`; existing memory is moved from Linux 6.1 on
+(MADV_COLLAPSE). Elsewhere nothing happens.
 """
 
 import ctypes
@@ -11,14 +11,14 @@ from pathlib import Path
 
 PAGE_BYTES = 2 * 1024 * 1024
 LEAST_BYTES = 192 * 1024 * 1024
-"""Smaller processes gain nothing: large pages would cost them memory."""
+"""Smaller processes do not benefit: huge pages would cost them memory."""
 _COLLAPSE = 25
 
 
 def use_large_pages(least_bytes: int = LEAST_BYTES) -> None:
-    """Move this process's own memory into large pages, as far as the system has them; what it asks for later is not concerned.
+    """Move this process's current memory into huge pages, as far as available; later allocations are not affected.
 
-    Takes some milliseconds for each 10 MiB; other threads go on meanwhile.
+    Takes some milliseconds per 10 MiB; other threads continue meanwhile.
     """
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     if advice is None or _held_bytes() < least_bytes:
@@ -31,12 +31,12 @@ def use_large_pages(least_bytes: int = LEAST_BYTES) -> None:
 
 
 def _held_bytes() -> int:
-    """What it has in memory now; the most that it ever had begins with what its parent had."""
+    """Resident memory now; the peak would include the parent's."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def _own_memory() -> Iterator[tuple[int, int]]:
-    """The whole large pages of each anonymous, writable stretch: from and to which address."""
+    """Yield the address ranges of whole huge pages in anonymous, writable mappings."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         span, access, _, _, inode, *name = line.split(maxsplit=5)
         if access != "rw-p" or inode != "0" or name not in ([], ["[heap]"]):

@@ -1,4 +1,4 @@
-"""What a rank may import and inherit: the user's folder first, nothing of the platform, no state of the parent."""
+"""Isolation of ranks: the user's folder comes first, and nothing of the platform or of the parent's state is visible."""
 
 import ctypes
 import importlib.abc
@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_CHILD_SUBREAPER = 1, 38, 36
 
 
 class UserFolderOnly(importlib.abc.MetaPathFinder):
-    """Finds modules with the platform's names in the user's folder or not at all, installed or not."""
+    """Finds modules with the platform's names only in the user's folder, installed or not."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -26,7 +26,7 @@ class UserFolderOnly(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Answer for top-level platform names alone."""
+        """Answer for top-level names of the platform only."""
         if fullname not in PLATFORM:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, [self._folder])
@@ -36,14 +36,14 @@ class UserFolderOnly(importlib.abc.MetaPathFinder):
 
 
 def hide_platform(folder: str) -> None:
-    """Let `import shared` mean the user's own; editable installs and installed wheels alike are out of reach."""
+    """Make `import shared` mean the user's module, hiding editable installs and installed wheels of the platform."""
     sys.meta_path.insert(0, UserFolderOnly(folder))
     for name in [name for name in sys.modules if name.split(".")[0] in PLATFORM]:
         del sys.modules[name]
 
 
 def shadowed_modules(folder: str) -> set[str]:
-    """Names in the user's folder that the warm parent has imported from elsewhere: only a cold start is faithful."""
+    """Return modules of the user's folder that the warm parent imported from elsewhere; these need a cold start."""
     loaded = {name for name in sys.modules if "." not in name} - set(sys.stdlib_module_names) - {"__main__"}
     try:
         entries = list(os.scandir(folder))
@@ -56,7 +56,7 @@ def shadowed_modules(folder: str) -> set[str]:
 
 
 def reset_signals() -> None:
-    """Handlers as a fresh Python has them."""
+    """Reset signal handlers to those of a fresh Python."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, 32, 33}:
         if signal.getsignal(number) not in (signal.SIG_DFL, None):
@@ -68,7 +68,7 @@ def reset_signals() -> None:
 
 
 def reset_randomness() -> None:
-    """Forks of one parent would all draw the same numbers; torch keeps its fixed default, as in a fresh process."""
+    """Reseed random generators, because forks share the parent's state; torch keeps its fixed default, as in a fresh process."""
     random.seed()
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -76,14 +76,15 @@ def reset_randomness() -> None:
 
 
 def enter_groups(groups: Sequence[str]) -> None:
-    """Become a member of control groups, with all that is forked from here on. Raises OSError where one is not there."""
+    """Join control groups, inherited by later forks. Raises OSError if a group does not exist."""
     for path in groups:
         Path(path).write_text("0", encoding="ascii")
 
 
 def set_niceness(niceness: int) -> None:
-    """Leave processors to what is less nice, as the leader of a session: where Linux shares them out among sessions first, niceness counts within
-    one only, and the session's own says how sessions share. Nothing changes where nobody else computes."""
+    """Lower the priority of this session leader: where Linux schedules sessions first (autogroup), niceness counts only within a
+    session, so the session's own value is set too. No effect on an otherwise idle machine.
+    """
     if niceness:
         os.nice(niceness)
         with suppress(OSError):
@@ -91,7 +92,7 @@ def set_niceness(niceness: int) -> None:
 
 
 def set_limits(limits: Mapping[str, int]) -> None:
-    """Lower soft limits by name (`nofile`, `core`, `as`, `fsize`, `nproc`); never above the hard limit."""
+    """Lower soft limits by name (`nofile`, `core`, `as`, `fsize`, `nproc`), capped by the hard limit."""
     for name, value in limits.items():
         number = getattr(resource, f"RLIMIT_{name.upper()}")
         _, hard = resource.getrlimit(number)
@@ -99,7 +100,7 @@ def set_limits(limits: Mapping[str, int]) -> None:
 
 
 def drop_privileges(user: int | None, group: int | None) -> None:
-    """Become another user for good; then neither set-user-id programs nor the parent's end are of any use."""
+    """Change to another user irrevocably; disable set-user-id programs, and die with the parent."""
     if group is not None:
         os.setgroups([])
         os.setresgid(group, group, group)
@@ -111,5 +112,5 @@ def drop_privileges(user: int | None, group: int | None) -> None:
 
 
 def become_subreaper() -> None:
-    """Orphans of ranks become this process's children instead of init's, so that none is lost from sight."""
+    """Adopt orphans of ranks instead of init, so that they stay visible."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""The warm parent's loop: one thread, one selector. Requests in, forks out, exits to disk and to who listens."""
+"""Main loop of the warm parent: one thread, one selector. Receives requests, forks ranks, records exits and reports them."""
 
 import os
 import selectors
@@ -29,7 +29,7 @@ class _Peer:
 
 
 class WarmParent:
-    """Serves the daemon of its directory. With neither daemon nor children for `idle_exit_s` it ends."""
+    """Serves the daemon of its directory. Ends after `idle_exit_s` without daemon and children."""
 
     def __init__(self, directory: Path, warm: list[str], idle_exit_s: float) -> None:
         self._warm = warm
@@ -43,7 +43,7 @@ class WarmParent:
         self._idle_since = time.monotonic()
 
     def run(self) -> None:
-        """Serve until told to quit or idle for too long."""
+        """Serve until asked to quit, or idle for too long."""
         for end in (self._wake_read, self._wake_write):
             end.setblocking(False)
         signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
@@ -81,7 +81,7 @@ class WarmParent:
             for frame in peer.decoder.feed(data):
                 self._on_frame(peer, frame)
         except (OSError, Rejected) as error:
-            print(f"the connection of a daemon broke: {error}", file=sys.stderr, flush=True)
+            print(f"the connection to a daemon failed: {error}", file=sys.stderr, flush=True)
             data = b""
         if not data:
             self._drop(peer)
@@ -95,12 +95,14 @@ class WarmParent:
         match frame:
             case wire.Greeting():
                 if not wire.OLDEST <= frame.version <= wire.VERSION:
-                    words = f"protocol {frame.version} is none of {wire.OLDEST} to {wire.VERSION}"
-                    raise Rejected("version", words)
+                    reason = (
+                        f"protocol version {frame.version} is not supported ({wire.OLDEST} to {wire.VERSION})"
+                    )
+                    raise Rejected("version", reason)
                 peer.greeted = True
                 for process in self._family:
-                    self._tell(peer, process)
-                self._tell(peer, wire.Ready(os.getpid(), self._warm))
+                    self._send(peer, process)
+                self._send(peer, wire.Ready(os.getpid(), self._warm))
             case wire.Launch():
                 self._launch(frame)
             case wire.OpenRendezvous():
@@ -114,10 +116,10 @@ class WarmParent:
 
     def _launch(self, launch: wire.Launch) -> None:
         if launch.name in self._family:
-            return  # a daemon that was restarted between asking and hearing asks again
+            return  # a daemon that restarted before the response asks again
         try:
             pid = os.fork()
-        except OSError as error:  # no memory, or too many processes
+        except OSError as error:  # out of memory, or too many processes
             failed = wire.ProcessFrame(launch.name, launch.run, 0, exit_code=CANNOT_START, error=str(error))
             self._broadcast(self._family.add(failed))
             return
@@ -158,9 +160,9 @@ class WarmParent:
     def _broadcast(self, process: wire.ProcessFrame) -> None:
         for peer in list(self._peers.values()):
             if peer.greeted:
-                self._tell(peer, process)
+                self._send(peer, process)
 
-    def _tell(self, peer: _Peer, frame: wire.Frame) -> None:
+    def _send(self, peer: _Peer, frame: wire.Frame) -> None:
         try:
             peer.connection.sendall(wire.encode(frame))
         except OSError:
@@ -176,7 +178,7 @@ class WarmParent:
 
 
 def _read_answer(pipe: int) -> str:
-    """What the rendezvous wrote within its time; the loop waits, since a gang's start waits for it anyway."""
+    """Return the output of the rendezvous within the time limit; blocking is acceptable, because the gang's start waits for it."""
     selector = selectors.DefaultSelector()
     selector.register(pipe, selectors.EVENT_READ)
     try:

@@ -1,4 +1,4 @@
-"""The processes of runs: who runs, how they ended, and what they left behind. Exits go to disk before they are told, where it has room."""
+"""The processes of runs: running, ended, and left behind. Exit codes are written to disk before they are reported, if there is space."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from muster.wire.process_records import read_ended
 
 
 class ProcessTable:
-    """All processes that the warm parent started, by name; it alone reaps them."""
+    """All processes started by the warm parent, by name; only this class reaps them."""
 
     def __init__(self, directory: Path) -> None:
-        """Load the exits that an earlier parent left."""
+        """Load exits recorded by an earlier parent."""
         self._directory = directory
         self._processes: dict[str, ProcessFrame] = {}
         self._unsaved: set[str] = set()
@@ -32,25 +32,25 @@ class ProcessTable:
         return name in self._processes
 
     def has_living(self) -> bool:
-        """Whether any process runs."""
+        """Whether any process is running."""
         return any(process.exit_code is None for process in self._processes.values())
 
     def add(self, process: ProcessFrame) -> ProcessFrame:
-        """Keep a process, in memory and on disk; a disk that cannot take it now gets it later. Ranks must not die for a record."""
+        """Record a process in memory and on disk; if the disk is full, the record is written later. Ranks must not fail because of a record."""
         self._processes[process.name] = process
         self._unsaved.add(process.name)
         self.save_rest()
         return process
 
     def save_rest(self) -> None:
-        """Write what is not on disk yet; what it has no room for stays for the next call."""
+        """Write records that are not on disk yet; what does not fit is retried on the next call."""
         for name in list(self._unsaved):
             with suppress(OSError):
                 self._save(self._processes[name])
                 self._unsaved.discard(name)
 
     def reap(self) -> list[ProcessFrame]:
-        """Collect all that ended, with their leftovers; orphans of no name are only waited for."""
+        """Reap all ended processes and handle their leftovers; unknown orphans are only reaped."""
         ended = []
         while True:
             try:
@@ -66,7 +66,7 @@ class ProcessTable:
         return self._kill_leftovers(ended) if ended else []
 
     def kill(self, run: str, number: int, name: str = "") -> None:
-        """Signal the processes of a run, or the one of that name; 9 takes their whole sessions."""
+        """Send a signal to the processes of a run, or to the named one; 9 also kills their sessions."""
         for process in self:
             if process.run != run or process.exit_code is not None or (name and process.name != name):
                 continue
@@ -74,11 +74,11 @@ class ProcessTable:
                 kill_session(process.pid)
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, number)
-            with suppress(ProcessLookupError):  # a fresh fork may not lead its group yet
+            with suppress(ProcessLookupError):  # a new fork may not lead its group yet
                 os.kill(process.pid, number)
 
     def forget(self, run: str) -> None:
-        """Drop the ended processes of a run."""
+        """Forget the ended processes of a run."""
         for process in self:
             if process.run == run and process.exit_code is not None:
                 del self._processes[process.name]
@@ -87,10 +87,10 @@ class ProcessTable:
                     path.unlink(missing_ok=True)
 
     def _kill_leftovers(self, ended: list[ProcessFrame]) -> list[ProcessFrame]:
-        """End what is left of ended sessions, and what had left them; return who ended, the last of each run with what was found of it.
+        """Kill the leftovers of ended sessions, and orphans outside them; return the ended processes, the last of each run with its leftovers.
 
-        An orphan outside its session ends with the run that it can be told to be of. Any other may belong to each run that lived when it was
-        first seen: the last one's end takes it.
+        An orphan outside its session is killed with the run that it is attributed to. If it cannot be attributed, it is killed when the
+        last run ends that was alive when the orphan was first seen.
         """
         me, sessions = os.getpid(), {process.pid: process.run for process in ended}
         seen = self._strays.keys()
@@ -104,13 +104,16 @@ class ProcessTable:
         self._strays = {pid: self._strays.get(pid, frozenset(living)) & living for pid in strays}
         unnamed = [pid for pid, owners in self._strays.items() if not owners]
         alone = dict.fromkeys(set(unnamed) - seen, ended[0].run) if len(set(sessions.values())) == 1 else {}
-        told = _told(alone | named | left_behind, ended)
+        leftovers = _describe_leftovers(alone | named | left_behind, ended)
         for pid in (*left_behind, *named, *unnamed):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         for session in sessions if left_behind else ():
             kill_session(session)
-        return [self.add(replace(one, left=told[one.name])) if one.name in told else one for one in ended]
+        return [
+            self.add(replace(one, left=leftovers[one.name])) if one.name in leftovers else one
+            for one in ended
+        ]
 
     def _save(self, process: ProcessFrame) -> None:
         target = self._path(process.name)
@@ -122,8 +125,8 @@ class ProcessTable:
         return self._directory / f"{name.replace('/', '_')}.json"
 
 
-def _told(left: Mapping[int, str], ended: list[ProcessFrame]) -> dict[str, str]:
-    """What is to be said of the processes that runs left, by the name of the run's process that ended last."""
+def _describe_leftovers(left: Mapping[int, str], ended: list[ProcessFrame]) -> dict[str, str]:
+    """Return descriptions of the leftover processes, by the name of the run's process that ended last."""
     last = {process.run: process.name for process in ended}
     found: dict[str, list[str]] = {}
     for pid, run in left.items():
@@ -133,19 +136,21 @@ def _told(left: Mapping[int, str], ended: list[ProcessFrame]) -> dict[str, str]:
 
 
 def running_processes() -> Iterator[tuple[int, int, int]]:
-    """(pid, parent, session) of every process, as far as /proc shows."""
+    """Yield (pid, parent, session) of every process visible in /proc."""
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
         with suppress(OSError, ValueError, IndexError):
-            stat = Path(entry.path, "stat").read_text(errors="replace")  # a name may be cut within a letter
+            stat = Path(entry.path, "stat").read_text(
+                errors="replace"
+            )  # a name may be cut within a character
             fields = stat[stat.rindex(")") + 2 :].split()
             if fields[0] != "Z":
                 yield int(entry.name), int(fields[1]), int(fields[3])
 
 
 def kill_session(session: int) -> None:
-    """SIGKILL to every process of a session; forks made meanwhile are caught by the second look."""
+    """Kill every process of a session; repeated to catch forks made meanwhile."""
     for _ in range(5):
         members = [pid for pid, _, theirs in running_processes() if theirs == session]
         for pid in members:

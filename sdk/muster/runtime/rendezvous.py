@@ -1,7 +1,7 @@
-"""The rendezvous of one run, in a process of its own on the chief, bound to the gang's address only.
+"""The rendezvous of one run, in its own process on the chief, bound to the gang's address only.
 
-Neither Horovod's nor PyTorch's asks who comes: whoever reaches the port may read and write what ranks exchange there. So it lives as long as the
-run, on one address, and several machines need a network of their own for it.
+Neither Horovod's nor PyTorch's rendezvous authenticates clients: anyone who reaches the port can read and write what ranks
+exchange. It therefore runs only as long as the run, on one address, and several machines need a private network.
 """
 
 import os
@@ -17,7 +17,7 @@ _BACKLOG = 512
 
 
 def serve(request: OpenRendezvous, port_pipe: int) -> NoReturn:
-    """Serve until killed; the port goes into `port_pipe` as text, a failure as `error: …`."""
+    """Serve until killed; write the port to `port_pipe` as text, or a failure as `error: …`."""
     try:
         isolation.reset_signals()
         isolation.drop_privileges(None, None)
@@ -25,14 +25,14 @@ def serve(request: OpenRendezvous, port_pipe: int) -> NoReturn:
             _hold_store(request, port_pipe)
         else:
             _serve_horovod(request, port_pipe)
-    except BaseException as error:  # whatever it was, this fork must end here
+    except BaseException as error:  # the fork must end here in any case
         os.write(port_pipe, f"error: {error!r}".encode())
     finally:
         os._exit(1)
 
 
 def _hold_store(request: OpenRendezvous, port_pipe: int) -> None:
-    """A store that ranks join as under `torchrun`, where the agent holds it. Left to itself it would listen on every address."""
+    """Serve a store that ranks join as under `torchrun`. By default it would listen on all addresses."""
     from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
     family = socket.AF_INET6 if ":" in request.address else socket.AF_INET
@@ -42,7 +42,7 @@ def _hold_store(request: OpenRendezvous, port_pipe: int) -> None:
     store = TCPStore(
         request.address, port, is_master=True, wait_for_workers=False, master_listen_fd=descriptor
     )
-    _tell_port(store.port, port_pipe)
+    _write_port(store.port, port_pipe)
     while True:
         signal.pause()
 
@@ -61,16 +61,16 @@ def _serve_horovod(request: OpenRendezvous, port_pipe: int) -> None:
         request_queue_size = _BACKLOG
 
         def server_bind(self) -> None:
-            # HTTPServer asks DNS for its own name here, which can take seconds.
+            # HTTPServer would resolve its own name by DNS, which can take seconds.
             socketserver.TCPServer.server_bind(self)
             self.server_name, self.server_port = self.server_address[:2]
 
     server = Server((request.address, 0), RendezvousHandler, 0)
     server.init(get_host_assignments(parse_hosts(request.hosts), request.size, request.size))
-    _tell_port(server.server_port, port_pipe)
+    _write_port(server.server_port, port_pipe)
     server.serve_forever(poll_interval=3600)
 
 
-def _tell_port(port: int, pipe: int) -> None:
+def _write_port(port: int, pipe: int) -> None:
     os.write(pipe, str(port).encode())
     os.close(pipe)

@@ -1,9 +1,9 @@
-"""For training with PyTorch: a training loop, and the state that a loop of one's own resumes from. Importing it imports torch."""
+"""PyTorch support: a training loop, and resumable state for your own loop. Importing this module imports torch."""
 
 from muster._missing_framework import missing
 
 try:
-    import torch as _  # noqa: F401 - what follows needs it
+    import torch as _  # noqa: F401 - required by the imports below
 except ImportError as error:
     raise missing("torch", error) from error
 

@@ -1,4 +1,4 @@
-"""What each rank takes of a batch. The script's loader says what a batch is; how many ranks share it changes nothing in that."""
+"""Sharding of batches over ranks. The script's loader defines the batch, independent of the number of ranks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,14 @@ Loader = DataLoader[Any]
 
 @dataclass(frozen=True, slots=True)
 class BatchShard:
-    """What a rank trains in one pass.
+    """Samples of one rank for one pass.
 
     Attributes:
-        content: As the loader collates it.
-        samples: How many it holds.
-        weight: The factor of its mean loss with which the average over the ranks, summed over the passes, is the mean over the batch.
-        is_last: No further pass belongs to this batch.
+        content: The samples, collated by the loader.
+        samples: Number of samples.
+        weight: Factor for the mean loss of the chunk: averaged over the ranks and summed over the passes, the weighted losses give
+            the mean over the batch.
+        is_last: Whether this is the last pass of the batch.
     """
 
     content: Any
@@ -31,18 +32,19 @@ class BatchShard:
 
 
 class BatchSharder:
-    """This rank's parts of a loader's batches, epoch after epoch; it resumes in the middle of one, with another number of ranks too.
+    """This rank's chunks of a loader's batches, over epochs; resumes in the middle of an epoch, also with another number of ranks.
 
-    The order of an epoch is the loader's own sampler's, drawn from the trial's seed and the epoch: equal on all ranks and in every
-    run. Each rank takes every `size`-th sample of a batch, cut into `passes`. A last batch of fewer samples than ranks is left out.
+    The loader's sampler defines the order of an epoch, seeded with the trial's seed and the epoch: equal on all ranks and in
+    all runs. Each rank takes every `size`-th sample of a batch, cut into `passes` chunks. A last batch with fewer samples than
+    ranks is skipped.
 
     Args:
-        loader: The script's, unsharded: its batch is that of the whole gang.
+        loader: The script's loader, not sharded: its batch is that of all ranks.
         place: The trial.
-        passes: Forward and backward passes for one batch.
+        passes: Forward and backward passes per batch.
 
     Raises:
-        Rejected: The loader's batches cannot be shared.
+        Rejected: The loader's batches cannot be sharded.
     """
 
     def __init__(self, loader: Loader, place: ShardInfo, passes: int = 1) -> None:
@@ -57,9 +59,9 @@ class BatchSharder:
         return self._batch == 0
 
     def __iter__(self) -> Iterator[Iterator[BatchShard]]:
-        """Yield what is left of the epoch, batch by batch; the parts of one are to be taken before the next.
+        """Yield the rest of the epoch, batch by batch; consume the chunks of a batch before the next batch.
 
-        Where only a last batch is left that is too small for more ranks than there were, it is the next epoch.
+        If only a last batch is left that is too small for the current ranks, yield the next epoch.
         """
         plan = self._plan()
         if self._batch >= len(plan):
@@ -72,41 +74,41 @@ class BatchSharder:
             yield parts
 
     def once(self) -> Iterator[BatchShard]:
-        """Yield every part of every batch, as a validation needs them."""
+        """Yield the chunks of all batches once, for validation."""
         for parts in self._load(self._order()):
             yield from parts
 
     def check_ranks(self) -> None:
-        """Refuse more ranks than a batch has samples for.
+        """Check that a batch has at least one sample per rank.
 
         Raises:
-            Rejected: There are too many.
+            Rejected: There are more ranks than samples.
         """
         size, length = self._place.size, len(self._loader.dataset)  # type: ignore[arg-type]
         fewest = min(self._loader.batch_size or size, length)
         if fewest < size:
             raise Rejected(
                 "batch_too_small",
-                f"a batch of {fewest} samples cannot be shared by {size} ranks",
-                hint="give the loader a batch_size of at least one sample for each slot",
+                f"a batch of {fewest} samples cannot be split over {size} ranks",
+                hint="set the loader's batch_size to at least one sample per slot",
                 place="batch_size",
             )
 
     def state_dict(self) -> dict[str, int]:
-        """Where it stands."""
+        """Return the progress."""
         return {"epoch": self.epoch, "batch": self._batch}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go on from there."""
+        """Resume from this progress."""
         self.epoch, self._batch = state["epoch"], state["batch"]
 
     def _plan(self) -> list[list[int]]:
         return [whole for whole in self._order() if len(whole) >= self._place.size]
 
     def _order(self) -> list[list[int]]:
-        """The batches of the epoch. A generator of the script's own is seeded anew, so that its order can be had again.
+        """Return the batches of the epoch. The script's own generator is reseeded, so that the order is reproducible.
 
-        `torch.manual_seed` would seed the GPUs too, whose random numbers are the training's.
+        `torch.manual_seed` would also seed the GPUs, whose random numbers belong to the training.
         """
         own = getattr(self._loader.sampler, "generator", None)
         seed = (self._place.seed * 1_000_003 + self.epoch) % 2**63
@@ -139,19 +141,19 @@ def _check(loader: Loader) -> None:
     if isinstance(loader.dataset, IterableDataset) or loader.batch_sampler is None:
         raise Rejected(
             "loader_unshared",
-            "this loader does not say which samples make a batch, so its batches cannot be shared by ranks or resumed",
-            hint="give it a dataset with __len__ and __getitem__, and a batch_size",
+            "this loader has no batch sampler over an indexed dataset, so its batches cannot be sharded or resumed",
+            hint="use a dataset with __len__ and __getitem__, and set batch_size",
         )
     if isinstance(loader.sampler, DistributedSampler):
         raise Rejected(
             "loader_sharded",
-            "the batches of this loader are one rank's already; the Trainer shares them itself",
-            hint="leave its DistributedSampler out",
+            "this loader is already sharded; the Trainer shards batches itself",
+            hint="remove its DistributedSampler",
         )
 
 
 def _with_batches(loader: Loader, plan: list[list[int]]) -> Loader:
-    """The script's loader over other batches. Its workers' seeds come from a generator of their own: the script's are not moved."""
+    """Return the script's loader over other batches. Worker seeds come from a separate generator, so that the script's is unchanged."""
     return DataLoader(
         loader.dataset,
         batch_sampler=plan,

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch between the ranks of a trial, for frameworks that do not let a gradient be exchanged while others are made."""
+"""PyTorch tensors between the ranks of a trial, for frameworks that cannot exchange gradients during the backward pass."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def average(trial: "Trial", gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
-    """Return the ranks' means, exchanged as one tensor. Which are None is alike on all ranks; types are alike too."""
+    """Return the ranks' mean of each gradient, exchanged as one tensor. The same gradients must be None on all ranks, with equal types."""
     gang = trial._gang
     present = [one for one in gradients if one is not None]
     if gang is None or not present:
@@ -21,7 +21,7 @@ def average(trial: "Trial", gradients: Sequence[torch.Tensor | None]) -> list[to
 
 
 def share(trial: "Trial", tensors: Sequence[torch.Tensor]) -> None:
-    """Give the tensors rank 0's values, in place."""
+    """Set the tensors to rank 0's values, in place."""
     if trial._gang is not None:
         for number, one in enumerate(tensors):
             one.data.copy_(trial._gang.first(f"share.{number}", one.detach().clone()))

@@ -1,4 +1,4 @@
-"""The random numbers of a process: torch's (every GPU's too), numpy's and Python's."""
+"""Random number generators of a process: torch (all GPUs), numpy and Python."""
 
 import random
 import sys
@@ -8,7 +8,7 @@ import torch
 
 
 def capture_generators() -> dict[str, Any]:
-    """Return where the generators stand, as plain values."""
+    """Return the state of the generators as plain values."""
     state: dict[str, Any] = {"torch": torch.get_rng_state(), "python": random.getstate()}
     if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         state["cuda"] = torch.cuda.get_rng_state_all()
@@ -20,7 +20,7 @@ def capture_generators() -> dict[str, Any]:
 
 
 def restore_generators(state: dict[str, Any]) -> None:
-    """Put the generators where they stood. GPUs that this process does not have, or had not, are left out."""
+    """Restore the state of the generators; GPUs missing here or in the saved state are skipped."""
     torch.set_rng_state(state["torch"])
     random.setstate(state["python"])
     if "cuda" in state and torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""How the ranks of a gang come to the same gradients, by whatever joins them."""
+"""Exchange of gradients between the ranks of a gang, independent of the library."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,50 +18,50 @@ if TYPE_CHECKING:
 
 
 class Gradients(Protocol):
-    """What a training needs of its gang, whose ranks begin with rank 0's model."""
+    """Gradient exchange of a training; all ranks start from rank 0's model."""
 
     @property
     def model(self) -> nn.Module:
-        """What to call in training."""
+        """The module to call in training."""
         ...
 
     def during(self, is_last: bool) -> Any:
-        """A context for one forward and backward pass; the last one of a batch begins the exchange."""
+        """Return a context for one forward and backward pass; the last pass of a batch starts the exchange."""
         ...
 
     def finish(self) -> None:
-        """Return when every parameter's gradient is the average of all ranks'."""
+        """Wait until every gradient is the mean of all ranks."""
         ...
 
     def drop(self) -> None:
-        """A step was not finished: nothing of it is on its way any more."""
+        """Discard the exchange of an unfinished step."""
         ...
 
 
 def join_gradients(trial: "Trial", model: nn.Module) -> Gradients:
-    """Return what exchanges the gradients of this trial's gang, as `optimizations` say: torch.distributed or Horovod.
+    """Return the gradient exchange of this trial with its `optimizations`, by torch.distributed or Horovod.
 
     Raises:
-        Rejected: `optimizations` ask for steps of several passes, which here are the Trainer's to make.
+        Rejected: `aggregation_frequency` is set; use `accumulate` of the Trainer instead.
     """
-    told = read_gradient_options(trial._description.optimizations)
-    if told.passes != 1:
+    options = read_gradient_options(trial._description.optimizations)
+    if options.passes != 1:
         raise Rejected(
             "aggregation_elsewhere",
-            f"the Trainer makes a step of each batch, not of {told.passes} backward passes",
+            f"aggregation_frequency is {options.passes}, but the Trainer takes one step per batch",
             place="optimizations.aggregation_frequency",
-            hint=f"leave it out; for the same effect, give the loader batches {told.passes} times as large, and Trainer(accumulate={told.passes})",
+            hint=f"remove it; for the same effect, make the loader's batches {options.passes} times as large and use Trainer(accumulate={options.passes})",
         )
     if trial.size > 1 and torch.distributed.is_available() and torch.distributed.is_initialized():
-        return _Distributed(model, told)
-    return _HorovodGradients(trial, model, told)
+        return _Distributed(model, options)
+    return _HorovodGradients(trial, model, options)
 
 
 class _Distributed:
-    """PyTorch's own DistributedDataParallel."""
+    """Exchange by PyTorch's DistributedDataParallel."""
 
-    def __init__(self, model: nn.Module, told: GradientOptions) -> None:
-        self.model = made_parallel(model, told)
+    def __init__(self, model: nn.Module, options: GradientOptions) -> None:
+        self.model = made_parallel(model, options)
 
     @contextmanager
     def during(self, is_last: bool) -> Iterator[None]:
@@ -79,13 +79,13 @@ class _Distributed:
 
 
 class _HorovodGradients:
-    """Averaged by Horovod as each becomes complete, while the backward pass goes on, with any number of ranks; one has nothing to do."""
+    """Exchange by Horovod during the backward pass, for any number of ranks; a single rank exchanges nothing."""
 
-    def __init__(self, trial: "Trial", model: nn.Module, told: GradientOptions) -> None:
+    def __init__(self, trial: "Trial", model: nn.Module, options: GradientOptions) -> None:
         self.model = model
         if trial.size > 1:
             check_reach(model.parameters())
-        self._averaging = GradientAverager(trial, model.named_parameters(), told.compresses)
+        self._averaging = GradientAverager(trial, model.named_parameters(), options.compresses)
 
     @contextmanager
     def during(self, is_last: bool) -> Iterator[None]:

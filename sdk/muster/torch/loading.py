@@ -1,4 +1,4 @@
-"""Batches that know how far they came: a loader that goes on in the middle of an epoch, also with another number of ranks."""
+"""A resumable loader that continues in the middle of an epoch, also with another number of ranks."""
 
 import math
 from collections.abc import Iterator, Sized
@@ -12,24 +12,24 @@ from muster.torch.shard import ShardInfo
 
 
 class ResumableLoader:
-    """Batches of a dataset for one rank; each `for batch in loader` goes through what is left of an epoch.
+    """Batches of a dataset for one rank; each `for batch in loader` yields the rest of an epoch.
 
-    The order of an epoch follows from the trial's seed and the epoch alone; ranks take turns of `batch_size` in it. How far it came is
-    counted in samples of all ranks, at the moment when the script gets a batch: what worker processes fetched ahead does not count.
-    With `num_workers=0` a resumed run equals an unbroken one; with workers it sees the same samples, but random transforms in the
-    workers draw anew.
+    The order of an epoch depends only on the trial's seed and the epoch; ranks take consecutive runs of `batch_size` samples.
+    Progress is counted in samples of all ranks when the script receives a batch; batches prefetched by worker processes do not
+    count. With `num_workers=0`, a resumed run equals an uninterrupted one; with workers, it sees the same samples, but random
+    transforms in the workers differ.
 
     Args:
-        dataset: Of known length, by index.
-        batch_size: Samples of one rank's batch.
-        trial: The trial: rank, size, seed.
-        shuffle: False takes them in their order.
-        drop_last: Leave out what fills no batch of all ranks. Else the last batch is smaller, and where it does not come out
-            even, ranks repeat samples from the epoch's beginning, so that each has as many batches as the others.
-        options: What `torch.utils.data.DataLoader` takes besides: `num_workers`, `collate_fn`, `pin_memory`, …
+        dataset: A map-style dataset of known length.
+        batch_size: Samples in one rank's batch.
+        trial: The trial, for its rank, size and seed.
+        shuffle: False keeps the order of the dataset.
+        drop_last: Whether to drop samples that do not fill a batch on all ranks. Otherwise the last batch is smaller, and if it
+            does not split evenly, ranks repeat samples from the start of the epoch, so that all have equally many batches.
+        options: Other arguments of `torch.utils.data.DataLoader`: `num_workers`, `collate_fn`, `pin_memory`, …
 
     Attributes:
-        epoch: The epoch that the next batch belongs to, from 0.
+        epoch: Epoch of the next batch, from 0.
     """
 
     def __init__(
@@ -43,15 +43,15 @@ class ResumableLoader:
         **options: Any,
     ) -> None:
         if not isinstance(dataset, Sized) or not len(dataset):
-            raise Rejected("dataset_empty", "the dataset has no length, or no sample in it", place="dataset")
+            raise Rejected("dataset_empty", "the dataset has no length, or is empty", place="dataset")
         if batch_size < 1:
             raise Rejected(
-                "batch_size", f"a batch has at least one sample, not {batch_size}", place="batch_size"
+                "batch_size", f"batch_size must be at least 1, not {batch_size}", place="batch_size"
             )
         if drop_last and len(dataset) < batch_size * trial.size:
             raise Rejected(
                 "batch_size",
-                f"{len(dataset)} samples fill no batch of {batch_size} on {trial.size} ranks, and drop_last is set",
+                f"drop_last leaves no batch: {len(dataset)} samples do not fill a batch of {batch_size} on {trial.size} ranks",
                 place="batch_size",
             )
         self._dataset, self._length = dataset, len(dataset)
@@ -63,17 +63,15 @@ class ResumableLoader:
         self._consumed = 0
 
     def __len__(self) -> int:
-        """Batches of a whole epoch."""
+        """Return the number of batches of a whole epoch."""
         together = self._batch_size * self._trial.size
         return self._length // together if self._drop_last else math.ceil(self._length / together)
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield what is left of the epoch, then stand at the next one's beginning."""
-        if not self._together(
-            self._consumed
-        ):  # resumed with more ranks, and less is left than they take together
+        """Yield the rest of the epoch, then move to the start of the next one."""
+        if not self._together(self._consumed):  # resumed with more ranks, and the rest does not fill a batch
             self.epoch, self._consumed = self.epoch + 1, 0
-        # A generator of its own: the loader draws a seed for its workers, which must not move the script's random numbers.
+        # A separate generator: the loader draws a seed for its workers, which must not change the script's random numbers.
         draws = torch.Generator().manual_seed(self._trial.seed)
         for batch in DataLoader(
             self._dataset, batch_sampler=self._mine(self._consumed), generator=draws, **self._options
@@ -84,21 +82,23 @@ class ResumableLoader:
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """Where it stands, in samples of all ranks."""
+        """Return the progress, in samples of all ranks."""
         return {"epoch": self.epoch, "consumed": self._consumed, "samples": self._length}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on from there; the next `for` begins with the batch that was next.
+        """Resume from this progress; the next `for` starts with the next batch.
 
         Raises:
-            ValueError: It is of a dataset of another length.
+            ValueError: The progress is of a dataset of another length.
         """
         if state["samples"] != self._length:
-            raise ValueError(f"it is of a dataset of {state['samples']} samples; this one has {self._length}")
+            raise ValueError(
+                f"the saved state is of a dataset of {state['samples']} samples, but this dataset has {self._length}"
+            )
         self.epoch, self._consumed = state["epoch"], state["consumed"]
 
     def _mine(self, start: int) -> Iterator[list[int]]:
-        """Indexes of this rank's batches from there to the epoch's end."""
+        """Yield the sample indexes of this rank's batches, from there to the end of the epoch."""
         order = self._order()
         size, rank = self._trial.size, self._trial.rank
         while together := self._together(start):
@@ -108,7 +108,7 @@ class ResumableLoader:
             start += together
 
     def _together(self, start: int) -> int:
-        """How many samples all ranks take in the batch that begins there; 0 at the end."""
+        """Return the number of samples that all ranks take in the next batch; 0 at the end."""
         whole, left = self._batch_size * self._trial.size, self._length - start
         return 0 if self._drop_last and left < whole else min(whole, left)
 

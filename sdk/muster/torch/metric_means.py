@@ -1,4 +1,4 @@
-"""Means of metrics over samples that come in parts. Tensors stay where they are until the mean is asked for."""
+"""Weighted means of metrics. Tensors stay on their device until the mean is computed."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 class RunningMeans:
-    """Sums by name; a metric that some parts do not say counts where it is said."""
+    """Sums of metrics by name; a metric counts only for the chunks that report it."""
 
     def __init__(self) -> None:
         self._sums: dict[str, torch.Tensor | float] = {}
         self._samples: dict[str, int] = {}
 
     def add(self, metrics: Mapping[str, torch.Tensor | float], samples: int) -> None:
-        """Take the means over so many samples."""
+        """Add means over a number of samples."""
         for name, value in metrics.items():
             mean = value.detach().double() if isinstance(value, torch.Tensor) else float(value)
             self._sums[name] = self._sums.get(name, 0.0) + mean * samples
             self._samples[name] = self._samples.get(name, 0) + samples
 
     def take(self, gang: "RankGang | None" = None) -> dict[str, float]:
-        """Return the means, and begin anew. With a gang they are those of all ranks: collective, of the same names on each."""
+        """Return the means and reset. With a gang, the means are over all ranks: collective, with the same names on each rank."""
         found = {}
         for name in sorted(self._sums):
             total, samples = float(self._sums[name]), float(self._samples[name])

@@ -1,4 +1,4 @@
-"""How often something is done: every so many batches, or every so many epochs."""
+"""Periods in batches or epochs."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from muster.errors import Rejected
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A number of batches or of epochs, at least 1."""
+    """A period: a number of batches or epochs, at least 1."""
 
     count: int
     unit: Literal["batches", "epochs"]
@@ -16,18 +16,19 @@ class Period:
     def __post_init__(self) -> None:
         if self.count < 1:
             raise Rejected(
-                "period_invalid", f"a period has at least one of its {self.unit}, not {self.count}"
+                "period_invalid", f"a period must be at least 1 of its {self.unit}, not {self.count}"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a training stands.
+    """Progress of a training.
 
     Attributes:
         step: Batches trained.
         epoch: Whole epochs trained.
-        is_at_epochs_end: With the last batch an epoch was through: it was its last one, or the first after one whose rest was left out.
+        is_at_epochs_end: Whether the last batch completed an epoch: its last batch, or the first batch after an epoch whose rest was
+            skipped.
     """
 
     step: int
@@ -35,15 +36,15 @@ class Progress:
     is_at_epochs_end: bool
 
     def after_batch(self, epoch: int) -> "Progress":
-        """One batch further, in or at the beginning of that epoch."""
+        """Return the progress one batch later, in or at the start of that epoch."""
         return Progress(self.step + 1, epoch, is_at_epochs_end=epoch > self.epoch)
 
     def has_reached(self, period: Period) -> bool:
-        """Whether so much was trained."""
+        """Return whether at least this much was trained."""
         return (self.step if period.unit == "batches" else self.epoch) >= period.count
 
     def is_due(self, period: Period) -> bool:
-        """Whether the last batch completed another such period."""
+        """Return whether the last batch completed another such period."""
         if period.unit == "batches":
             return self.step % period.count == 0
         return self.is_at_epochs_end and self.epoch % period.count == 0
@@ -53,10 +54,10 @@ START = Progress(0, 0, is_at_epochs_end=False)
 
 
 def batches(count: int) -> Period:
-    """So many batches; a batch is what all ranks together train in one step of the optimizer."""
+    """Return a period of batches; a batch is what all ranks train in one optimizer step."""
     return Period(count, "batches")
 
 
 def epochs(count: int) -> Period:
-    """So many times the whole of the training data."""
+    """Return a period of epochs: passes over the whole training data."""
     return Period(count, "epochs")

@@ -1,4 +1,4 @@
-"""What may stand in a checkpoint: what `torch.load(weights_only=True)` gives back, and nothing that has to be unpickled."""
+"""Values allowed in a checkpoint: those that `torch.load(weights_only=True)` reads without unpickling."""
 
 from collections import OrderedDict
 from typing import Any
@@ -24,10 +24,10 @@ _FOLDED = (list, tuple, set)
 
 
 def check_plain(value: Any, place: str) -> None:
-    """Refuse at the save what could not be loaded: found out at the load, the training would be lost.
+    """Refuse values on save that could not be loaded, because an error on load would lose the training.
 
     Raises:
-        Rejected: With the place, such as `scheduler.best`, and the type that stands there (`state_not_plain`).
+        Rejected: With the location, such as `scheduler.best`, and the type of the value (`state_not_plain`).
     """
     if isinstance(value, _LEAVES) and (isinstance(value, torch.Tensor) or type(value) in _LEAVES):
         return
@@ -41,8 +41,8 @@ def check_plain(value: Any, place: str) -> None:
     else:
         raise Rejected(
             "state_not_plain",
-            f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which a checkpoint cannot hold: it is read back "
-            "without unpickling",
-            hint="let state_dict() return tensors, numbers and text, in dicts, lists and tuples",
+            f"{place} is a {type(value).__module__}.{type(value).__qualname__}, which a checkpoint cannot hold: checkpoints are "
+            "loaded without unpickling",
+            hint="return tensors, numbers and strings in dicts, lists and tuples from state_dict()",
             place=place,
         )

@@ -1,10 +1,10 @@
-"""What data is shared out by."""
+"""Rank, size and seed by which data are sharded."""
 
 from typing import Protocol
 
 
 class ShardInfo(Protocol):
-    """Which rank this is, of how many, and the trial's seed: a `muster.Trial`."""
+    """Rank, number of ranks and seed, as in `muster.Trial`."""
 
     rank: int
     size: int

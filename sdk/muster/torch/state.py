@@ -1,7 +1,7 @@
-"""The whole state of a training in a checkpoint's folder, so that a resumed run goes on as if it had never ended.
+"""Resumable training state in a checkpoint's folder.
 
-`state.pt` holds what all ranks have alike, written by rank 0; `rank-00000.pt` what is one rank's own. Neighbours: `plain_values` says what
-may stand in them, `generators` holds the random numbers, `files` reads and writes.
+`state.pt` holds the state that all ranks share, written by rank 0; `rank-00000.pt` the state of one rank. `plain_values` defines
+allowed values, `generators` handles random numbers, `files` reads and writes.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,7 +19,7 @@ FORMAT = 1
 
 
 class Stateful(Protocol):
-    """A module, optimizer, scheduler, scaler, sampler or loader: whatever says its state and takes it back."""
+    """An object with `state_dict` and `load_state_dict`: module, optimizer, scheduler, scaler, sampler or loader."""
 
     def state_dict(self) -> Mapping[str, Any]: ...
 
@@ -27,22 +27,22 @@ class Stateful(Protocol):
 
 
 class WriterRank(Protocol):
-    """Which rank this is, and of how many: a `muster.Trial`."""
+    """Rank and number of ranks, as in `muster.Trial`."""
 
     rank: int
     size: int
 
 
 class TrainingState:
-    """All that a training goes on from, by name.
+    """The state of a training, by name, for checkpoints.
 
-    `TrainingState(trial, model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)`; the generators of torch (CUDA too),
-    numpy and Python belong to it without being named. On the CPU a run that loads it equals an unbroken one bit for bit, where the
-    script does the same after the load as it did after the save.
+    `TrainingState(trial, model=model, optimizer=optimizer, scheduler=scheduler, loader=loader)`. The random number generators
+    of torch (including CUDA), numpy and Python are always included. On the CPU, a resumed run equals an uninterrupted one bit
+    for bit, if the script does the same after the load as it did after the save.
 
     Args:
         trial: The trial, for its rank and size.
-        sharded: Names of the parts of which each rank has its own: every rank writes its own file. The others are alike on all
+        sharded: Names of parts that differ between ranks: every rank writes its own file. All other parts are equal on all
             ranks, and rank 0 writes them.
         parts: Objects with `state_dict` and `load_state_dict`.
     """
@@ -50,20 +50,23 @@ class TrainingState:
     def __init__(self, trial: WriterRank, *, sharded: Collection[str] = (), **parts: Stateful) -> None:
         if unknown := sorted(set(sharded) - set(parts)):
             raise Rejected(
-                "part_unknown", f"`sharded` names {', '.join(unknown)}, which is no part", place="sharded"
+                "part_unknown",
+                f"`sharded` names {', '.join(unknown)}, which is not among the parts",
+                place="sharded",
             )
         self._trial = trial
         self._sharded = frozenset(sharded)
         self._parts = parts
 
     def save(self, folder: Path, **progress: Json) -> None:
-        """Write the state into a checkpoint's folder; every rank calls it, inside `with trial.checkpoint(step) as folder`.
+        """Write the state into a checkpoint's folder. Every rank calls it, inside `with trial.checkpoint(step) as folder`.
 
         Args:
+            folder: Folder of the checkpoint.
             progress: Counters of the script, such as `step=step`, that `load` returns.
 
         Raises:
-            Rejected: A part's state holds what could not be read back without unpickling foreign objects.
+            Rejected: The state of a part contains objects that cannot be loaded without unpickling.
         """
         if self._trial.rank == 0:
             whole = self._state_of(set(self._parts) - self._sharded)
@@ -79,14 +82,17 @@ class TrainingState:
         write_file(_own_file(folder, self._trial.rank), own)
 
     def load(self, folder: Path | None) -> dict[str, Json]:
-        """Take the state from a checkpoint's folder and return the `progress` saved in it; without a folder nothing happens.
+        """Load the state from a checkpoint's folder and return the saved `progress`; without a folder, do nothing and return {}.
 
-        Call it last before the training goes on: what draws random numbers after it draws as the unbroken run did. A rank that the
-        saved gang did not have keeps its own random numbers.
+        Call it last before training continues, so that random numbers continue as in the uninterrupted run. A rank that the saved
+        gang did not have keeps its own random numbers.
+
+        Args:
+            folder: Folder of the checkpoint, such as `trial.latest_checkpoint`.
 
         Raises:
-            Rejected: The checkpoint is damaged or half-written (`checkpoint_unreadable`), of another model
-                (`checkpoint_mismatch`), or its sharded parts are of a gang of another size (`checkpoint_shards`).
+            Rejected: The checkpoint is damaged or incomplete (`checkpoint_unreadable`), belongs to another model
+                (`checkpoint_mismatch`), or has sharded parts of another number of ranks (`checkpoint_shards`).
         """
         if folder is None:
             return {}
@@ -116,25 +122,23 @@ class TrainingState:
         if saved != set(self._parts) or set(whole["sharded"]) != self._sharded:
             raise Rejected(
                 "checkpoint_mismatch",
-                f"{abbreviate(folder)} holds {_describe(saved, whole['sharded'])}; the script has "
+                f"{abbreviate(folder)} contains {_describe(saved, whole['sharded'])}; the script has "
                 f"{_describe(self._parts, self._sharded)}",
-                hint="give TrainingState the parts that it had when the checkpoint was written",
+                hint="pass TrainingState the same parts as when the checkpoint was written",
             )
         if self._sharded and whole["size"] != self._trial.size:
             raise Rejected(
                 "checkpoint_shards",
-                f"{abbreviate(folder)} holds {', '.join(sorted(self._sharded))} in {whole['size']} shards; this run has "
+                f"{abbreviate(folder)} contains {', '.join(sorted(self._sharded))} in {whole['size']} shards, but this run has "
                 f"{self._trial.size} ranks",
-                hint="resume with as many slots, or save that part whole",
+                hint="resume with the same number of slots, or save that part unsharded",
             )
 
     def _load_part(self, folder: Path, name: str, state: dict[str, Any]) -> None:
         try:
             self._parts[name].load_state_dict(state)
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            what = (
-                f"{name} of {abbreviate(folder)} does not fit the script's {type(self._parts[name]).__name__}"
-            )
+            what = f"{name} of {abbreviate(folder)} does not match the script's {type(self._parts[name]).__name__}"
             raise of_another_model(what, error, place=name) from error
 
 

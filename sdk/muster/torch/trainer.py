@@ -1,7 +1,7 @@
-"""A training loop for people who bring a model, data and two functions; everything that makes it a trial is done here.
+"""A training loop for a model, data and two functions; it handles everything that makes a script a trial.
 
-`shares` says what each rank takes of a batch, `gradients` how ranks come to the same ones, `periods` what is due when, `course` where
-the training stands, and `muster.elastic.resize` how it lives through a change of its ranks.
+`shares` shards batches, `gradients` exchanges gradients, `periods` schedules, `course` holds the progress, and
+`muster.elastic.resize` handles changes of the number of ranks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,24 +34,26 @@ _PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.floa
 
 
 class Trainer:
-    """Trains a model on all slots of the trial, resumes, reports, validates, saves, and stops when the trial should.
+    """Train a model on all slots of the trial: resume, report, validate, save, and stop when asked.
 
         trainer = muster.torch.Trainer(trial, model, optimizer, train_step, validate_step)
         trainer.fit(train_loader, validation_loader, until=epochs(10))
 
-    `train_step(model, batch)` returns the mean loss over the samples of the batch, or a dict that holds it as `loss` beside further
-    metrics; `validate_step(model, batch)` returns metrics, means over its samples too. Give them as functions, or as methods of a subclass.
+    `train_step(model, batch)` returns the mean loss over the samples of the batch, or a dict with the loss as `loss` and other
+    metrics. `validate_step(model, batch)` returns metrics, also means over its samples. Pass both as functions, or override
+    them in a subclass.
 
-    A batch of the loader is what all ranks train together in one step: each takes a part of it, so that a run on twelve slots takes the
-    same steps as a run on one. `accumulate` cuts that part again, where it is too large for the memory.
+    A batch of the loader is what all ranks train in one step: it is split over the ranks, so that a run on twelve slots takes
+    the same steps as a run on one. `accumulate` splits a rank's share again if it does not fit into memory.
 
-    On a number of slots that changes (`slots_per_trial: {min: 1, max: 12}`, by Horovod) it is resized between two steps: the ranks that stay
-    keep process and state, those that join get rank 0's, and a lost one costs the steps since rank 0's last copy in memory. Its batch stays what the
-    loader says (decision 0074); one that grows with the slots is `muster.elastic.Training`'s, with `max_batch_size`.
+    An elastic trial (`slots_per_trial: {min: 1, max: 12}`, with Horovod) is resized between steps: remaining ranks keep
+    process and state, new ranks get rank 0's state, and after the loss of a rank training resumes from rank 0's last copy in
+    memory. The batch size stays as the loader defines it (decision 0074); for a batch that grows with the slots, use
+    `muster.elastic.Training` with `max_batch_size`.
 
     Attributes:
-        device: Where the model is and batches go: this rank's GPU, else the CPU.
-        progress: How far the last `fit` is, or came.
+        device: Device of the model and the batches: this rank's GPU, else the CPU.
+        progress: Progress of the current or last `fit`.
     """
 
     def __init__(
@@ -68,24 +70,34 @@ class Trainer:
         accumulate: int = 1,
         clip_norm: float | None = None,
     ) -> None:
-        """Moves the model to this rank's device.
+        """Move the model to this rank's device.
 
         Args:
-            scheduler: Is stepped each `schedule_every`.
-            precision: Of the forward pass: `bf16` and `fp16` by autocast, `fp16` with scaled losses.
-            accumulate: Forward and backward passes for one step.
-            clip_norm: The largest norm of all gradients together.
+            trial: The trial.
+            model: The model to train.
+            optimizer: Its optimizer, not wrapped by `trial.distribute`.
+            train_step: Function from model and batch to the loss, or to metrics with `loss`.
+            validate_step: Function from model and batch to metrics.
+            scheduler: Learning rate scheduler, stepped every `schedule_every`.
+            schedule_every: Period of the scheduler; by default one epoch.
+            precision: Precision of the forward pass: `bf16` and `fp16` use autocast, `fp16` also scales losses.
+            accumulate: Forward and backward passes per step.
+            clip_norm: Maximum norm of all gradients together; None does not clip.
 
         Raises:
-            Rejected: An option makes no sense, or `trial.distribute` has wrapped the optimizer.
+            Rejected: An option is invalid, or `trial.distribute` has wrapped the optimizer.
         """
         check_unwrapped(optimizer)
         if precision not in _PRECISIONS:
             known = ", ".join(_PRECISIONS)
-            raise Rejected("precision_unknown", f"{precision!r} is none of {known}", place="precision")
+            raise Rejected(
+                "precision_unknown",
+                f"unknown precision {precision!r}: choose from {known}",
+                place="precision",
+            )
         if accumulate < 1:
             raise Rejected(
-                "accumulate_invalid", f"a step has at least one pass, not {accumulate}", place="accumulate"
+                "accumulate_invalid", f"accumulate must be at least 1, not {accumulate}", place="accumulate"
             )
         self._trial, self._model, self._optimizer = trial, model, optimizer
         self._train_step, self._validate_step = train_step, validate_step
@@ -103,13 +115,13 @@ class Trainer:
         return self._course.progress if self._course else START
 
     def train_step(self, model: nn.Module, batch: Any) -> torch.Tensor | Metrics:
-        """The loss of a batch; what a subclass may override."""
+        """Return the loss of a batch; override it in a subclass."""
         if self._train_step is None:
             raise _missing("train_step")
         return self._train_step(model, batch)
 
     def validate_step(self, model: nn.Module, batch: Any) -> torch.Tensor | Metrics:
-        """The metrics of a batch; what a subclass may override."""
+        """Return the metrics of a batch; override it in a subclass."""
         if self._validate_step is None:
             raise _missing("validate_step")
         return self._validate_step(model, batch)
@@ -124,22 +136,25 @@ class Trainer:
         checkpoint_every: Period | None = None,
         report_every: Period = TEN_BATCHES,
     ) -> dict[str, float]:
-        """Train from the latest checkpoint, or from the beginning, until so much is trained or the trial should stop.
+        """Train from the latest checkpoint, or from the start, until `until` is reached or the trial should stop.
 
-        The end is validated and saved too. A further `fit`, with these data or others, goes on where the one before came to: at its
-        step, its epoch, and its place in the epoch, in batches; `until` counts from the first one's beginning. A trial whose hyperparameters are not those of its checkpoint, as a copy in
-        population-based training, keeps the optimizer's settings that the script gave it.
+        The end of training is validated and saved too. A further `fit`, with the same or other data, continues at the previous
+        step, epoch and batch within the epoch; `until` counts from the start of the first one. If the hyperparameters differ from
+        the checkpoint's, as in population-based training, the optimizer keeps the settings of the script.
 
         Args:
-            train: The training data; its batch is that of all ranks together.
-            validation: Its metrics are means over all of it.
-            checkpoint_every: As the experiment's `checkpoint_policy` and `min_checkpoint_period` say where nothing is said.
+            train: Training data; a batch is that of all ranks together.
+            validation: Validation data; metrics are means over all of it.
+            until: When training is complete.
+            validate_every: Period of validations; by default one epoch.
+            checkpoint_every: Period of checkpoints; by default `checkpoint_policy` and `min_checkpoint_period` of the config decide.
+            report_every: Period of training reports; by default ten batches.
 
         Returns:
-            The last validation's metrics; empty where there was none in this run.
+            The metrics of the last validation; empty if this run made none.
 
         Raises:
-            Rejected: A loader cannot be shared by the ranks, the checkpoint does not fit, or another Trainer trains this trial.
+            Rejected: A loader cannot be sharded, the checkpoint does not match, or another Trainer trains this trial.
         """
         shares = BatchSharder(train, self._trial, self._accumulate)
         held_out = BatchSharder(validation, self._trial) if validation else None
@@ -165,7 +180,7 @@ class Trainer:
         return found
 
     def _begin(self, shares: BatchSharder) -> tuple[TrainingProgress, Resizing]:
-        """Where the last `fit` came to; the first one where the latest checkpoint is, or at the beginning."""
+        """Continue the last `fit`, or start from the latest checkpoint or from the beginning."""
         if self._course and self._resizing:
             self._course.go_on_with(shares)
             self._resizing.begin_anew()
@@ -188,14 +203,14 @@ class Trainer:
     def _batches(
         self, resizing: Resizing, shares: BatchSharder, until: Period
     ) -> Iterator[Iterator[BatchShard]]:
-        """Yield this rank's parts of batch after batch, until so much is trained or the trial should stop."""
+        """Yield this rank's chunks, batch by batch, until `until` is reached or the trial should stop."""
         coming: Iterator[Iterator[BatchShard]] = iter(())
         formed = 0
         while not self.progress.has_reached(until) and resizing.may_go_on():
-            if self.progress.has_reached(until):  # it has joined ranks that are in a later `fit`
+            if self.progress.has_reached(until):  # the ranks that this rank joined are in a later `fit`
                 resizing.put_off()
                 return
-            if resizing.formed != formed:  # what was loaded ahead is another rank's part now
+            if resizing.formed != formed:  # prefetched chunks belong to another rank now
                 coming, formed = iter(()), resizing.formed
             parts = next(coming, None)
             if parts is None:
@@ -236,7 +251,7 @@ class Trainer:
         return torch.autocast(self.device.type, dtype=self._precision if is_less else None, enabled=is_less)
 
     def _moved(self, content: Any) -> Any:
-        """A collated batch on this rank's device, whatever lists and dicts its tensors stand in."""
+        """Return a collated batch on this rank's device, including tensors in nested lists and dicts."""
         if isinstance(content, torch.Tensor):
             return content.to(self.device, non_blocking=True)
         if isinstance(content, Mapping):
@@ -253,8 +268,8 @@ def _take_device(trial: "Trial") -> torch.device:
     return torch.device("cuda", trial.local_rank)
 
 
-def _as_metrics(said: torch.Tensor | Metrics) -> Metrics:
-    return said if isinstance(said, Mapping) else {"loss": said}
+def _as_metrics(result: torch.Tensor | Metrics) -> Metrics:
+    return result if isinstance(result, Mapping) else {"loss": result}
 
 
 def _loss(metrics: Metrics) -> torch.Tensor:
@@ -262,8 +277,8 @@ def _loss(metrics: Metrics) -> torch.Tensor:
     if not isinstance(loss, torch.Tensor):
         raise Rejected(
             "loss_missing",
-            f"train_step returned {', '.join(metrics) or 'nothing'}, and no tensor named `loss`",
-            hint="return the loss itself, or a dict with it: {'loss': loss, 'accuracy': …}",
+            f"train_step returned {', '.join(metrics) or 'nothing'}, but no tensor named `loss`",
+            hint="return the loss, or a dict that contains it: {'loss': loss, 'accuracy': …}",
         )
     return loss
 
@@ -271,7 +286,7 @@ def _loss(metrics: Metrics) -> torch.Tensor:
 def _missing(name: str) -> Rejected:
     return Rejected(
         "step_missing",
-        f"there is no {name}",
-        hint=f"give Trainer the function {name}(model, batch), or override it in a subclass",
+        f"{name} is not defined",
+        hint=f"pass the function {name}(model, batch) to Trainer, or override it in a subclass",
         place=name,
     )

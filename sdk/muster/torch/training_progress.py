@@ -1,4 +1,4 @@
-"""Where a `Trainer`'s training stands: what a checkpoint holds of it, and what a rank that joins is given."""
+"""State of a `Trainer`'s training: content of its checkpoints, and state for ranks that join."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class TrainingProgress:
-    """Begins at the start; a `Resizable` of `muster.elastic.resize`.
+    """State of a training, from its start; implements `Resizable` of `muster.elastic.resize`.
 
     Args:
-        optimizer: The script's.
-        gradients: How the ranks come to the same ones.
-        data: The training data.
-        parts: What else the next step depends on, by name.
+        optimizer: Optimizer of the script.
+        gradients: Exchange of gradients between ranks.
+        data: Training data.
+        parts: Other objects with state, by name.
 
     Attributes:
-        progress: How far it is.
+        progress: Training progress.
     """
 
     def __init__(
@@ -43,17 +43,17 @@ class TrainingProgress:
 
     @property
     def number(self) -> int:
-        """Steps taken so far."""
+        """Number of steps taken."""
         return self.progress.step
 
     def go_on_with(self, data: BatchSharder) -> None:
-        """Train on other data, or the same, from the same place: epoch, and batches of it."""
+        """Train on other data, or the same, from the current epoch and batch."""
         data.load_state_dict(self._data.state_dict())
         self._data = self._parts["data"] = data
         self._files = TrainingState(self._trial, **self._parts)
 
     def save(self) -> None:
-        """Write a checkpoint, unless this step is saved already. Collective."""
+        """Write a checkpoint, unless this step is already saved. Collective."""
         step = self.progress.step
         if step == self._saved_at:
             return
@@ -62,7 +62,7 @@ class TrainingProgress:
         self._saved_at = step
 
     def resume(self) -> None:
-        """Go on from the latest checkpoint, where there is one; other hyperparameters than its keep the optimizer's settings as the script gave them."""
+        """Resume from the latest checkpoint, if any. If the hyperparameters changed, the optimizer keeps the script's settings."""
         given = [
             {name: value for name, value in group.items() if name != "params"}
             for group in self._optimizer.param_groups
@@ -78,25 +78,25 @@ class TrainingProgress:
         self._saved_at = step
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next step depends on, but each rank's own random numbers."""
+        """State that the next step depends on, except each rank's random number generators."""
         parts = {name: part.state_dict() for name, part in self._parts.items()}
         return {"parts": parts, "progress": self.progress, "saved_at": self._saved_at}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from there, with any number of ranks."""
+        """Resume from this state, with any number of ranks."""
         for name, part in self._parts.items():
             part.load_state_dict(state["parts"][name])
         self.progress, self._saved_at = state["progress"], state["saved_at"]
 
     def drop_gradients(self) -> None:
-        """A step was not finished: its gradients count nowhere."""
+        """Discard the gradients of an unfinished step."""
         self._gradients.drop()
         self._optimizer.zero_grad()
 
     def on_resized(self) -> None:
-        """The ranks are others: each takes another part of a batch.
+        """Check that the batch can be split over the new ranks.
 
         Raises:
-            Rejected: A batch has too few samples for them.
+            Rejected: A batch has fewer samples than ranks.
         """
         self._data.check_ranks()

@@ -1,13 +1,13 @@
 """The socket protocol between a rank and its worker, and between the worker and its warm parent.
 
-A frame is four bytes of length (big-endian) and a JSON object whose `t` names the message. Both ends of a
-machine carry the same SDK, yet the first frame names the protocol's version: a mismatch is refused in words.
-Only the standard library is imported here: every rank pays for it.
+A frame is four bytes of length (big-endian) and a JSON object whose `t` names the message type. All processes on a machine
+use the same SDK; the first frame still carries the protocol version, and a mismatch is refused with a reason. Only the
+standard library is imported here, because every rank pays for it.
 
-A rank opens two connections to the same socket. On the first it sends numbered reports, without waking
-anybody; on the second, the bell, it sends one byte when somebody should look: twice a second for plain points, sooner
-when many wait, at once for a validation that decides. So a report costs one system call, no thread, and survives a killed rank
-in the kernel's buffer; frames not yet acknowledged are sent again after the worker's daemon was restarted.
+A rank opens two connections to one socket. On the first it sends numbered reports, without waking the worker; on the second,
+the bell, it sends one byte to wake the worker: twice a second for plain points, sooner when many are pending, immediately
+for a validation that decides. A report thus costs one system call and no thread, and survives a killed rank in the kernel's
+buffer; unacknowledged frames are sent again after a restart of the worker's daemon.
 """
 
 from muster.wire.codec import (

@@ -1,4 +1,4 @@
-"""Frames to bytes and back."""
+"""Encoding and decoding of frames."""
 
 import json
 import struct
@@ -15,36 +15,38 @@ _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def encode(frame: Frame) -> bytes:
-    """The frame's bytes. Infinities and NaN travel as Python's JSON writes them. Raises Rejected for one that is too large to be taken."""
+    """Return the frame's bytes. Infinities and NaN are encoded as in Python's JSON. Raises Rejected for a frame that is too large."""
     values = {name: getattr(frame, name) for name in _names(type(frame))}
     body = _to_json({"t": frame.TAG, **values}).encode()
     if len(body) > MAX_FRAME_BYTES:
         raise Rejected(
             "frame_too_large",
-            f"what a trial says at once may have {MAX_FRAME_BYTES:,} bytes, and this has {len(body):,}",
-            hint="report fewer metrics at a time: of one report 1,000 are kept",
+            f"the message of {len(body):,} bytes exceeds the limit of {MAX_FRAME_BYTES:,} bytes",
+            hint="report fewer metrics at a time: at most 1,000 per report are stored",
         )
     return _LENGTH.pack(len(body)) + body
 
 
 class Decoder:
-    """Cuts a stream of bytes into the frames it was told to expect."""
+    """Splits a byte stream into frames of the expected types."""
 
     def __init__(self, expected: tuple[type[Frame], ...]) -> None:
         self._types = {frame.TAG: frame for frame in expected}
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Yield every whole frame so far.
+        """Yield every complete frame.
 
         Raises:
-            Rejected: The bytes are no frame, too large a frame, or one of an unexpected type.
+            Rejected: The bytes are not a frame, or a frame is too large or has an unexpected type.
         """
         self._buffer += data
         while len(self._buffer) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._buffer)
             if length > MAX_FRAME_BYTES:
-                raise Rejected("frame_too_large", f"a frame of {length} bytes is over {MAX_FRAME_BYTES}")
+                raise Rejected(
+                    "frame_too_large", f"the frame of {length} bytes exceeds the limit of {MAX_FRAME_BYTES}"
+                )
             end = _LENGTH.size + length
             if len(self._buffer) < end:
                 return
@@ -59,7 +61,9 @@ class Decoder:
             known = _names(kind)
             return kind(**{name: value for name, value in content.items() if name in known})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Rejected("frame_invalid", f"no message of this protocol: {error!r}") from error
+            raise Rejected(
+                "frame_invalid", f"the frame is not a message of this protocol: {error!r}"
+            ) from error
 
 
 @cache

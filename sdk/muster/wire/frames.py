@@ -1,14 +1,14 @@
-"""Every frame."""
+"""All frames."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 VERSION = 3
-"""Raised when frames or fields are added that the other end must understand to do as it is told."""
+"""Increased when frames or fields are added that the other side must understand."""
 OLDEST = 1
-"""The oldest version whose processes are still adopted: what they hold is listened to and ended; nothing new is asked of them."""
+"""Oldest version whose processes are still adopted: their frames are read and they are ended; they get no new requests."""
 POLL_S = 0.5
-"""A worker looks so often at what a rank says that is not urgent."""
+"""Seconds between a worker's reads of non-urgent frames."""
 DECISION_WAIT_S = 2.0
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -25,8 +25,9 @@ class Frame(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first frame of each connection of a rank: rank 0's two (`bell` tells them apart), and of a rank that can be resized its seat's
-    (`seat`: its number on this machine; -1: another connection)."""
+    """First frame of each connection of a rank: the two of rank 0 (distinguished by `bell`), and the resize connection of a
+    resizable rank (`seat`: its local rank; -1: another connection).
+    """
 
     TAG: ClassVar[str] = "hello"
     token: str
@@ -39,7 +40,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class ReportFrame:
-    """Report number `number` of the run, counted from 1 without gaps: plain points, or a validation when `validation` counts one."""
+    """Report `number` of the run, from 1 without gaps: plain points, or validation number `validation` if not 0."""
 
     TAG: ClassVar[str] = "point"
     number: int
@@ -55,8 +56,8 @@ class ReportFrame:
 class CheckpointFrame:
     """The files in `directory` are complete; `after_report` is the last report before it.
 
-    The first rank of each machine that holds files says it to its own worker; `parts` names all these workers, and rank 0's;
-    `written_s`: how long writing took, until the last rank had.
+    The first rank of each machine with files sends it to its own worker. `parts` names all these workers and rank 0's; `written_s` is
+    the time until the last rank had written.
     """
 
     TAG: ClassVar[str] = "checkpoint"
@@ -71,7 +72,7 @@ class CheckpointFrame:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
-    """`should_stop()` has answered True for this signal."""
+    """`should_stop()` has returned True for this signal."""
 
     TAG: ClassVar[str] = "acknowledge"
     signal: str
@@ -79,15 +80,16 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Rank 0 is past `muster.trial()`."""
+    """Rank 0 has called `muster.trial()`."""
 
     TAG: ClassVar[str] = "started"
 
 
 @dataclass(frozen=True, slots=True)
 class StepMeasurements:
-    """What `muster.elastic` has measured: seconds of a step with `per_rank` samples on each rank, what batches may be, and the gradient's
-    squared norm and its variance at `first_batch` samples."""
+    """Measurements of `muster.elastic`: seconds per step with `per_rank` samples on each rank, the limits of batches, and the gradient's
+    squared norm and variance at `first_batch` samples.
+    """
 
     TAG: ClassVar[str] = "measured"
     step_s: float
@@ -102,7 +104,7 @@ class StepMeasurements:
 
 @dataclass(frozen=True, slots=True)
 class GenerationConfirmed:
-    """The rank trains in this generation of its gang; 0: it stands by to join one."""
+    """The rank trains in this generation of its gang; 0 means that it waits to join one."""
 
     TAG: ClassVar[str] = "seated"
     generation: int
@@ -113,7 +115,7 @@ class GenerationConfirmed:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What the worker knows: the last report, validation, checkpoint and verdict it holds, the present signal and `decide_at`."""
+    """State of the worker: the last stored report, validation, checkpoint and decision, the current signal, and `decide_at`."""
 
     TAG: ClassVar[str] = "welcome"
     reports: int = 0
@@ -127,7 +129,7 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRefused:
-    """The connection ends: a wrong token or version, or the run is over."""
+    """The connection is closed: wrong token or version, or the run has ended."""
 
     TAG: ClassVar[str] = "refused"
     reason: str
@@ -135,8 +137,9 @@ class ConnectionRefused:
 
 @dataclass(frozen=True, slots=True)
 class Journaled:
-    """All reports up to this number, and checkpoints up to that, are on the worker's disk; the registry has decided on the checkpoints up to
-    `settled`, on the last of them `settled_s` after it was announced."""
+    """All reports and checkpoints up to these numbers are on the worker's disk. The registry has settled checkpoints up to `settled`,
+    the last one `settled_s` after it was announced.
+    """
 
     TAG: ClassVar[str] = "journaled"
     reports: int
@@ -147,7 +150,7 @@ class Journaled:
 
 @dataclass(frozen=True, slots=True)
 class Signalled:
-    """What is asked of the run now: run, preempt, pause, stop, cancel."""
+    """The current request to the run: run, preempt, pause, stop or cancel."""
 
     TAG: ClassVar[str] = "signalled"
     signal: str
@@ -155,7 +158,7 @@ class Signalled:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Validation number `validation` has its verdict: go on, or what `signal` says; the next decision is at `decide_at`."""
+    """The decision on validation number `validation`: continue, or the given `signal`; the next decision is at `decide_at`."""
 
     TAG: ClassVar[str] = "decided"
     validation: int
@@ -165,7 +168,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The gang forms anew as this generation; `variables` say to the rank who it is in it and where it meets the others."""
+    """The gang re-forms as this generation; `variables` hold the rank's identity and the rendezvous address."""
 
     TAG: ClassVar[str] = "join"
     generation: int
@@ -174,7 +177,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The gang forms anew as this generation, without this rank."""
+    """The gang re-forms as this generation, without this rank."""
 
     TAG: ClassVar[str] = "leave"
     generation: int
@@ -185,7 +188,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The daemon's first frame. `version`: the oldest that it can speak, since it does not know yet whom it meets."""
+    """First frame of the daemon. `version` is the oldest that it supports, because the peer's version is unknown."""
 
     TAG: ClassVar[str] = "greeting"
     version: int = OLDEST
@@ -193,11 +196,11 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Start one process of run `run` as `name` (unique): a rank, or the rendezvous.
+    """Start one process of run `run` with the unique name `name`: a rank, or the rendezvous.
 
-    `command` is what the user wrote (a string is read as a shell would); a Python command runs in a fork of the
-    warm parent, or is executed by `interpreter` where that is named. `limits` maps names such as `nofile` to soft limits; `cgroups` are files
-    that it writes itself into first; `niceness` is how far it gives way to what else its machine computes.
+    `command` is the user's command (a string is parsed as a shell would). A Python command runs in a fork of the warm parent, or in
+    `interpreter` if set. `limits` maps names such as `nofile` to soft limits; `cgroups` are files in which the process first registers
+    itself; `niceness` lowers its priority relative to other work on the machine.
     """
 
     TAG: ClassVar[str] = "launch"
@@ -221,8 +224,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class OpenRendezvous:
-    """Hold the rendezvous of `run` as process `name` for `size` ranks, bound to `address`: Horovod's, for hosts `a:2,b:1`, or a
-    store for `torch`."""
+    """Run the rendezvous of `run` as process `name` for `size` ranks, bound to `address`: Horovod's for hosts `a:2,b:1`, or a
+    store for `torch`.
+    """
 
     TAG: ClassVar[str] = "open_rendezvous"
     name: str
@@ -235,7 +239,7 @@ class OpenRendezvous:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Send `number` to every process of the run; 9 also takes what left its sessions. `name` narrows it to one process."""
+    """Send signal `number` to every process of the run; 9 also kills processes that left its sessions. `name` selects one process."""
 
     TAG: ClassVar[str] = "kill"
     run: str
@@ -245,7 +249,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """The daemon has kept the exits of this run: drop them from disk."""
+    """The daemon has stored the exits of this run: delete them from disk."""
 
     TAG: ClassVar[str] = "forget"
     run: str
@@ -253,7 +257,7 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class Quit:
-    """End: every process of every run is killed first."""
+    """Kill every process of every run, then end."""
 
     TAG: ClassVar[str] = "quit"
 
@@ -263,8 +267,9 @@ class Quit:
 
 @dataclass(frozen=True, slots=True)
 class ProcessFrame:
-    """A process the parent started. `exit_code` None: it runs; negative: the signal that ended it; `port` of a rendezvous; `left`: what its
-    run had left running, and was ended with it."""
+    """A process started by the parent. `exit_code` is None while it runs and negative for the signal that ended it; `port` is set for a
+    rendezvous; `left` describes processes that its run had left running and that were killed with it.
+    """
 
     TAG: ClassVar[str] = "process"
     name: str
@@ -278,7 +283,7 @@ class ProcessFrame:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Answers the greeting, after one `ProcessFrame` for each it knows; `warm` lists what it has imported."""
+    """Response to the greeting, after one `ProcessFrame` for each known process; `warm` lists the imported modules."""
 
     TAG: ClassVar[str] = "ready"
     pid: int

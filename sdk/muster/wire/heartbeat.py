@@ -1,6 +1,6 @@
-"""The ranks' signs of life: one small file of a run on each machine, a record for each local rank, written in place.
+"""Heartbeats of ranks: one small file per run and machine, with a record per local rank, written in place.
 
-A file and no message: it costs a rank a microsecond, needs no daemon to be up, and one that was restarted finds it.
+A file instead of messages: a write costs a rank a microsecond, needs no running daemon, and survives a daemon's restart.
 """
 
 import signal
@@ -12,17 +12,18 @@ _RECORD = struct.Struct("<QQQIB3x")
 RECORD_BYTES = _RECORD.size
 HEARTBEATS_FILE = "pulses"
 STACKS_SIGNAL = signal.SIGRTMAX - 3
-"""A rank that is past `muster.trial()` answers it with its Python stacks, whatever it waits in."""
+"""Signal on which a rank that has called `muster.trial()` dumps its Python stacks, even while it waits."""
 
 
 def stacks_name(local_rank: int) -> str:
-    """The file that a rank writes its stacks to, beside the pulses."""
+    """Name of the file for a rank's stacks, beside the heartbeats."""
     return f"{local_rank}.stacks"
 
 
 class RankPhase(IntEnum):
-    """What a rank is at. Of one that is `BUSY` (a checkpoint, its end) nothing is expected; one that is `ABSENT` has never been heard; of
-    one that has `ENDED` only the process is left, which is to end too."""
+    """State of a rank. `BUSY` (checkpoint, end) expects no steps; `ABSENT` has never sent a heartbeat; `ENDED` means that only the
+    process remains and is expected to exit.
+    """
 
     ABSENT = 0
     STARTING = 1
@@ -33,13 +34,13 @@ class RankPhase(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A rank's newest sign of life.
+    """The latest heartbeat of a rank.
 
     Attributes:
-        at_ns: When (CLOCK_MONOTONIC, one for all processes of a machine).
-        longest_ns: The longest that it has been without one since its rhythm is known: when the next is expected.
-        thread: The thread that gave it, as Python numbers them.
-        pid: The process.
+        at_ns: Time of the heartbeat (CLOCK_MONOTONIC, shared by all processes of a machine).
+        longest_ns: Longest pause between heartbeats since the pace is known, which predicts the next one.
+        thread: Python's identifier of the thread that sent it.
+        pid: Process id.
     """
 
     at_ns: int
@@ -49,12 +50,12 @@ class Heartbeat:
     phase: RankPhase
 
     def pack(self) -> bytes:
-        """The record of it."""
+        """Encode the record."""
         return _RECORD.pack(self.at_ns, self.longest_ns, self.thread, self.pid, self.phase)
 
 
 def read_heartbeats(data: bytes) -> list[Heartbeat]:
-    """Every whole record, by local rank; one that user code has overwritten with nonsense is absent."""
+    """Decode all complete records, by local rank; records overwritten by user code count as absent."""
     return [_read(values) for values in _RECORD.iter_unpack(data[: len(data) // RECORD_BYTES * RECORD_BYTES])]
 
 

@@ -1,4 +1,4 @@
-"""The warm parent's records of its processes, as they outlive it."""
+"""The warm parent's records of its processes, which outlive it."""
 
 import fcntl
 import json
@@ -16,8 +16,7 @@ _LOST = "the warm parent died, and its processes with it"
 
 
 def read_ended(folder: Path) -> Iterator[ProcessFrame]:
-    """Yield what a warm parent that is dead left in its `process_records`, all of it ended: by an exit code that it saw, or by the signal with
-    which the kernel ends the ranks of a dead parent."""
+    """Yield the processes recorded by a dead warm parent, all ended: with a recorded exit code, or killed by the kernel with the parent."""
     for path in sorted(folder.glob("*.json")):
         with suppress(OSError, ValueError, TypeError):
             kept = json.loads(path.read_text())
@@ -26,7 +25,7 @@ def read_ended(folder: Path) -> Iterator[ProcessFrame]:
 
 
 def is_served(directory: Path) -> bool:
-    """Whether a warm parent lives in this directory."""
+    """Whether a warm parent is running in this directory."""
     try:
         with (directory / LOCK).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

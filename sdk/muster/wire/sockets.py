@@ -1,4 +1,4 @@
-"""Unix sockets at paths of any length, and the blocking half of a handshake."""
+"""Unix sockets at paths of any length, and the blocking part of a handshake."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ AnyFrame = TypeVar("AnyFrame", bound=Frame)
 
 
 def connect(path: str, timeout_s: float) -> socket.socket:
-    """A connected stream socket; raises OSError where nobody listens."""
+    """Return a connected stream socket; raises OSError if nothing listens."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
         connection.settimeout(timeout_s)
@@ -28,7 +28,7 @@ def connect(path: str, timeout_s: float) -> socket.socket:
 
 
 def listen(path: str, mode: int = 0o600) -> socket.socket:
-    """A listening, non-blocking stream socket at `path`, by default for this user only; a socket left there is replaced."""
+    """Return a listening, non-blocking stream socket at `path`, by default for this user only; replaces an existing socket."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
         with suppress(FileNotFoundError):
@@ -46,7 +46,7 @@ def listen(path: str, mode: int = 0o600) -> socket.socket:
 
 @contextmanager
 def _address(path: str) -> Iterator[str]:
-    """`path`, or a short way to it: a socket's address holds 108 bytes, a directory's name may be longer."""
+    """Yield `path` or a short alias: a socket address is limited to 108 bytes."""
     if len(os.fsencode(path)) < 100:
         yield path
         return
@@ -59,7 +59,7 @@ def _address(path: str) -> Iterator[str]:
 
 
 def receive(connection: socket.socket, decoder: Decoder) -> Frame | None:
-    """The next frame of a blocking socket, or None at its end. Only for the handshake: what follows it stays in `decoder`."""
+    """Return the next frame of a blocking socket, or None at its end. Only for the handshake: later frames stay in `decoder`."""
     for frame in decoder.feed(b""):
         return frame
     while data := connection.recv(64 * 1024):
@@ -69,7 +69,7 @@ def receive(connection: socket.socket, decoder: Decoder) -> Frame | None:
 
 
 def expect(frame: Frame | None, kind: type[AnyFrame]) -> AnyFrame:
-    """`frame`, when it is a `kind`; a refusal by the other side and anything else raise Rejected."""
+    """Return `frame` if it is a `kind`; raise Rejected for a refusal or another frame."""
     if isinstance(frame, ConnectionRefused):
         raise Rejected("refused", frame.reason)
     if not isinstance(frame, kind):

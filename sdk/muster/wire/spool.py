@@ -1,8 +1,8 @@
-"""Media between a rank and its worker: files in the run's folder, to which a rank appends and from which the worker takes.
+"""Media between a rank and its worker: files in the run's folder that the rank appends to and the worker reads.
 
-A record is four bytes of length (big-endian), a JSON head of that length, and as many bytes as the head says. What is appended is
-safe from the rank's end and the daemon's; half a record at a file's end is what a killed rank did not finish. A file that is done
-with is the worker's to delete, the newest only after the run's end.
+A record is four bytes of length (big-endian), a JSON head of that length, and the bytes described by the head. Appended records
+survive the end of the rank and of the daemon; a partial record at the end of a file was cut by a killed rank. The worker deletes
+files when they are uploaded, the newest only after the run's end.
 """
 
 import json
@@ -15,17 +15,17 @@ from muster.wire.frames import Json
 
 SUFFIX = ".spool"
 MAX_MEDIA_BYTES = 16 * 1024 * 1024
-"""Of one image, table, text or histogram, as it is stored."""
+"""Maximum size of one image, table, text or histogram, as stored."""
 MAX_HEAD_BYTES = 16 * 1024
 SPOOL_BYTES = 256 * 1024 * 1024
-"""So much of a run may wait to be sent; what comes then is dropped, and that is said."""
+"""Maximum bytes of a run that wait for upload; further media are dropped with a warning."""
 SPOOL_FILE_BYTES = 8 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
 class MediaHead:
-    """What a record says of the bytes behind it. `about`: small facts for who shows it, as an image's size and caption."""
+    """Description of a record's bytes. `about` holds display metadata, such as an image's size and caption."""
 
     kind: str
     group: str
@@ -39,7 +39,7 @@ class MediaHead:
 
 @dataclass(frozen=True, slots=True)
 class Spooled:
-    """A record in a file: its head, where its bytes begin, and where the next record does."""
+    """A record in a file: its head, the offset of its bytes, and the offset of the next record."""
 
     head: MediaHead
     start: int
@@ -47,21 +47,21 @@ class Spooled:
 
 
 def encode_head(head: MediaHead) -> bytes:
-    """What stands before the record's bytes."""
+    """Encode the head of a record."""
     text = json.dumps(asdict(head), separators=(",", ":")).encode()
     return _LENGTH.pack(len(text)) + text
 
 
 def read_spool(file: int, offset: int, size: int) -> Iterator[Spooled]:
-    """Yield the whole records of an open file of `size` bytes, from `offset` on; its bytes are not read.
+    """Yield the complete records of an open file of `size` bytes from `offset` on; their bytes are not read.
 
     Raises:
-        ValueError: What stands there is no record: nothing behind it can be told apart.
+        ValueError: The content is not a record, so later records cannot be found.
     """
     while offset + _LENGTH.size <= size:
         (length,) = _LENGTH.unpack(os.pread(file, _LENGTH.size, offset))
         if length > MAX_HEAD_BYTES:
-            raise ValueError(f"a head of {length} bytes")
+            raise ValueError(f"a head of {length} bytes is too long")
         start = offset + _LENGTH.size + length
         if start > size:
             return
@@ -80,5 +80,5 @@ def _parse(text: bytes) -> MediaHead:
     except (TypeError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from error
     if type(head.size_bytes) is not int or not 0 <= head.size_bytes <= MAX_MEDIA_BYTES:
-        raise ValueError(f"{head.size_bytes!r} is no size")
+        raise ValueError(f"{head.size_bytes!r} is not a valid size")
     return head

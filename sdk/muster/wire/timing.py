@@ -1,4 +1,4 @@
-"""Where a rank's time goes, as it counts it: a record for each local rank in a file of the run, as in `wire.pulse`; only where a run is profiled."""
+"""Step timings of profiled ranks: one record per local rank in a file of the run, as in `wire.pulse`."""
 
 import struct
 from collections.abc import Mapping
@@ -13,23 +13,23 @@ TIMINGS = "timings"
 
 @dataclass(frozen=True, slots=True)
 class ProfilingRange:
-    """The config's section `profiling`, of a run that is profiled."""
+    """The `profiling` section of a profiled run."""
 
     begin_on_batch: int = 0
     end_after_batch: int | None = None
     sync_timings: bool = False
 
     def goes_on_after(self, step: int) -> bool:
-        """Whether what follows this step, as the script counts, is profiled."""
+        """Whether the steps after this one are profiled."""
         return step + 1 >= self.begin_on_batch and not self.is_over_after(step)
 
     def is_over_after(self, step: int) -> bool:
-        """Whether nothing that follows this step is."""
+        """Whether no later step is profiled."""
         return self.end_after_batch is not None and step >= self.end_after_batch
 
 
 def read_profiled(section: Mapping[str, Json]) -> ProfilingRange | None:
-    """Read the checked section; None where it is empty: the run is not profiled."""
+    """Read the validated section; None if it is empty, because the run is not profiled."""
     if not section:
         return None
     end = section.get("end_after_batch")
@@ -42,16 +42,16 @@ def read_profiled(section: Mapping[str, Json]) -> ProfilingRange | None:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a rank has counted since its start, at the last step that it reported. A record of zeros is of a rank that has reported none.
+    """Totals of a rank since its start, at its last reported step. A record of zeros means that no step was reported.
 
     Attributes:
-        at_ns: When (CLOCK_MONOTONIC, one for all processes of a machine).
-        step: The step, as the script counts.
-        samples: Samples that it has taken to train with.
-        data_ns: Time in which its training thread waited for data.
-        communication_ns: In which it waited for other ranks.
-        busy_ns: In which it wrote checkpoints, or was `trial.busy()`.
-        pid: The process: another one counts anew.
+        at_ns: Time (CLOCK_MONOTONIC, shared by all processes of a machine).
+        step: The step, as the script numbers it.
+        samples: Training samples loaded.
+        data_ns: Time in which the training thread waited for data.
+        communication_ns: Time in which it waited for other ranks.
+        busy_ns: Time in checkpoints and `trial.busy()`.
+        pid: Process id; totals restart with a new process.
     """
 
     at_ns: int
@@ -63,7 +63,7 @@ class Timing:
     pid: int
 
     def pack(self) -> bytes:
-        """The record of it."""
+        """Encode the record."""
         return _RECORD.pack(
             self.at_ns,
             self.step,
@@ -76,6 +76,6 @@ class Timing:
 
 
 def read_timings(content: bytes) -> list[Timing]:
-    """Every whole record, by local rank."""
+    """Decode all complete records, by local rank."""
     whole = content[: len(content) // TIMING_BYTES * TIMING_BYTES]
     return [Timing(*values) for values in _RECORD.iter_unpack(whole)]

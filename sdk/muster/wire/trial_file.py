@@ -10,9 +10,16 @@ from muster.wire.frames import Json
 
 @dataclass(frozen=True, slots=True)
 class TrialFile:
-    """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`.
+    """Description of a trial for its ranks, usable while the worker's daemon is away; a JSON file named by `MUSTER_TRIAL`.
 
-    `best`: the metric's best in the trial's runs before this one, as far as it goes on from them. `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed; `watch` is the folder of `wire.pulse`, `media` that of `wire.spool`, `tensorboard` the one for event files; `takes_pixels`: the worker makes files of `wire.pixels`.
+    Attributes:
+        best: Best value of the metric in earlier runs that this run continues.
+        worker: Worker of this machine, for messages about a full disk.
+        disk: Folder to free when the disk is full.
+        watch: Folder of `wire.pulse`.
+        media: Folder of `wire.spool`.
+        tensorboard: Folder for event files.
+        takes_pixels: Whether the worker encodes raw pixels (`wire.pixels`).
     """
 
     socket: str
@@ -42,7 +49,7 @@ class TrialFile:
 
 
 def read_trial_file(path: str) -> TrialFile:
-    """Raises Rejected where the file is not a description of a trial."""
+    """Read the description. Raises Rejected if the file is not one."""
     try:
         with Path(path).open(encoding="utf-8") as source:
             content = json.load(source)
@@ -53,5 +60,5 @@ def read_trial_file(path: str) -> TrialFile:
 
 
 def trial_file_text(trial: TrialFile) -> str:
-    """The file's text."""
+    """Return the content of the file."""
     return json.dumps(asdict(trial))

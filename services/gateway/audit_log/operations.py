@@ -1,4 +1,4 @@
-"""The audit log, read: a tenant's by its auditors and admins, the site's by who keeps the site."""
+"""Read, export and verify the audit logs of a tenant and of the site."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -28,107 +28,107 @@ from shared.ids import SITE, TenantId
 
 _BATCH = 500
 _BATCHES = 100
-"""Of one answer to a verification."""
+"""Maximum number of batches in one verification response."""
 
 
 async def list_audit(call: Call, request: ListAuditRequest) -> AuditPage:
-    """Lists who did what in the caller's tenant, newest first or as they are sorted; a record appears here within two seconds."""
+    """List audit records of the caller's tenant, newest first by default. A record appears within two seconds."""
     return await _list(call, request, call.tenant)
 
 
 async def list_site_audit(call: Call, request: ListAuditRequest) -> AuditPage:
-    """Lists who did what to the site: its machines, pools, limits and tenants; and refused tokens that nobody has."""
+    """List audit records of the site: changes of machines, pools, limits and tenants, and requests with unknown tokens."""
     return await _list(call, request, SITE)
 
 
 def export_audit(call: Call, request: ExportAuditRequest) -> AsyncIterator[AuditLine]:
-    """Streams the chain of the caller's tenant as lines of JSON, in order and without a gap, up to what is sealed now."""
+    """Stream the sealed audit chain of the caller's tenant as lines of JSON, in order and without gaps."""
     return _export(call, request, call.tenant)
 
 
 def export_site_audit(call: Call, request: ExportAuditRequest) -> AsyncIterator[AuditLine]:
-    """Streams the chain of the site as lines of JSON, in order and without a gap, up to what is sealed now."""
+    """Stream the sealed audit chain of the site as lines of JSON, in order and without gaps."""
     return _export(call, request, SITE)
 
 
 async def verify_audit(call: Call, request: VerifyAuditRequest) -> AuditVerification:
-    """Hashes a part of the chain of the caller's tenant anew, and says where it is broken first."""
+    """Rehash part of the audit chain of the caller's tenant and report the first broken record."""
     return await _verify(call, request.after, call.tenant)
 
 
 async def verify_site_audit(call: Call, request: VerifyAuditRequest) -> AuditVerification:
-    """Hashes a part of the chain of the site anew, and says where it is broken first."""
+    """Rehash part of the audit chain of the site and report the first broken record."""
     return await _verify(call, request.after, SITE)
 
 
 async def get_audit_head(call: Call, request: Empty) -> AuditHead:
-    """Shows how far the chain of the caller's tenant reaches, to be kept elsewhere."""
+    """Show the latest sealed record of the caller's tenant, to store outside Muster."""
     return await _head(call, call.tenant)
 
 
 async def get_site_audit_head(call: Call, request: Empty) -> AuditHead:
-    """Shows how far the chain of the site reaches, to be kept elsewhere."""
+    """Show the latest sealed record of the site, to store outside Muster."""
     return await _head(call, SITE)
 
 
-async def _list(call: Call, request: ListAuditRequest, whose: TenantId) -> AuditPage:
+async def _list(call: Call, request: ListAuditRequest, tenant: TenantId) -> AuditPage:
     wanted = read_wanted(call, request)
     given = request.model_dump(
         mode="json", include={"actor", "operation", "entity", "outcome"}, exclude_none=True
     )
     since, until = _aware(request.since), _aware(request.until)
-    async with call.doors.database.read(whose) as connection:
-        found = await store.load_records(connection, whose, given, since, until, wanted)
+    async with call.doors.database.read(tenant) as connection:
+        found = await store.load_records(connection, tenant, given, since, until, wanted)
     return AuditPage(
         items=[_render(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 
-async def _export(call: Call, request: ExportAuditRequest, whose: TenantId) -> AsyncIterator[AuditLine]:
+async def _export(call: Call, request: ExportAuditRequest, tenant: TenantId) -> AsyncIterator[AuditLine]:
     after = max(request.after, _sequence(call.last_event_id))
-    async with call.doors.database.read(whose) as connection:
-        last = (await store.load_head(connection, whose)).sequence
+    async with call.doors.database.read(tenant) as connection:
+        last = (await store.load_head(connection, tenant)).sequence
         if request.since is not None or request.until is not None:
-            bounds = await store.load_bounds(connection, whose, _aware(request.since), _aware(request.until))
+            bounds = await store.load_bounds(connection, tenant, _aware(request.since), _aware(request.until))
             after, last = max(after, bounds[0] - 1), min(last, bounds[1])
-        previous = await store.load_hash(connection, whose, after) if after else START
+        previous = await store.load_hash(connection, tenant, after) if after else START
     while after < last:
-        async with call.doors.database.read(whose) as connection:
-            rows = await store.load_texts(connection, whose, after, last, _BATCH)
+        async with call.doors.database.read(tenant) as connection:
+            rows = await store.load_texts(connection, tenant, after, last, _BATCH)
         for row in rows:
             yield AuditLine(line=to_line(row.text, previous or START, row.hash), cursor=str(row.sequence))
             previous = row.hash
-        # What is missing is for whoever verifies the file to find.
+        # Gaps are left to the verifier of the exported file.
         after = rows[-1].sequence if rows else last
 
 
-async def _verify(call: Call, after: int, whose: TenantId) -> AuditVerification:
-    async with call.doors.database.read(whose) as connection:
-        follows = await store.load_hash(connection, whose, after) if after else START
+async def _verify(call: Call, after: int, tenant: TenantId) -> AuditVerification:
+    async with call.doors.database.read(tenant) as connection:
+        follows = await store.load_hash(connection, tenant, after) if after else START
     if follows is None:
         return AuditVerification(
-            sequence=0, complete=True, broken_at=after, broken_by="there is no such record"
+            sequence=0, complete=True, broken_at=after, broken_by=f"there is no record {after}"
         )
     anchor = Anchor(after, follows)
     for _ in range(_BATCHES):
-        async with call.doors.database.read(whose) as connection:
-            rows = await store.load_texts(connection, whose, anchor.sequence, None, _BATCH)
-        anchor, broken = await asyncio.to_thread(_check, anchor, rows, str(whose))
+        async with call.doors.database.read(tenant) as connection:
+            rows = await store.load_texts(connection, tenant, anchor.sequence, None, _BATCH)
+        anchor, broken = await asyncio.to_thread(_check, anchor, rows, str(tenant))
         if broken is not None or len(rows) < _BATCH:
             return _verified(follows, anchor, True, broken)
     return _verified(follows, anchor, False, None)
 
 
-async def _head(call: Call, whose: TenantId) -> AuditHead:
-    async with call.doors.database.read(whose) as connection:
-        head = await store.load_head(connection, whose)
-    return AuditHead(tenant=whose, sequence=head.sequence, hash=head.hash.hex())
+async def _head(call: Call, tenant: TenantId) -> AuditHead:
+    async with call.doors.database.read(tenant) as connection:
+        head = await store.load_head(connection, tenant)
+    return AuditHead(tenant=tenant, sequence=head.sequence, hash=head.hash.hex())
 
 
-def _check(anchor: Anchor, rows: Sequence[Any], whose: str) -> tuple[Anchor, Break | None]:
-    """The last whole record, and what breaks the chain behind it."""
+def _check(anchor: Anchor, rows: Sequence[Any], tenant: str) -> tuple[Anchor, Break | None]:
+    """Return the last valid record, and what breaks the chain after it."""
     for row in rows:
-        found = check_record(anchor, row.text, row.hash, whose)
+        found = check_record(anchor, row.text, row.hash, tenant)
         if isinstance(found, Break):
             return anchor, found
         anchor = found
@@ -147,11 +147,11 @@ def _verified(follows: bytes, anchor: Anchor, complete: bool, broken: Break | No
 
 
 def _sequence(cursor: str | None) -> int:
-    """Raises Rejected for what is no id of a line."""
+    """Parse the id of an exported line. Raises Rejected."""
     if cursor is None:
         return 0
     if not cursor.isdecimal() or len(cursor) > 18:
-        raise Rejected("cursor_invalid", "this is not the id of a line of the audit log", "Last-Event-ID")
+        raise Rejected("cursor_invalid", f"{cursor!r} is not the id of an audit log line", "Last-Event-ID")
     return int(cursor)
 
 

@@ -1,4 +1,4 @@
-"""The audit log as users see it."""
+"""API schema of the audit log."""
 
 from datetime import datetime
 from typing import Annotated
@@ -14,39 +14,43 @@ Word = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class AuditRecord(Resource):
-    """Who did what, or was refused it, from where, and what it changed."""
+    """One audited request: caller, operation, entity, outcome, origin and change."""
 
-    sequence: int = Field(description="From 1 on, without a gap.")
+    sequence: int = Field(description="Starts at 1; has no gaps.")
     at: datetime
     id: UUID
-    actor: str | None = Field(default=None, description="The name of who called; none for an unknown token.")
+    actor: str | None = Field(default=None, description="Name of the caller; null for an unknown token.")
     user: UUID | None = None
     token: UUID | None = None
     operation: str | None = None
-    entity: str | None = Field(default=None, description="What it was about, as `experiment/31`.")
-    path: dict[str, str] = Field(default={}, description="What the path named, as it was written.")
-    asked: JsonObject | None = Field(default=None, description="What else was asked, without secrets.")
+    entity: str | None = Field(default=None, description="Affected entity, such as `experiment/31`.")
+    path: dict[str, str] = Field(default={}, description="Path parameters as the caller sent them.")
+    asked: JsonObject | None = Field(default=None, description="Other request fields, without secrets.")
     before: JsonObject | None = None
     after: JsonObject | None = None
     outcome: AuditOutcome
-    code: str | None = Field(default=None, description="Why it was denied, or a word on how it went.")
-    count: int = Field(default=1, description="How often within a second; more than 1 for denials only.")
+    code: str | None = Field(
+        default=None, description="Error code of a denied request, or a code that describes the result."
+    )
+    count: int = Field(
+        default=1, description="Number of occurrences within one second; greater than 1 only for denials."
+    )
     address: str | None = None
     agent: str | None = None
     protocol: str | None = None
     trace_id: str | None = None
-    hash: str = Field(description="Of the chain up to and with this record.")
+    hash: str = Field(description="Hash of the chain up to and including this record.")
 
 
 class AuditPage(Resource):
-    """Newest first."""
+    """A page of audit records, newest first."""
 
     items: list[AuditRecord]
     next_cursor: str | None = None
 
 
 class ListAuditRequest(ListRequest):
-    """Which records; all that is given must hold."""
+    """Filters for audit records; a record must match all of them."""
 
     listing = Listing.of(
         AuditRecord,
@@ -60,49 +64,56 @@ class ListAuditRequest(ListRequest):
     entity: Word | None = None
     outcome: AuditOutcome | None = None
     since: datetime | None = None
-    until: datetime | None = Field(default=None, description="Before that.")
+    until: datetime | None = Field(default=None, description="End of the period, exclusive.")
 
 
 class ExportAuditRequest(Request):
-    """Which part of the chain; whole records without a gap, so that it can be verified."""
+    """The part of the chain to export. The export has no gaps, so it can be verified."""
 
     since: datetime | None = None
     until: datetime | None = Field(
         default=None,
-        description="Before that. Of records sealed between others of the span the time does not matter.",
+        description="End of the period, exclusive. The export is contiguous: it includes every record between the first and the last match.",
     )
-    after: Annotated[int, Field(ge=0)] = Field(default=0, description="Only records behind this sequence.")
+    after: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Export only records after this sequence number."
+    )
 
 
 class AuditLine(Resource):
-    """One record as a line of JSON, with the hash before it and its own."""
+    """One record as a line of JSON, with the previous hash and its own hash."""
 
     line: str
-    cursor: str = Field(description="Its sequence; a stream goes on behind it.")
+    cursor: str = Field(
+        description="Sequence number of the record. Send it as Last-Event-ID to resume after it."
+    )
 
 
 class AuditHead(Resource):
-    """How far a chain reaches; kept elsewhere, it proves later that nothing before it was changed or cut off."""
+    """The latest record of a chain. Store it outside Muster to prove later that no earlier record was changed or removed."""
 
-    tenant: UUID = Field(description="Whose chain it is; the site's has an id too.")
-    sequence: int = Field(description="0 where nothing is sealed yet.")
+    tenant: UUID = Field(description="Tenant of the chain; the site has an id of its own.")
+    sequence: int = Field(description="0 if no record is sealed yet.")
     hash: str
 
 
 class VerifyAuditRequest(Request):
-    """From where on; one answer covers a part of a long chain, and the next begins behind it."""
+    """Where to start. One response covers part of a long chain; start the next request at its `sequence`."""
 
     after: Annotated[int, Field(ge=0)] = 0
 
 
 class AuditVerification(Resource):
-    """What was found in a part of the chain, every record of which was hashed anew."""
+    """Result of rehashing every record in part of a chain."""
 
     follows: str | None = Field(
-        default=None, description="The hash before the first; none where there is no such record."
+        default=None,
+        description="Hash before the first verified record; null if record `after` does not exist.",
     )
-    sequence: int = Field(description="The last record that is whole.")
-    hash: str | None = Field(default=None, description="Of that record.")
-    complete: bool = Field(description="False where more is to be verified behind it.")
-    broken_at: int | None = Field(default=None, description="The first record that breaks the chain.")
+    sequence: int = Field(description="Sequence number of the last valid record.")
+    hash: str | None = Field(default=None, description="Hash of the last valid record.")
+    complete: bool = Field(description="False if records after `sequence` remain to be verified.")
+    broken_at: int | None = Field(
+        default=None, description="Sequence number of the first record that breaks the chain."
+    )
     broken_by: str | None = None

@@ -1,4 +1,4 @@
-"""Budgets: of a tenant said by who keeps the site, of a workspace by who manages its tenant; the scheduler's to keep to (decision 0139)."""
+"""Monthly budgets. Site operators set those of tenants, tenant managers those of workspaces; the scheduler enforces them (decision 0139)."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ from shared.messages.budgets import BudgetState, BudgetStatus, GetBudgets, SetBu
 
 
 async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
-    """Lists what the caller's tenant and its workspaces may spend in a month, and have, as far as their usage is seen; an operator sees every tenant's own."""
+    """List the monthly budgets of the caller's tenant and its workspaces, and the amounts spent. Site operators see the budget of every tenant."""
     if call.caller.keeps_site:
         return await _list_of_site(call)
     found = await call.doors.bus.ask(GetBudgets(), call.tenant, call.doors.timeouts.query_s)
@@ -35,12 +35,12 @@ async def list_budgets(call: Call, request: Empty) -> MonthlyBudgets:
 
 
 async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> MonthlyBudget:
-    """Says what a tenant may spend in a month, from this one on."""
+    """Set the monthly budget of a tenant, starting with the current month."""
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
     before = await call.ask_if_available(GetBudgets(), tenant)
-    stood = _one(before.budgets, None, name) if before else None
-    _note(call, request, stood, f"budget/{name}")
+    before_set = _one(before.budgets, None, name) if before else None
+    _note(call, request, before_set, f"budget/{name}")
     await call.record()
     budget = _budget(request, None)
     found = await call.doors.bus.ask(SetBudget(budget=budget), tenant, call.doors.timeouts.query_s)
@@ -48,11 +48,11 @@ async def set_tenant_budget(call: Call, request: SetTenantBudgetRequest) -> Mont
 
 
 async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -> MonthlyBudget:
-    """Says what a workspace of the caller's tenant may spend in a month, from this one on."""
+    """Set the monthly budget of a workspace, starting with the current month."""
     call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
     before = await call.ask_if_available(GetBudgets())
-    stood = _one(before.budgets, request.workspace, call.caller.tenant_name) if before else None
-    _note(call, request, stood, f"budget/{request.workspace}")
+    before_set = _one(before.budgets, request.workspace, call.caller.tenant_name) if before else None
+    _note(call, request, before_set, f"budget/{request.workspace}")
     found = await call.ask_for_change(SetBudget(budget=_budget(request, request.workspace)))
     warnings = await warn_unused_workspace(call, call.tenant, request.workspace)
     one = _one(found.budgets, request.workspace, call.caller.tenant_name)
@@ -62,23 +62,23 @@ async def set_workspace_budget(call: Call, request: SetWorkspaceBudgetRequest) -
 async def _list_of_site(call: Call) -> MonthlyBudgets:
     found = await call.doors.bus.ask(GetBudgets(), SITE, call.doors.timeouts.query_s)
     own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE)
-    shown = [
+    visible = [
         one for one in found.budgets if one.budget.workspace is None or (own and one.tenant == call.tenant)
     ]
     async with call.doors.database.system() as connection:
-        names = await access.load_tenant_names(connection, {TenantId(one.tenant) for one in shown})
-    return MonthlyBudgets(items=[_render(one, names.get(one.tenant, str(one.tenant))) for one in shown])
+        names = await access.load_tenant_names(connection, {TenantId(one.tenant) for one in visible})
+    return MonthlyBudgets(items=[_render(one, names.get(one.tenant, str(one.tenant))) for one in visible])
 
 
 def _note(
     call: Call,
     request: SetTenantBudgetRequest | SetWorkspaceBudgetRequest,
-    stood: MonthlyBudget | None,
+    before_set: MonthlyBudget | None,
     entity: str,
 ) -> None:
-    """What the audit log shows; a budget that there was not has no amount."""
+    """Write the change into the audit log; a missing budget is recorded as null."""
     call.note(
-        before=stood if stood is not None and stood.per_month is not None else None,
+        before=before_set if before_set is not None and before_set.per_month is not None else None,
         after=request.model_dump(mode="json"),
         entity=entity,
     )
@@ -92,7 +92,7 @@ def _budget(
 
 
 def _one(states: Iterable[BudgetState], workspace: str | None, tenant: str) -> MonthlyBudget:
-    """The state of that one; where there is none any more, that."""
+    """Return the budget of a workspace or the tenant; an empty one if none is set."""
     found = next((one for one in states if one.budget.workspace == workspace), None)
     return MonthlyBudget(tenant=tenant, workspace=workspace) if found is None else _render(found, tenant)
 

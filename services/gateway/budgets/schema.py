@@ -1,4 +1,4 @@
-"""What a tenant and its workspaces may spend in a month, as users see it."""
+"""API schema of the monthly budgets of tenants and workspaces."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,42 +12,42 @@ Money = Annotated[float, Field(ge=0, le=1e12)]
 
 
 class WhenSpent(StrEnum):
-    """What becomes of running work once a budget is spent: it goes on, or saves and gives its slots back."""
+    """What happens to running trials when the budget is spent: `hold` lets them continue; `preempt` makes them save and release their slots."""
 
     HOLD = "hold"
     PREEMPT = "preempt"
 
 
 class MonthlyBudget(Resource):
-    """Money in the currency of the pools' prices; months are of UTC. Pools whose machines have no price cost nothing."""
+    """A monthly budget in the currency of the pools' prices. Months are in UTC. Pools whose machines have no price cost nothing."""
 
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
-    per_month: float | None = Field(default=None, description="None: no budget any more.")
+    workspace: str | None = Field(default=None, description="Null for the tenant's own budget.")
+    per_month: float | None = Field(default=None, description="Null if no budget is set.")
     when_spent: WhenSpent = WhenSpent.HOLD
-    spent: float = Field(default=0.0, description="Since `since`, up to now.")
-    since: datetime | None = Field(default=None, description="When the month began.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    spent: float = Field(default=0.0, description="Amount spent since `since`.")
+    since: datetime | None = Field(default=None, description="Start of the month.")
+    warnings: list[str] = Field(default=[], description="Warnings about the budget that this request set.")
 
 
 class MonthlyBudgets(Resource):
-    """By tenant: its own first, then those of its workspaces by name."""
+    """Budgets by tenant: the tenant's own first, then those of its workspaces by name."""
 
     items: list[MonthlyBudget]
 
 
 class SetTenantBudgetRequest(Request):
-    """A tenant's budget, in place of the one before; without an amount it is taken away."""
+    """The new budget of a tenant. It replaces the current one; omit `per_month` to remove it."""
 
     tenant: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
-        default=None, description="By its name; by default the caller's own."
+        default=None, description="Name of the tenant; the caller's own by default."
     )
     per_month: Money | None = None
     when_spent: WhenSpent = WhenSpent.HOLD
 
 
 class SetWorkspaceBudgetRequest(Request):
-    """A workspace's budget, in place of the one before; without an amount it is taken away."""
+    """The new budget of a workspace. It replaces the current one; omit `per_month` to remove it."""
 
     workspace: Name
     per_month: Money | None = None

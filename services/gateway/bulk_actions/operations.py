@@ -1,4 +1,4 @@
-"""Actions on many experiments: named ones, or those that a filter met when its count was looked at."""
+"""Bulk actions on experiments, chosen by reference or by a previewed filter."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,26 +41,26 @@ SAMPLE = 10
 
 
 async def preview_experiments(call: Call, request: PreviewExperimentsRequest) -> ExperimentSelection:
-    """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on."""
+    """Preview the experiments that match a filter and get a token to act on exactly these."""
     expires_at = (call.doors.clock.now() + LIFETIME).replace(microsecond=0)
     async with call.read() as connection:
         ids = await _load_met(connection, request.filter, request.archived)
         rows = await store.load_by_ids(connection, ids[:SAMPLE])
-    word = None
+    token = None
     if 0 < len(ids) <= MOST_AT_ONCE:
         found = Selection(request.filter, request.archived, len(ids), digest_of(ids), expires_at)
-        word = encode_selection(call.doors.keys.cursor, _scope(call), found)
-    shown = sorted(rows, key=lambda row: row.number, reverse=True)
+        token = encode_selection(call.doors.keys.cursor, _scope(call), found)
+    newest = sorted(rows, key=lambda row: row.number, reverse=True)
     return ExperimentSelection(
         count=len(ids),
-        sample=[render_experiment(row) for row in shown],
-        selection=word,
+        sample=[render_experiment(row) for row in newest],
+        selection=token,
         expires_at=expires_at,
     )
 
 
 async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> BulkOutcome:
-    """Does one thing with many experiments, and tells of each what came of it."""
+    """Apply one action to many experiments and report the result for each."""
     name = f"{request.action.capitalize()}Experiment"
     action = ACTIONS[name]
     async with call.read() as connection:
@@ -84,16 +84,16 @@ async def act_on_experiments(call: Call, request: ActOnExperimentsRequest) -> Bu
 
     if pending and await wait_for(call, new_id(call.doors.clock), look) is None:
         await _remember(call, name, pending)
-        told = {"message": waiting_for_bus(call)}
+        update = {"message": waiting_for_bus(call)}
         for experiment, (operation, _) in pending.items():
-            items[experiment] = items[experiment].model_copy(update={"operation": operation, **told})
+            items[experiment] = items[experiment].model_copy(update={"operation": operation, **update})
     return BulkOutcome(items=sorted(items.values(), key=lambda item: item.number))
 
 
 async def _chosen(call: Call, connection: AsyncConnection, request: ActOnExperimentsRequest) -> Sequence[Any]:
-    """Raises NotFound where one that is named is not there, and Conflict where a filter meets others by now."""
+    """Raises NotFound if a named experiment does not exist, and Conflict if the filter now matches others."""
     if bool(request.experiments) == (request.selection is not None):
-        raise Rejected("invalid_request", "give either experiments or a selection", "experiments")
+        raise Rejected("invalid_request", "give either `experiments` or `selection`", "experiments")
     if request.selection is None:
         rows = [await experiment_in(connection, reference) for reference in request.experiments]
         return list({row.id: row for row in rows}.values())
@@ -102,10 +102,10 @@ async def _chosen(call: Call, connection: AsyncConnection, request: ActOnExperim
     if digest_of(ids) != found.digest:
         raise Conflict(
             "selection_changed",
-            f"the filter met {found.count} experiments when you looked and meets {len(ids)} now"
-            + (", not all the same" if len(ids) == found.count else ""),
+            f"the filter matched {found.count} experiments in the preview and matches {len(ids)} now"
+            + (", but not the same ones" if len(ids) == found.count else ""),
             FIELD,
-            "look again, and act on what you see",
+            "preview the filter again: GET /v1/bulk/experiments",
         )
     return await store.load_by_ids(connection, ids)
 
@@ -116,17 +116,17 @@ async def _load_met(connection: AsyncConnection, filter_: str, archived: bool) -
 
 
 def _judged(row: Any, action: Action) -> BulkItem:
-    """What is known of an experiment before it is told anything."""
-    told: dict[str, Any] = {"experiment": row.id, "number": row.number}
+    """Return the result that is known before any command is sent."""
+    known: dict[str, Any] = {"experiment": row.id, "number": row.number}
     if action.while_going is not None and row.final:
-        ended = f"it has ended ({row.state}) and cannot be {action.while_going}"
-        return BulkItem(**told, state=OperationState.REFUSED, code="experiment_ended", message=ended)
+        ended = f"experiment {row.number} has ended ({row.state}) and cannot be {action.while_going}"
+        return BulkItem(**known, state=OperationState.REFUSED, code="experiment_ended", message=ended)
     if action.reached(row, row.version):
-        return BulkItem(**told, state=OperationState.DONE)
+        return BulkItem(**known, state=OperationState.DONE)
     if row.version == 0:
-        new = "the searcher has not taken it up yet: try again"
-        return BulkItem(**told, state=OperationState.REFUSED, code="still_working", message=new)
-    return BulkItem(**told, state=OperationState.RUNNING)
+        new = f"the searcher has not picked up experiment {row.number} yet; try again in a moment"
+        return BulkItem(**known, state=OperationState.REFUSED, code="still_working", message=new)
+    return BulkItem(**known, state=OperationState.RUNNING)
 
 
 async def _settle(
@@ -135,17 +135,17 @@ async def _settle(
     items: dict[UUID, BulkItem],
     pending: dict[UUID, tuple[UUID, int]],
 ) -> None:
-    """Takes out of what is pending whatever has worked or was refused by now."""
+    """Move experiments whose command has taken effect or was refused out of `pending`."""
     refusals = await load_refusals(connection, [operation for operation, _ in pending.values()])
     for row in await store.load_by_ids(connection, list(pending)):
         operation, before = pending[row.id]
         if (refusal := refusals.get(operation)) is not None:
-            told = {"state": OperationState.REFUSED, "code": refusal.code, "message": refusal.message}
+            update = {"state": OperationState.REFUSED, "code": refusal.code, "message": refusal.message}
         elif action.reached(row, before):
-            told = {"state": OperationState.DONE}
+            update = {"state": OperationState.DONE}
         else:
             continue
-        items[row.id] = items[row.id].model_copy(update=told)
+        items[row.id] = items[row.id].model_copy(update=update)
         del pending[row.id]
 
 

@@ -1,4 +1,4 @@
-"""One action on many experiments: those that are named, or those that a filter met when somebody looked."""
+"""API schema of bulk actions on experiments, chosen by reference or by filter."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -16,7 +16,7 @@ MOST_AT_ONCE = 500
 
 
 class BulkAction(StrEnum):
-    """What is done with each of them, as the operation on one does it."""
+    """The action to apply to each experiment; it works as the operation on a single experiment."""
 
     PAUSE = "pause"
     RESUME = "resume"
@@ -28,54 +28,56 @@ class BulkAction(StrEnum):
 
 
 class PreviewExperimentsRequest(Request):
-    """The experiments that the caller may change and that a filter meets: of the usual list, or of the archived ones."""
+    """A filter for experiments that the caller may change, archived or not."""
 
     listing: ClassVar[Listing] = ListExperimentsRequest.listing
 
     filter: Annotated[str, Field(min_length=1, max_length=4000)] = Field(
-        description="As of the list of experiments, such as `state = paused and owner = ada`."
+        description="Filter expression as in the list of experiments, such as `state = paused and owner = ada`."
     )
-    archived: bool = Field(default=False, description="True looks at the archived ones instead.")
+    archived: bool = Field(default=False, description="True selects archived experiments instead.")
 
 
 class ExperimentSelection(Resource):
-    """What a filter meets now, and the word by which just these can be acted on."""
+    """The experiments that match a filter now, and a token to act on exactly these."""
 
     count: int
-    sample: list[Experiment] = Field(description="The newest of them, ten at most.")
+    sample: list[Experiment] = Field(description="The newest matches, at most ten.")
     selection: str | None = Field(
         default=None,
-        description="For the action: good for the caller, for ten minutes, while the filter meets the same. "
-        "None where it meets nothing, or more than 500.",
+        description="Token for the action. It is valid for this caller for ten minutes, as long as the filter matches the same experiments. "
+        "Null if the filter matches none, or more than 500.",
     )
     expires_at: datetime
 
 
 class ActOnExperimentsRequest(Request):
-    """Either experiments by their numbers or ids, all of which must be there, or a selection that was looked at."""
+    """Either experiments by number or id, all of which must exist, or a selection from `GET /v1/bulk/experiments`."""
 
     action: BulkAction
     experiments: Annotated[list[Reference], Field(max_length=MOST_NAMED)] = []
     selection: Annotated[str | None, Field(max_length=8000)] = Field(
         default=None,
-        description="Of `GET /v1/bulk/experiments`: refused where the filter meets others by now.",
+        description="Token from `GET /v1/bulk/experiments`. The request is refused if the filter now matches other experiments.",
     )
 
 
 class BulkItem(Resource):
-    """What came of the action on one of them."""
+    """Result of the action for one experiment."""
 
     experiment: UUID
     number: int
     state: OperationState = Field(
-        description="done: it is so; refused: it cannot; running: it takes longer than a request waits."
+        description="done: the action took effect; refused: it cannot be applied; running: it takes longer than the request waits."
     )
-    operation: UUID | None = Field(default=None, description="Where it is running: to be looked at.")
-    code: str | None = Field(default=None, description="Where it was refused: the stable word of the reason.")
+    operation: UUID | None = Field(
+        default=None, description="Id of the operation to poll if `state` is running."
+    )
+    code: str | None = Field(default=None, description="Error code if `state` is refused.")
     message: str | None = None
 
 
 class BulkOutcome(Resource):
-    """What came of the action, by the experiments' numbers."""
+    """Results of the action, ordered by experiment number."""
 
     items: list[BulkItem]

@@ -1,4 +1,4 @@
-"""From what a path names to the checkpoint: the registry is asked where the caller does not see all experiments."""
+"""Resolve checkpoint references and check that the caller may see them."""
 
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from shared.messages.files import FileLink
 
 
 async def download_files(call: Call, checkpoint: UUID) -> Download:
-    """Asks the registry for links to a checkpoint's files, page by page: what is saved does not change."""
+    """Fetch the download links of a checkpoint's files from the registry, page by page; saved files never change between pages."""
     files: list[FileLink] = []
     first: int | None = 0
     while first is not None:
@@ -26,15 +26,15 @@ async def download_files(call: Call, checkpoint: UUID) -> Download:
 
 
 async def visible_id(call: Call, reference: str) -> UUID:
-    """The id that a path names. Raises NotFound where the caller may not do this with it, as where there is none."""
+    """Return the checkpoint id of a reference. Raises NotFound if it does not exist or the caller lacks permission."""
     found = checkpoint_id(reference)
     await check_visible(call, found)
     return found
 
 
 async def check_visible(call: Call, checkpoint: UUID) -> None:
-    """Raises NotFound where its experiment is none of those with which the caller may do this. Only the registry knows whose it is,
-    and is not asked where nothing is kept from the caller."""
+    """Raises NotFound if the caller lacks permission for the checkpoint's experiment. Only the registry knows the experiment; it is
+    asked only for callers with limited visibility."""
     if not call.sees_all_experiments:
         await check_whose(call, await load_view(call, checkpoint))
 
@@ -43,7 +43,7 @@ async def load_view(call: Call, checkpoint: UUID) -> CheckpointView:
     question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint), limit=1)
     found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     if not found.checkpoints:
-        raise NotFound("the checkpoint")
+        raise NotFound(f"checkpoint {checkpoint}")
     return found.checkpoints[0]
 
 
@@ -52,12 +52,12 @@ async def check_whose(call: Call, view: CheckpointView) -> None:
         return
     async with call.read() as connection:
         if await store.load_experiment(connection, view.experiment_id) is None:
-            raise NotFound("the checkpoint")
+            raise NotFound(f"checkpoint {view.checkpoint_id}")
 
 
 def checkpoint_id(reference: str) -> UUID:
-    """The id that a path names; what is no id is as unknown as an absent one."""
+    """Parse a checkpoint id. Raises NotFound for a malformed id, as for an unknown one."""
     found = parse_uuid(reference)
     if found is None:
-        raise NotFound("the checkpoint")
+        raise NotFound(f"checkpoint {reference}")
     return found

@@ -1,4 +1,4 @@
-"""From the registry's answers about checkpoints to what users see."""
+"""Convert the registry's checkpoint messages to API resources."""
 
 from services.gateway.checkpoints import schema as checkpoints
 from services.gateway.platform.json_values import finite_only, not_finite_only
@@ -25,7 +25,7 @@ def render_checkpoint(view: CheckpointView) -> checkpoints.Checkpoint:
 
 
 def render_checkpoint_whole(view: CheckpointView) -> checkpoints.Checkpoint:
-    """With its files."""
+    """Include the file manifest."""
     files = [checkpoints.CheckpointFile.model_validate(file, from_attributes=True) for file in view.files]
     return render_checkpoint(view).model_copy(update={"manifest": files})
 

@@ -1,4 +1,4 @@
-"""Checkpoints as users see them."""
+"""API schema of checkpoints, their collection and storage limits."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ from shared.filters.fields import Listing
 
 
 class CheckpointState(StrEnum):
-    """Whether a checkpoint can be used."""
+    """State of a checkpoint; only `saved` checkpoints can be used."""
 
     UPLOADING = "uploading"
     SAVED = "saved"
@@ -25,13 +25,13 @@ class CheckpointState(StrEnum):
 class CheckpointFile(Resource):
     """One file of a checkpoint."""
 
-    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    path: str = Field(description="Relative path with forward slashes, always inside the folder.")
     size_bytes: int
     sha256: str
 
 
 class Checkpoint(Resource):
-    """One checkpoint of a trial; only a saved one can be downloaded."""
+    """A checkpoint of a trial. Only saved checkpoints can be downloaded."""
 
     id: UUID
     trial: UUID
@@ -43,22 +43,20 @@ class Checkpoint(Resource):
     files: int
     metrics: dict[str, float] = {}
     not_finite: dict[str, NotFinite] = Field(
-        default={}, description="Those that were no finite number, and which."
+        default={}, description="Metrics whose value is NaN or infinite, with that value."
     )
     metadata: JsonObject = {}
     reason: str | None = None
     created_at: datetime
     verified_at: datetime | None = Field(
         default=None,
-        description="Since when each of its files is known to be what it was; they are read again by and by.",
+        description="Time since which all files are known to match their hashes. Files are verified again periodically.",
     )
-    manifest: list[CheckpointFile] = Field(
-        default=[], description="Its files, where one checkpoint was asked for."
-    )
+    manifest: list[CheckpointFile] = Field(default=[], description="Files of the checkpoint; empty in lists.")
 
 
 class CheckpointPage(Resource):
-    """A page of checkpoints in the order of their making."""
+    """A page of checkpoints, oldest first."""
 
     items: list[Checkpoint]
     next_cursor: str | None = None
@@ -94,7 +92,7 @@ class CheckpointRequest(Request):
 
 
 class EditCheckpointRequest(Request):
-    """Metadata by its top-level keys: what is given replaces what was there, null takes it away."""
+    """Changes of the metadata by top-level key: a value replaces the current one, null removes the key."""
 
     checkpoint: Reference
     metadata: JsonObject = {}
@@ -106,12 +104,12 @@ class VerifyCheckpointsRequest(Request):
     experiment: Reference
     waiting: bool = Field(
         default=False,
-        description="Ask for nothing: only say how much of what was asked for is still to be read.",
+        description="True only reports how much of the requested verification is still outstanding; it starts nothing.",
     )
 
 
 class VerificationAsked(Resource):
-    """How much is read now, each file once however many checkpoints share it; `verified_at` or the state `corrupt` tells the outcome."""
+    """Amount of data to verify; a file that several checkpoints share counts once. The result appears as `verified_at` or the state `corrupt` of each checkpoint."""
 
     checkpoints: int
     files: int
@@ -122,7 +120,7 @@ Count = Annotated[int | None, Field(ge=0, le=1_000_000)]
 
 
 class CollectCheckpointsRequest(Request):
-    """Which checkpoints of an experiment stay. Counts that are given stand in place of the config's from now on; a dry run tries them."""
+    """Which checkpoints of an experiment to keep. The given counts replace those of the config permanently, except in a dry run."""
 
     experiment: Reference
     dry_run: bool = False
@@ -132,7 +130,7 @@ class CollectCheckpointsRequest(Request):
 
 
 class RetentionPolicy(Resource):
-    """How many checkpoints survive collection; the three sets are united."""
+    """How many checkpoints collection keeps: the union of the three sets."""
 
     save_experiment_best: int
     save_trial_best: int
@@ -140,55 +138,55 @@ class RetentionPolicy(Resource):
 
 
 class CollectedCheckpoint(Resource):
-    """A checkpoint that goes."""
+    """A checkpoint to delete."""
 
     id: UUID
     trial: UUID
-    trial_number: int | None = Field(default=None, description="Within its experiment.")
+    trial_number: int | None = Field(default=None, description="Number of the trial within its experiment.")
     step: int
     size_bytes: int
 
 
 class Collected(Resource):
-    """What goes, and what stays for which reason."""
+    """Checkpoints that a collection deletes, and counts of those that it keeps, by reason."""
 
     policy: RetentionPolicy
     dry_run: bool
     count: int
-    size_bytes: int = Field(description="Of those that go, as `list` shows them.")
+    size_bytes: int = Field(description="Total size of the deleted checkpoints as listed.")
     freed_bytes: int = Field(
-        description="What no checkpoint that stays holds too; the store has it for a day longer."
+        description="Size of the contents that no remaining checkpoint shares. The store frees them a day later."
     )
     checkpoints: list[CollectedCheckpoint] = Field(
-        default=[], description="The largest 200 of those that go."
+        default=[], description="The 200 largest of the deleted checkpoints."
     )
-    kept: dict[str, int] = Field(default={}, description="How many stay, by reason.")
+    kept: dict[str, int] = Field(default={}, description="Number of remaining checkpoints by reason.")
 
 
 class WorkspaceStorage(Resource):
-    """A workspace's bytes in the store: what checkpoints of its experiments hold, each content once, and their media."""
+    """Storage of a workspace: the checkpoints of its experiments, each content counted once, and their media."""
 
     workspace: str
     used_bytes: int
-    maximum_bytes: int | None = Field(default=None, description="None: as many as the tenant.")
+    maximum_bytes: int | None = Field(default=None, description="Null if only the tenant's limit applies.")
 
 
 class Storage(Resource):
-    """Bytes in the store: the tenant's, each content once, or for who sees some of its workspaces only, what these hold together."""
+    """Storage of the tenant, each content counted once. For a caller who sees only some workspaces, the sum of these workspaces."""
 
     used_bytes: int
-    maximum_bytes: int | None = Field(default=None, description="None: as many as there is room for.")
+    maximum_bytes: int | None = Field(default=None, description="Null if no limit is set.")
     workspaces: list[WorkspaceStorage] = Field(
         default=[],
-        description="By name, those that the caller sees; what several hold counts in each. The tenant's code counts in none.",
+        description="Workspaces that the caller can see, by name. Contents that several workspaces share count in each; code archives count in none.",
     )
 
 
 class SetStorageLimitRequest(Request):
-    """How many bytes a tenant may store, in place of what was said before."""
+    """The new storage limit of a tenant. It replaces the current one; omit `maximum_bytes` to remove it."""
 
     tenant: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
-        default=None, description="By its name; by default the caller's own."
+        default=None, description="Name of the tenant; the caller's own by default."
     )
     maximum_bytes: Annotated[int, Field(ge=0, le=2**62)] | None = None
 
@@ -201,16 +199,16 @@ class StorageLimit(Resource):
 
 
 class FileDownload(Resource):
-    """One file and where it can be fetched for a short while, without a token."""
+    """One file with a temporary URL that needs no token."""
 
-    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    path: str = Field(description="Relative path with forward slashes, always inside the folder.")
     size_bytes: int
     sha256: str
     url: str
 
 
 class Download(Resource):
-    """All files of a checkpoint or model version, with hashes to check them by."""
+    """All files of a checkpoint or model version, with their hashes."""
 
     checkpoint: UUID
     step: int

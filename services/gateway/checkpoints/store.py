@@ -11,7 +11,7 @@ from services.gateway.checkpoints.tables import storage_limit
 
 
 async def save_storage_limit(connection: AsyncConnection, tenant: UUID, maximum_bytes: int | None) -> int:
-    """Puts what a tenant may store in the place of what was said before; returns its version, which rises."""
+    """Replace the storage limit of a tenant and return its new version."""
     changed = {"maximum_bytes": maximum_bytes, "version": storage_limit.c.version + 1}
     statement = (
         upsert(storage_limit)
@@ -24,6 +24,6 @@ async def save_storage_limit(connection: AsyncConnection, tenant: UUID, maximum_
 
 
 async def load_storage_limit(connection: AsyncConnection, tenant: UUID) -> Row[Any] | None:
-    """What was said last; None: nothing yet."""
+    """Return the storage limit; None if none was ever set."""
     query = select(storage_limit).where(storage_limit.c.tenant == tenant)
     return (await connection.execute(query)).one_or_none()

@@ -11,4 +11,4 @@ storage_limit = Table(
     Column("maximum_bytes", BigInteger),
     Column("version", BigInteger, nullable=False),
 )
-"""How many bytes a tenant may store, as the registry was told."""
+"""Storage limit of a tenant, as announced to the registry."""

@@ -1,4 +1,4 @@
-"""The scheduler's view of the cluster, and of one worker."""
+"""Query the scheduler's view of the cluster."""
 
 from muster.errors import NotFound
 from services.gateway.platform.call import Call
@@ -7,14 +7,14 @@ from shared.messages.workers import WorkerView
 
 
 async def load_worker(call: Call, name: str) -> WorkerView:
-    """Raises NotFound."""
+    """Return the scheduler's view of a worker. Raises NotFound."""
     view = await load_cluster(call)
     for worker in view.workers:
         if worker.worker == name:
             return worker
-    raise NotFound(f"worker {name}", "`muster worker list` shows those there are")
+    raise NotFound(f"worker {name}", "`muster worker list` shows all workers")
 
 
 async def load_cluster(call: Call) -> ClusterView:
-    """What the scheduler says of pools and workers now."""
+    """Return the scheduler's current view of pools and workers."""
     return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.timeouts.query_s)

@@ -1,4 +1,4 @@
-"""From what scheduler and provisioner say to what users see of machines and the queue."""
+"""Convert messages of scheduler and provisioner to API resources of machines and the queue."""
 
 from datetime import datetime
 
@@ -28,7 +28,7 @@ def render_worker(view: WorkerView) -> cluster.Worker:
 
 
 def render_instance(row: Row, now: datetime) -> cluster.InstanceRecord:
-    """As it was last told; its cost is reckoned up to `now`, or to its end."""
+    """Render the last announced state; the cost covers the time up to `now` or to the machine's end."""
     changed = instance_messages.InstanceChanged.model_validate(row.changed)
     return cluster.InstanceRecord(
         id=changed.instance_id,
@@ -50,11 +50,11 @@ def render_instance(row: Row, now: datetime) -> cluster.InstanceRecord:
 
 
 def _cost_of(one: instance_messages.InstanceChanged, now: datetime) -> float:
-    """As the ledger counts; a machine that was never launched costs nothing, and one whose launch is told by a clock ahead of ours not less."""
+    """Compute the cost as the ledger does. It is 0 before the launch, and never negative despite clock skew."""
     if one.launched_at is None:
         return 0.0
-    stood = (one.ended_at or now) - one.launched_at
-    return max(0.0, stood.total_seconds()) / 3600.0 * one.price_per_hour
+    lifetime = (one.ended_at or now) - one.launched_at
+    return max(0.0, lifetime.total_seconds()) / 3600.0 * one.price_per_hour
 
 
 def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
@@ -75,16 +75,16 @@ def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
         reason=entry.reason,
         since=entry.since,
         held=[cluster.HeldSlots(worker=one.worker, slots=list(one.slots)) for one in entry.held],
-        expected_start=_shown(entry.expected_start),
+        expected_start=_render_start(entry.expected_start),
     )
 
 
-def _shown(start: ExpectedStart | None) -> cluster.ExpectedStart | None:
+def _render_start(start: ExpectedStart | None) -> cluster.ExpectedStart | None:
     return cluster.ExpectedStart.model_validate(start.model_dump()) if start else None
 
 
 def render_explanation(told: Explanation) -> cluster.Explanation:
-    """The parts have the same fields on both sides."""
+    """Message and resource have the same fields, except for `trial` and `slot_part`."""
     holders = [{**one.model_dump(), "slot_part": part_of(one.part)} for one in told.holders]
     return cluster.Explanation.model_validate(
         {"trial": told.trial_id, **told.model_dump(exclude={"trial_id"}), "holders": holders}

@@ -1,4 +1,4 @@
-"""Workers, the queue and its reasons as users and operators see them."""
+"""API schema of workers, instances, the queue and explanations of waiting trials."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -14,14 +14,14 @@ from shared.messages.queue import QUEUE
 
 
 class Purchase(StrEnum):
-    """How a machine is rented: until it is given back, or until its provider takes it back."""
+    """How a machine is rented: on demand, or as a spot machine, which its provider may reclaim."""
 
     ON_DEMAND = "on_demand"
     SPOT = "spot"
 
 
 class Worker(Resource):
-    """The daemon on one machine; whose work it holds is not shown."""
+    """The worker daemon of one machine. The owners of its runs are not shown."""
 
     id: str
     pool: str
@@ -30,13 +30,15 @@ class Worker(Resource):
     used_slots: int
     slot_kind: str | None = None
     isolated_user: bool = Field(
-        description="False: trials run as the worker's own user, so it trusts one tenant."
+        description="False if trials run as the worker's own user; such a worker must serve one trusted tenant only."
     )
     last_heard: datetime
-    labels: dict[str, str] = Field(default={}, description="What its owner says of it, such as `rack`: `r7`.")
-    disabled_slots: list[int] = Field(default=[], description="Of its slots, those that take no more work.")
+    labels: dict[str, str] = Field(
+        default={}, description="Labels from its configuration, such as `rack`: `r7`."
+    )
+    disabled_slots: list[int] = Field(default=[], description="Slots that get no new runs.")
     trouble: str | None = Field(
-        default=None, description="Why nothing new begins there now: its disk is full."
+        default=None, description="Why the worker starts no new runs now, such as a full disk."
     )
 
 
@@ -77,16 +79,16 @@ class WorkerRequest(Request):
 
 
 class DrainWorkerRequest(Request):
-    """A worker that is to take no more work."""
+    """A worker to drain."""
 
     worker: Reference
     reclaim: bool = Field(
-        default=False, description="True asks its runs to save and go; false waits until they have ended."
+        default=False, description="True asks its runs to save and move; false lets them finish."
     )
 
 
 class SlotRequest(Request):
-    """One slot of a worker, by its number there."""
+    """One slot of a worker, by its number."""
 
     worker: Reference
     slot: Annotated[int, Field(ge=0, le=65_535)]
@@ -100,15 +102,15 @@ class WorkersRequest(Request):
 
 
 class DrainWorkersRequest(WorkersRequest):
-    """Workers that are to take no more work."""
+    """Workers to drain."""
 
     reclaim: bool = Field(
-        default=False, description="True asks their runs to save and go; false waits until they have ended."
+        default=False, description="True asks their runs to save and move; false lets them finish."
     )
 
 
 class InstanceRecord(Resource):
-    """A machine that the provisioner rents or started."""
+    """A machine that the provisioner rented or started."""
 
     id: UUID
     pool: str
@@ -120,11 +122,11 @@ class InstanceRecord(Resource):
     price_per_hour: float = 0.0
     launched_at: datetime | None = None
     ended_at: datetime | None = None
-    kind: str = Field(default="", description="As its provider names it.")
+    kind: str = Field(default="", description="Machine type in the provider's naming.")
     zone: str | None = None
     purchase: Purchase = Purchase.ON_DEMAND
-    since: datetime | None = Field(default=None, description="When it came into its state.")
-    cost: float = Field(default=0.0, description="From its launch to its end, or up to now.")
+    since: datetime | None = Field(default=None, description="When it entered its current state.")
+    cost: float = Field(default=0.0, description="Cost from its launch to its end, or up to now.")
 
 
 class InstancePage(Resource):
@@ -146,23 +148,23 @@ class ListInstancesRequest(ListRequest):
 
 
 class ExpectedStart(Resource):
-    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
+    """Estimated start of a trial. `earliest` and `latest` bound an 80 % interval."""
 
     earliest: datetime
     expected: datetime
     latest: datetime
-    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
+    runs: int = Field(description="Number of ended runs whose durations the estimate is based on.")
 
 
 class HeldSlots(Resource):
-    """Slots of one worker, by their numbers there."""
+    """Slots of one worker, by number."""
 
     worker: str
     slots: list[int]
 
 
 class QueueEntry(Resource):
-    """One request for slots of the caller's tenant."""
+    """A trial of the caller's tenant that waits for slots or runs."""
 
     trial: UUID
     trial_number: int
@@ -170,100 +172,101 @@ class QueueEntry(Resource):
     experiment_number: int
     pool: str
     priority: int
-    slots: int = Field(description="What its run holds, or the most that it waits for.")
-    min_slots: int | None = Field(default=None, description="The fewest with which it runs.")
+    slots: int = Field(description="Slots that its run holds, or the maximum that it requests.")
+    min_slots: int | None = Field(default=None, description="Minimum number of slots.")
     max_slots: int | None = Field(
-        default=None, description="The most; above `min_slots` for an elastic trial."
+        default=None, description="Maximum number of slots; above `min_slots` for an elastic trial."
     )
-    slot_part: float | None = Field(
-        default=None, description="How much of its slot it takes, where it shares one."
-    )
+    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(
         default=None,
-        description="A stable word for why it waits, such as `waiting_for_slots`.",
+        description="Stable code of why it waits, such as `waiting_for_slots`.",
     )
     reason: str | None = None
     since: datetime
-    held: list[HeldSlots] = Field(default=[], description="Where a running one has its slots.")
+    held: list[HeldSlots] = Field(default=[], description="Slots that a running trial holds.")
     expected_start: ExpectedStart | None = Field(
-        default=None, description="Of a waiting one, where `starts` asked for it and it can be told."
+        default=None,
+        description="Estimate for a waiting trial, if the request sets `starts` and enough runs have ended.",
     )
 
 
 class QueuePage(Resource):
-    """A page of the queue in the order of service."""
+    """A page of the queue, in queue order."""
 
     items: list[QueueEntry]
     next_cursor: str | None = None
 
 
 class ListQueueRequest(ListRequest):
-    """The queue of one pool, or of all; in the order of service, unless it is sorted."""
+    """The queue of one pool, or of all, in queue order by default."""
 
     listing = QUEUE
 
     pool: Annotated[str | None, Field(max_length=100)] = None
     starts: bool = Field(
         default=False,
-        description="True tells of the first fifty that wait on a page when they will probably start.",
+        description="True estimates the start of the first 50 waiting trials of the page.",
     )
 
 
 class Holder(Resource):
-    """A run of the caller's tenant that holds what a trial waits for."""
+    """A run of the caller's tenant that holds slots that a trial waits for."""
 
     experiment_number: int
     trial_number: int
     slots: int
-    slot_part: float | None = Field(
-        default=None, description="How much of its slot it takes, where it shares one."
-    )
+    slot_part: float | None = Field(default=None, description="Fraction of a slot, if it shares one.")
     since: datetime
-    leaving: bool = Field(description="It was asked to give its slots back, or is ending.")
+    leaving: bool = Field(description="True if it was preempted or is ending.")
 
 
 class GivenBack(Resource):
-    """Why a trial's run was asked for its slots."""
+    """Why a trial's run was preempted."""
 
     run_number: int
-    code: str = Field(description="A stable word, such as `priority`.")
+    code: str = Field(description="Stable code of the reason, such as `priority`.")
     message: str
-    by: str | None = Field(default=None, description="The caller's trial that was to have them: `34.1`.")
+    by: str | None = Field(
+        default=None, description="The caller's trial that needed the slots, such as `34.1`."
+    )
 
 
 class WayOut(Resource):
-    """A change with which a trial would start, as a plan has found."""
+    """A change that would let a trial start, according to a scheduling plan."""
 
-    code: str = Field(description="What to change: a stable word, such as `slots`, `priority` or `pool`.")
-    starts: str = Field(description="`now`, or `soon`: when slots that it may then ask for have come back.")
+    code: str = Field(description="What to change, such as `slots`, `priority` or `pool`.")
+    starts: str = Field(description="`now`, or `soon`: once preempted runs have released their slots.")
     message: str
-    command: str = Field(description="The command that makes the change.")
+    command: str = Field(description="Command that makes the change.")
     number: int | None = None
     pool: str | None = None
 
 
 class Explanation(Resource):
-    """An answer to "why is my trial waiting"; others' work appears as numbers only."""
+    """Explains why a trial waits. Runs of other tenants appear as counts only."""
 
     trial: UUID
     state: str = Field(description="waiting, running, closed or unknown.")
-    code: str = Field(description="A stable word, such as `waiting_for_slots`.")
+    code: str = Field(description="Stable code of the reason, such as `waiting_for_slots`.")
     message: str
     facts: JsonObject = {}
-    position: int | None = Field(default=None, description="Its place in the queue, from 1.")
+    position: int | None = Field(default=None, description="Position in the queue, starting at 1.")
     holders: list[Holder] = Field(
-        default=[], description="The caller's runs that hold what it waits for: the largest ten."
+        default=[], description="The caller's runs that hold slots that it waits for: the ten largest."
     )
     own_runs: int = 0
     own_slots: int = 0
-    other_runs: int = Field(default=0, description="How many runs of other tenants hold what it waits for.")
+    other_runs: int = Field(
+        default=0, description="Number of runs of other tenants that hold slots that it waits for."
+    )
     other_slots: int = 0
     given_back: GivenBack | None = Field(
-        default=None, description="Set when its present or last run was asked for its slots."
+        default=None, description="Set if its current or last run was preempted."
     )
-    ways_out: list[WayOut] = Field(default=[], description="What would let it start.")
+    ways_out: list[WayOut] = Field(default=[], description="Changes that would let it start.")
     expected_start: ExpectedStart | None = Field(
-        default=None, description="Missing where too few runs have ended to tell."
+        default=None, description="Null if too few runs have ended for an estimate."
     )

@@ -1,4 +1,4 @@
-"""Reads rented machines."""
+"""Read rented machines."""
 
 from typing import Any
 from uuid import UUID
@@ -10,22 +10,22 @@ from services.gateway.cluster.tables import instance
 from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
-_TOLD = instance.c.changed
+_CHANGED = instance.c.changed
 
 INSTANCES = Cells(
     instance,
     {
-        name: _TOLD[name].as_string()
+        name: _CHANGED[name].as_string()
         for name in ("pool", "worker", "driver", "state", "reason", "zone", "purchase")
     }
-    | {"kind": _TOLD["machine_kind"].as_string()}
-    | {"slots": _TOLD["slots"].as_integer(), "price_per_hour": _TOLD["price_per_hour"].as_float()}
+    | {"kind": _CHANGED["machine_kind"].as_string()}
+    | {"slots": _CHANGED["slots"].as_integer(), "price_per_hour": _CHANGED["price_per_hour"].as_float()}
     | {
-        name: cast(_TOLD[name].as_string(), DateTime(timezone=True))
+        name: cast(_CHANGED[name].as_string(), DateTime(timezone=True))
         for name in ("since", "launched_at", "ended_at")
     },
 )
-"""What of a machine a list can go by."""
+"""Fields by which lists of machines can be filtered and sorted."""
 
 
 async def load_instances(connection: AsyncConnection, wanted: ListQuery) -> RowPage:

@@ -1,4 +1,4 @@
-"""Rented machines as the provisioner last announced them."""
+"""Table of rented machines, as last announced by the provisioner."""
 
 from sqlalchemy import BigInteger, Column, Table, Uuid
 from sqlalchemy.dialects.postgresql import JSON
@@ -12,4 +12,4 @@ instance = Table(
     Column("version", BigInteger, nullable=False),
     Column("changed", JSON, nullable=False),
 )
-"""Of no tenant: read under the system role by those who may see machines."""
+"""Belongs to no tenant: operations with permission to see machines read it under the system role."""

@@ -1,6 +1,6 @@
-"""Code snapshots: streamed to disk, hashed and inspected, then put into the store through a URL that the registry signed; and what stands in them.
+"""Upload code archives and read the code of experiments.
 
-The gateway holds no credential of the store.
+An upload is streamed to disk, hashed, inspected, and then stored through a URL that the registry signs. The gateway has no credentials of the object store.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ from shared.messages.files import ConfirmUpload, FileEntry, GetCodeFiles, GetCod
 
 _CHUNK_BYTES = 256 * 1024
 _INLINE_BYTES = 64 * 1024
-_PATIENCE = 3
-"""An archive that is read back whole takes longer than other questions."""
+_TIMEOUT_FACTOR = 3
+"""Multiplier of the query timeout for requests that read a whole archive."""
 
 
 async def put_code(call: Call, request: PutCodeRequest) -> Code:
-    """Stores a code archive under its SHA-256; putting it again changes nothing."""
+    """Store a code archive under its SHA-256. Storing it again changes nothing."""
     if call.body is None:
-        raise Rejected("invalid_request", "the archive is missing", "body")
+        raise Rejected("invalid_request", "the request has no body; send the code archive (tar.gz)", "body")
     with _spool(call.doors.uploads.directory) as spooled:
         size = await _receive(call.body, spooled, request.sha256, call.doors.uploads.max_bytes)
         spooled.seek(0)
@@ -60,29 +60,29 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
 
 
 async def get_code(call: Call, request: CodeRequest) -> Code:
-    """Says whether a code archive is stored, so that it need not be sent again."""
+    """Check whether a code archive is stored, to avoid a second upload."""
     async with call.read() as connection:
         row = await code_store.load_code(connection, request.sha256)
     if row is None or row.files is None:
-        # Sent once more, code of before has the paths of its files kept.
-        raise NotFound("the code", "put its archive to /v1/code/{sha256}")
+        # Code without a file list predates it; a second upload stores the list.
+        raise NotFound(f"code {request.sha256}", f"upload its archive: PUT /v1/code/{request.sha256}")
     question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
     target = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     if not target.known:
         async with call.transaction() as unit:
             await code_store.forget_code(unit.connection, request.sha256)
-        raise NotFound("the code", "put its archive to /v1/code/{sha256}")
+        raise NotFound(f"code {request.sha256}", f"upload its archive: PUT /v1/code/{request.sha256}")
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)
 
 
 async def get_experiment_code(call: Call, request: ExperimentRequest) -> ExperimentCode:
-    """Lists the files of an experiment's code with sizes and hashes."""
+    """List the files of an experiment's code, with sizes and hashes."""
     sha256 = await _code_of(call, request.experiment)
     files: list[CodeFile] = []
     first: int | None = 0
     while first is not None:
         question = GetCodeFiles(sha256=sha256, first=first)
-        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _PATIENCE)
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _TIMEOUT_FACTOR)
         files += map(_render, page.files)
         first = page.next
     unpacked_bytes = sum(file.size_bytes for file in files)
@@ -92,9 +92,9 @@ async def get_experiment_code(call: Call, request: ExperimentRequest) -> Experim
 
 
 async def get_experiment_code_file(call: Call, request: CodeFileRequest) -> CodeFileText:
-    """Shows one text file of an experiment's code."""
+    """Show one text file of an experiment's code."""
     question = GetCodeText(sha256=await _code_of(call, request.experiment), path=request.path)
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _PATIENCE)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s * _TIMEOUT_FACTOR)
     file = found.file
     return CodeFileText(
         path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, text=found.text, is_cut=found.is_cut
@@ -104,7 +104,7 @@ async def get_experiment_code_file(call: Call, request: CodeFileRequest) -> Code
 async def _code_of(call: Call, experiment: str) -> str:
     row = await find_experiment(call, experiment)
     if row.code_sha256 is None:
-        raise NotFound(f"code of experiment {row.number}", "it runs without code of its own")
+        raise NotFound(f"code of experiment {row.number}", "it was submitted without code")
     return str(row.code_sha256)
 
 
@@ -114,9 +114,9 @@ def _render(file: FileEntry) -> CodeFile:
 
 @contextmanager
 def _spool(directory: Path) -> Iterator[IO[bytes]]:
-    """A file without a name: it is gone with the process, whatever happens.
+    """Open an unlinked file, which disappears with the process.
 
-    The disk is met around the whole of it: what is still buffered is written at a seek, and once more at the close.
+    Disk errors are caught around the whole block, because seek and close write buffered data too.
     """
     try:
         with tempfile.TemporaryFile(dir=directory) as spooled:
@@ -134,9 +134,9 @@ async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, 
         if size > limit:
             raise Rejected(
                 "code_too_large",
-                f"the archive is larger than {limit // (1024 * 1024)} MiB",
+                f"the archive is larger than the limit of {limit // (1024 * 1024)} MiB",
                 "body",
-                "name data and results in .musterignore",
+                "exclude data and results in .musterignore",
             )
         digest.update(chunk)
         spooled.write(chunk)
@@ -145,7 +145,7 @@ async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, 
             "hash_mismatch",
             f"the body's SHA-256 is {digest.hexdigest()}, not the one in the path",
             "sha256",
-            "was the body cut short or changed on its way?",
+            "the body may have been truncated or altered on the way; send it again",
         )
     return size
 
@@ -164,7 +164,7 @@ async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise Transient(f"the object store did not take the archive: {type(error).__name__}") from error
     confirm = ConfirmUpload(sha256=sha256, size_bytes=size)
-    await call.doors.bus.ask(confirm, call.tenant, call.doors.timeouts.query_s * _PATIENCE)
+    await call.doors.bus.ask(confirm, call.tenant, call.doors.timeouts.query_s * _TIMEOUT_FACTOR)
 
 
 async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:
@@ -174,10 +174,10 @@ async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:
 
 def _disk(error: OSError) -> Transient:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        text = "the gateway's disk is full and nothing was stored; free some space there, then send the archive again"
+        text = "the archive was not stored: the gateway's disk is full. Free space there, then send the archive again"
         return Transient(text, retry_after_s=30, code="disk_full")
     return Transient(
-        f"the gateway cannot keep the archive on its disk while it is checked: {error.strerror or error}",
+        f"the archive was not stored: the gateway cannot write it to its disk: {error.strerror or error}",
         retry_after_s=30,
         code="spool_failed",
     )

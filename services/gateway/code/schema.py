@@ -1,4 +1,4 @@
-"""Code snapshots as users see them: stored by their hash, and looked into."""
+"""API schema of code archives and their files."""
 
 from typing import Annotated
 
@@ -8,19 +8,19 @@ from services.gateway.platform.schema import Reference, Request, Resource, Sha25
 
 
 class CodeRequest(Request):
-    """One code snapshot by the SHA-256 of its archive."""
+    """A code archive by its SHA-256."""
 
     sha256: Sha256
 
 
 class PutCodeRequest(Request):
-    """A code archive (tar, gzip): its bytes are the body, or the `data` of the stream's messages."""
+    """A code archive (tar.gz), sent as the request body or as `data` of the stream's messages."""
 
     sha256: Sha256
 
 
 class Code(Resource):
-    """A stored code snapshot."""
+    """A stored code archive."""
 
     sha256: str
     size_bytes: int
@@ -29,7 +29,7 @@ class Code(Resource):
 class CodeFile(Resource):
     """One file of a code archive."""
 
-    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    path: str = Field(description="Relative path with forward slashes, always inside the folder.")
     size_bytes: int
     sha256: str
 
@@ -37,10 +37,10 @@ class CodeFile(Resource):
 class ExperimentCode(Resource):
     """The code that an experiment runs."""
 
-    sha256: str = Field(description="Of the archive.")
-    size_bytes: int = Field(description="Of the archive as it is stored.")
+    sha256: str = Field(description="Hash of the archive.")
+    size_bytes: int = Field(description="Size of the compressed archive.")
     unpacked_bytes: int
-    files: list[CodeFile] = Field(description="By path.")
+    files: list[CodeFile] = Field(description="Files, by path.")
 
 
 class CodeFileRequest(Request):
@@ -51,7 +51,7 @@ class CodeFileRequest(Request):
 
 
 class CodeFileText(CodeFile):
-    """One file of a code archive with what it says."""
+    """One file of a code archive with its text."""
 
-    text: str | None = Field(description="None where it is no text (UTF-8).")
-    is_cut: bool = Field(default=False, description="Whether `text` is only the file's first 192 KiB.")
+    text: str | None = Field(description="Null if the file is not UTF-8 text.")
+    is_cut: bool = Field(default=False, description="True if `text` is only the first 192 KiB of the file.")

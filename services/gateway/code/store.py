@@ -1,4 +1,4 @@
-"""Code snapshots by their hash."""
+"""Read and write code archives by hash."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from services.gateway.code.tables import code
 
 
 async def load_code(connection: AsyncConnection, sha256: str) -> Row[Any] | None:
-    """With its files, which none but the check of an entrypoint reads: once for each, not once for each experiment."""
+    """Load the archive's row with its file list, which the entrypoint check reads."""
     return (await connection.execute(select(code).where(code.c.sha256 == sha256))).one_or_none()
 
 
@@ -32,5 +32,5 @@ async def save_code(
 
 
 async def forget_code(connection: AsyncConnection, sha256: str) -> None:
-    """The registry no longer has it."""
+    """Delete the row of code that the registry no longer has."""
     await connection.execute(code.delete().where(code.c.sha256 == sha256))

@@ -1,4 +1,4 @@
-"""Code snapshots that tenants have uploaded."""
+"""Table of uploaded code archives."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY

@@ -1,4 +1,4 @@
-"""The life of a deletion: what trains is ended, the registry agrees and empties itself, then the other owners, and the gateway at last."""
+"""States of a deletion: kill running experiments, then delete in the registry, in searcher and scheduler, and last in the gateway."""
 
 from enum import StrEnum
 
@@ -6,12 +6,12 @@ from shared.state_machine import StateMachine
 
 
 class DeletionStage(StrEnum):
-    """What is waited for."""
+    """What the deletion waits for."""
 
     ENDING = "ending"
-    """Until nothing of it trains any more; of a workspace, until its experiments are gone."""
+    """Experiments to end; for a workspace, its experiments to be deleted."""
     REGISTRY = "registry"
-    """It may refuse, so nobody else has let anything go yet."""
+    """First of the owners, because it may refuse; nothing is deleted elsewhere before."""
     OWNERS = "owners"
     GATEWAY = "gateway"
     DONE = "done"
@@ -19,11 +19,11 @@ class DeletionStage(StrEnum):
 
 
 class DeletionTrigger(StrEnum):
-    """What moves a deletion on."""
+    """Events that advance a deletion."""
 
     ENDED = "ended"
     CONFIRMED = "confirmed"
-    """By all that were asked."""
+    """All owners of the stage have confirmed."""
     EMPTIED = "emptied"
     REFUSED = "refused"
 
@@ -46,4 +46,4 @@ OWNERS_BY_STAGE: dict[DeletionStage, tuple[str, ...]] = {
     _S.REGISTRY: ("registry",),
     _S.OWNERS: ("searcher", "scheduler"),
 }
-"""Whom a stage asks when it begins."""
+"""Services that get a delete command when the stage begins."""

@@ -1,4 +1,4 @@
-"""Deleting experiments, workspaces and tenants: ordered here, carried out by `deletions` and by every owner."""
+"""Delete experiments, workspaces and tenants. The `runner` and the other services execute the deletions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,11 +33,11 @@ from services.gateway.roles.schema import Tenant
 from shared.bus import Unit
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
 
-_SHOWN = 5
+_MAX_LISTED = 5
 
 
 async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Deletion:
-    """Deletes an experiment with all that came of it, everywhere; what trains is ended first."""
+    """Delete an experiment with its trials, metrics, logs and checkpoints. Running trials are killed first."""
     async with call.read() as connection:
         row = await experiment_in(connection, request.experiment)
         registered = await store.load_registered(connection, experiment_id=row.id)
@@ -56,13 +56,13 @@ async def delete_experiment(call: Call, request: DeleteExperimentRequest) -> Del
 
 
 async def delete_workspace(call: Call, request: DeleteWorkspaceRequest) -> Deletion:
-    """Deletes all experiments and models of a workspace, and the rules, roles and limits in it."""
+    """Delete all experiments and models of a workspace, and its policies, role bindings and limits."""
     name = request.workspace
     is_let = call.caller.grants.holds(Permission.POLICY_MANAGE, Scope(name))
     async with call.as_reader().read() as connection:
         registered = await store.load_registered(connection, workspace=name)
         if not is_let or not await store.has_workspace(connection, name):
-            raise NotFound(f"workspace {name}", "a workspace is there as long as something is in it")
+            raise NotFound(f"workspace {name}", "a workspace exists only while it contains something")
     _refuse_registered(registered, f"workspace {name}", request.force)
     call.note(entity=f"workspace/{name}")
     target = derived_id(call.tenant, "workspace", name)
@@ -73,14 +73,14 @@ async def delete_workspace(call: Call, request: DeleteWorkspaceRequest) -> Delet
 
 
 async def delete_tenant(call: Call, request: DeleteTenantRequest) -> Deletion:
-    """Deletes everything that a tenant has, but for its audit log. From now on nobody comes in as one of it."""
+    """Delete everything that a tenant has, except its audit log. Its users and tokens lose access."""
     async with call.site_transaction() as unit:
         row = await access.load_tenant(unit.connection, request.tenant)
         if row is None:
-            raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows those there are")
+            raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows all tenants")
         if row.id in (DEFAULT_TENANT, call.tenant):
-            why = "is your own" if row.id == call.tenant else "holds the account that keeps the site"
-            raise Conflict("tenant_needed", f"tenant {row.name} {why}, and stays", "tenant")
+            why = "it is your own" if row.id == call.tenant else "it holds the site operator's account"
+            raise Conflict("tenant_needed", f"tenant {row.name} cannot be deleted: {why}", "tenant")
         values = {"tenant": call.tenant, "scope": "tenant", "target": row.id, "name": row.name}
         deletion = await _begin(call, unit, {**values, "is_forced": True})
         await store.mark_tenant(unit.connection, row.id)
@@ -90,7 +90,7 @@ async def delete_tenant(call: Call, request: DeleteTenantRequest) -> Deletion:
 
 
 async def find_finished_deletion(connection: AsyncConnection, row: Any) -> Deletion | None:
-    """What came of an operation that is a deletion; None while it goes on."""
+    """Return the finished deletion of an operation; None while it runs."""
     found = await store.load_deletion(connection, row.id)
     return render_deletion(found) if found is not None and found.stage == DeletionStage.DONE else None
 
@@ -99,13 +99,13 @@ DELETION_OUTCOME = TenantOutcome(find_finished_deletion)
 
 
 def render_deletion(row: Any) -> Deletion:
-    """A deletion as it is shown."""
-    ends = {DeletionStage.DONE: OperationState.DONE, DeletionStage.REFUSED: OperationState.REFUSED}
+    """Convert a deletion row to the API resource."""
+    final = {DeletionStage.DONE: OperationState.DONE, DeletionStage.REFUSED: OperationState.REFUSED}
     return Deletion(
         id=row.id,
         scope=row.scope,
         name=row.name,
-        state=ends.get(DeletionStage(row.stage), OperationState.RUNNING),
+        state=final.get(DeletionStage(row.stage), OperationState.RUNNING),
         stage=row.stage,
         created_at=row.created_at,
         ended_at=row.ended_at,
@@ -113,7 +113,7 @@ def render_deletion(row: Any) -> Deletion:
 
 
 async def _begin(call: Call, unit: Unit, values: Mapping[str, Any]) -> UUID:
-    """The deletion that is under way, or one that begins."""
+    """Return the id of the target's open deletion, or start a new one."""
     earlier = await store.load_open(unit.connection, values["target"])
     if earlier is not None:
         known: UUID = earlier.id
@@ -126,7 +126,7 @@ async def _begin(call: Call, unit: Unit, values: Mapping[str, Any]) -> UUID:
 
 
 async def _carried_out(call: Call, deletion: UUID) -> Deletion:
-    """Raises StillWorking with the operation where it takes longer than a request waits."""
+    """Wait for the deletion. Raises StillWorking with the operation if it takes longer than the request waits."""
     call.doors.wake_deletions()
 
     async def look(connection: AsyncConnection) -> Any:
@@ -144,12 +144,12 @@ async def _carried_out(call: Call, deletion: UUID) -> Deletion:
 def _refuse_registered(registered: Any, what: str, force: bool) -> None:
     if not registered or force:
         return
-    names = [f"version {row.number} of model '{row.name}'" for row in registered[:_SHOWN]]
-    more = " and more" if len(registered) > _SHOWN else ""
+    names = [f"version {row.number} of model '{row.name}'" for row in registered[:_MAX_LISTED]]
+    more = " and more" if len(registered) > _MAX_LISTED else ""
     raise Conflict(
         "experiment_registered",
-        f"{what} has registered versions: {', '.join(names)}{more}",
-        hint="delete these first, or ask with `force`, which deletes them too",
+        f"{what} cannot be deleted: model versions are registered from it: {', '.join(names)}{more}",
+        hint="delete these versions first, or set `force` to delete them too",
     )
 
 

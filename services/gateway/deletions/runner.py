@@ -1,6 +1,6 @@
-"""Brings deletions to their ends: asks each owner in its turn, and deletes what is the gateway's own at last.
+"""Background job that executes deletions: it commands each owner in order, then deletes the gateway's own rows.
 
-Woken by what owners say; a slow look finds what a replica that died was at. Neighbours: `core`, `operations`.
+Confirmations of owners wake it; a periodic pass picks up the deletions of crashed replicas. See `core` and `operations`.
 """
 
 import asyncio
@@ -35,16 +35,16 @@ AFTER_STEP = faults.register("gateway.after_deletion_step")
 AFTER_OWN_ROWS = faults.register("gateway.after_own_rows")
 POLL_INTERVAL = timedelta(seconds=5)
 TOKEN_CACHE_GRACE = timedelta(seconds=5)
-"""For so long replicas may remember who came by a token that is gone, and take what they submit."""
+"""Replicas may cache deleted tokens for this long, and accept submissions with them."""
 SCHEMA = "gateway"
 RETAINED_TABLES = ("audit", "audit_waiting", "deletion")
-"""What happened stays on record, that of a deleted tenant too."""
+"""Tables whose rows outlive their tenant."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionRunner:
-    """The gateway's loop; replicas share it by locks on rows."""
+    """The gateway's deletion loop. Replicas share the work through row locks."""
 
     units: Units
     publisher: Publisher
@@ -52,15 +52,15 @@ class DeletionRunner:
     woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wake(self) -> None:
-        """There is something to do."""
+        """Start a pass without waiting for the interval."""
         self.woken.set()
 
     async def run(self) -> None:
-        """Runs until cancelled."""
+        """Run until cancelled."""
         await repeat(self.carry_on, POLL_INTERVAL, self.woken)
 
     async def carry_on(self) -> None:
-        """One step of each deletion that can take one."""
+        """Advance each open deletion by one step where possible."""
         async with self.units.reading() as connection:
             due = await store.load_due(connection)
         for deletion in due:
@@ -68,14 +68,14 @@ class DeletionRunner:
             faults.point(AFTER_STEP)
 
     async def on_deleted(self, unit: Unit, batch: list[Delivery[EntityDeleted]]) -> None:
-        """An owner has nothing left of it."""
+        """Record that an owner has deleted everything."""
         for delivery in batch:
             message = delivery.message
             await store.confirm(unit.connection, message.operation_id, message.owner)
         unit.then(self._woken)
 
     async def refuse(self, unit: Unit, refusal: OperationRefused) -> None:
-        """The registry will not let it go: what was to be deleted is as before, but that it is ended."""
+        """End a deletion that the registry refuses. The target stays, but killed experiments remain ended."""
         row = await store.lock_deletion(unit.connection, refusal.operation_id)
         if row is None:
             return
@@ -98,11 +98,11 @@ class DeletionRunner:
             await self._empty(row)
 
     async def _ask(self, unit: Unit, row: Any, trigger: DeletionTrigger) -> None:
-        """Enters the next stage, and asks whom it waits for."""
+        """Enter the next stage and send commands to its owners."""
         stage = DELETION.next(DeletionStage(row.stage), trigger)
         owners = OWNERS_BY_STAGE.get(stage, ())
         await self._move(unit, row, trigger, waiting=list(owners))
-        whose = SITE if row.scope == "tenant" else TenantId(row.tenant)
+        tenant = SITE if row.scope == "tenant" else TenantId(row.tenant)
         for owner in owners:
             command = BY_OWNER[owner](
                 operation_id=row.id,
@@ -112,7 +112,7 @@ class DeletionRunner:
                 is_forced=row.is_forced,
                 by=row.by,
             )
-            unit.emit(command, tenant=whose)
+            unit.emit(command, tenant=tenant)
         unit.then(self._woken)
 
     async def _move(self, unit: Unit, row: Any, trigger: DeletionTrigger, **more: object) -> None:
@@ -121,7 +121,7 @@ class DeletionRunner:
 
     async def _is_ended(self, unit: Unit, row: Any) -> bool:
         if row.scope == "workspace":
-            return await self._are_parts_gone(unit, row)
+            return await self._are_experiments_deleted(unit, row)
         where = {"id" if row.scope == "experiment" else "tenant": row.target}
         for experiment in await store.claim_to_kill(unit.connection, where):
             command = KillExperiment(operation_id=new_id(self.clock), experiment_id=ExperimentId(experiment))
@@ -130,13 +130,13 @@ class DeletionRunner:
             return False
         return not await store.has_active(unit.connection, where)
 
-    async def _are_parts_gone(self, unit: Unit, row: Any) -> bool:
-        """Has each experiment of a workspace deleted by a deletion of its own; the first that is refused refuses all."""
+    async def _are_experiments_deleted(self, unit: Unit, row: Any) -> bool:
+        """Start a deletion for each experiment of a workspace. The first refusal refuses the whole workspace."""
         refused = await store.load_refused(unit.connection, row.id)
         if refused is not None:
-            told = {"code": refused.code, "message": refused.message, "hint": refused.hint}
-            await self._move(unit, row, DeletionTrigger.REFUSED, ended_at=unit.now, **told)
-            refusal = OperationRefused(operation_id=row.id, **told)
+            reason = {"code": refused.code, "message": refused.message, "hint": refused.hint}
+            await self._move(unit, row, DeletionTrigger.REFUSED, ended_at=unit.now, **reason)
+            refusal = OperationRefused(operation_id=row.id, **reason)
             await command_store.save_refusal(unit.connection, row.tenant, unit.now, refusal)
             return False
         for experiment in await store.load_in_workspace(unit.connection, row.tenant, row.name):
@@ -149,7 +149,7 @@ class DeletionRunner:
         return not await store.has_remaining(unit.connection, row.tenant, row.name)
 
     async def _empty(self, row: Any) -> None:
-        """Deletes the gateway's own, some at a time, and says that it is over."""
+        """Delete the gateway's own rows in batches, then finish the deletion."""
         async with self.units.system() as unit:
             if row.scope != "workspace":
                 await mark_deleted(unit, SCHEMA, [row.target])
@@ -191,12 +191,12 @@ class DeletionRunner:
 
 
 async def _rows_of(unit: Unit, row: Any) -> list[DeleteStatement]:
-    """What of the gateway's own goes. A tenant's tables are found in the catalogue: one that a later version adds is not forgotten."""
+    """Return the gateway's rows to delete. A tenant's tables come from the catalogue, so that new tables are included."""
     if row.scope == "experiment":
         return list(store.rows_of_scope(row.scope, row.tenant, row.target, row.name))
     is_tenant = row.scope == "tenant"
-    whose = (row.target,) if is_tenant else (row.tenant, row.name)
-    lines = await store.load_limit_entities(unit.connection, *whose)
+    owner = (row.target,) if is_tenant else (row.tenant, row.name)
+    lines = await store.load_limit_entities(unit.connection, *owner)
     outbox = tables_of(SCHEMA).outbox
     announced = rows_of(outbox, among(outbox.c.entity, lines))
     if not is_tenant:
@@ -206,7 +206,7 @@ async def _rows_of(unit: Unit, row: Any) -> list[DeleteStatement]:
 
 
 def new_deletion_row(experiment: Any, deletion: UUID, now: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The row of an experiment's deletion that begins; `given`: by whom, whether forced, and what it is part of."""
+    """Build the row of a new experiment deletion. `given` sets `by`, `is_forced` and `parent`."""
     return {
         "tenant": experiment.tenant,
         "id": deletion,
@@ -222,7 +222,7 @@ def new_deletion_row(experiment: Any, deletion: UUID, now: Any, given: dict[str,
 
 
 def deletion_event(experiment: Any, change: str) -> NewEvent:
-    """That an experiment is `deleting` or `deleted`, for the feed and for webhooks."""
+    """Build the event that an experiment is `deleting` or `deleted`, for the feed and for webhooks."""
     resource = {"experiment_id": str(experiment.id), "number": experiment.number, "state": change}
     return NewEvent(
         "experiment",

@@ -1,4 +1,4 @@
-"""Deleting experiments, workspaces and tenants with all that they have."""
+"""API schema of deletions of experiments, workspaces and tenants."""
 
 from datetime import datetime
 from uuid import UUID
@@ -8,40 +8,38 @@ from pydantic import Field
 from services.gateway.platform.commands.schema import OperationState
 from services.gateway.platform.schema import Reference, Request, Resource
 
-_FORCE = Field(
-    default=False, description="Also where versions of models are registered of it: they are deleted too."
-)
+_FORCE = Field(default=False, description="Also delete model versions that are registered from it.")
 
 
 class Deletion(Resource):
-    """The deletion of something, which every service takes part in."""
+    """The deletion of an experiment, workspace or tenant in all services."""
 
     id: UUID
     scope: str = Field(description="`experiment`, `workspace` or `tenant`.")
-    name: str = Field(description="Of an experiment its number.")
+    name: str = Field(description="Name of the target; for an experiment, its number.")
     state: OperationState
     stage: str = Field(
-        description="What is waited for: `ending` of what trains, `registry`, `owners` (searcher and scheduler), `gateway`; `done`; `refused`."
+        description="What the deletion waits for: `ending` (running trials end), `registry`, `owners` (searcher and scheduler) or `gateway`; finally `done` or `refused`."
     )
     created_at: datetime
     ended_at: datetime | None = None
 
 
 class DeleteExperimentRequest(Request):
-    """An experiment with its trials, metrics, logs and checkpoints. What trains is ended first."""
+    """An experiment to delete with its trials, metrics, logs and checkpoints. Running trials are killed first."""
 
     experiment: Reference
     force: bool = _FORCE
 
 
 class DeleteWorkspaceRequest(Request):
-    """All experiments and models of a workspace, and the rules, roles and limits in it."""
+    """A workspace to delete with its experiments, models, policies, role bindings and limits."""
 
     workspace: Reference
     force: bool = _FORCE
 
 
 class DeleteTenantRequest(Request):
-    """Everything that a tenant has; its audit log stays. Nobody of it comes in any more from then on."""
+    """A tenant to delete with everything except its audit log. Its users and tokens lose access."""
 
     tenant: Reference

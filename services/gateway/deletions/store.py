@@ -1,4 +1,4 @@
-"""Deletions as rows, and what of the gateway's own goes with each."""
+"""Read and write deletion rows, and select the gateway's rows to delete."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ from shared.ids import derived_id
 BATCH_SIZE = 200
 _OPEN = deletion.c.ended_at.is_(None)
 _ACCESS = (session, password, identity, token, binding, membership, team, account)
-"""Ways in, and who comes by them."""
+"""Tables of credentials, accounts and groups."""
 
 
 async def insert_deletion(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
@@ -37,19 +37,19 @@ async def load_deletion(connection: AsyncConnection, deletion_id: UUID) -> Row[A
 
 
 async def load_open(connection: AsyncConnection, target: UUID) -> Row[Any] | None:
-    """The deletion of this that is under way."""
+    """Return the open deletion of a target."""
     query = select(deletion).where(deletion.c.target == target, _OPEN)
     return (await connection.execute(query)).one_or_none()
 
 
 async def load_due(connection: AsyncConnection) -> Sequence[UUID]:
-    """Those that are not over; who was looked at longest ago first."""
+    """Return the ids of open deletions, the least recently changed first."""
     query = select(deletion.c.id).where(_OPEN).order_by(deletion.c.changed_at).limit(BATCH_SIZE)
     return (await connection.execute(query)).scalars().all()
 
 
 async def lock_deletion(connection: AsyncConnection, deletion_id: UUID) -> Row[Any] | None:
-    """None where it is over, or another replica is at it."""
+    """Lock an open deletion; None if it has ended or another replica holds the lock."""
     query = select(deletion).where(deletion.c.id == deletion_id, _OPEN).with_for_update(skip_locked=True)
     return (await connection.execute(query)).one_or_none()
 
@@ -59,20 +59,20 @@ async def save_deletion(connection: AsyncConnection, deletion_id: UUID, values: 
 
 
 async def confirm(connection: AsyncConnection, deletion_id: UUID, owner: str) -> None:
-    """The owner has nothing of it any more."""
+    """Remove an owner from those that the deletion waits for."""
     waiting = func.array_remove(deletion.c.waiting, owner)
     statement = update(deletion).where(deletion.c.id == deletion_id, _OPEN).values(waiting=waiting)
     await connection.execute(statement)
 
 
 async def mark_experiment(connection: AsyncConnection, experiment_id: UUID, deleting: bool) -> None:
-    """Hides an experiment from lists and keeps everybody from changing it; or shows it again."""
+    """Hide an experiment from lists and block changes of it, or undo that."""
     changed = update(experiment).where(experiment.c.id == experiment_id)
     await connection.execute(changed.values(deleting=deleting, killed=False))
 
 
 async def mark_tenant(connection: AsyncConnection, tenant_id: UUID) -> None:
-    """Hides a tenant, and takes every way in that its people have."""
+    """Hide a tenant and delete all its credentials, accounts and groups."""
     await connection.execute(update(tenant).where(tenant.c.id == tenant_id).values(deleting=True))
     for table in _ACCESS:
         await connection.execute(delete(table).where(table.c.tenant == tenant_id))
@@ -81,7 +81,7 @@ async def mark_tenant(connection: AsyncConnection, tenant_id: UUID) -> None:
 async def load_registered(
     connection: AsyncConnection, *, experiment_id: UUID | None = None, workspace: str | None = None
 ) -> Sequence[Any]:
-    """Versions that were made of an experiment; or of those of a workspace, in models of others. With number and `name`."""
+    """Return `name` and `number` of model versions registered from an experiment, or from a workspace's experiments into models of other workspaces."""
     made_of = model_version.c.changed["lineage"]["experiment_id"].as_string()
     query = (
         select(model.c.name, model_version.c.number)
@@ -97,7 +97,7 @@ async def load_registered(
 
 
 async def claim_to_kill(connection: AsyncConnection, where: Mapping[str, UUID]) -> list[UUID]:
-    """Experiments that the searcher knows, that are not over and that nobody has ended yet; each is returned once."""
+    """Mark running experiments that the searcher knows as killed, and return their ids; each is returned once."""
     mine = and_(*(experiment.c[name] == value for name, value in where.items()))
     some = (
         select(experiment.c.id)
@@ -109,7 +109,7 @@ async def claim_to_kill(connection: AsyncConnection, where: Mapping[str, UUID]) 
 
 
 async def has_active(connection: AsyncConnection, where: Mapping[str, UUID]) -> bool:
-    """Whether one of them is not over."""
+    """Return whether any matching experiment has not ended."""
     mine = and_(*(experiment.c[name] == value for name, value in where.items()))
     query = select(experiment.c.id).where(mine, experiment.c.final.is_(False)).limit(1)
     return (await connection.execute(query)).first() is not None
@@ -118,16 +118,16 @@ async def has_active(connection: AsyncConnection, where: Mapping[str, UUID]) -> 
 async def load_in_workspace(
     connection: AsyncConnection, tenant_id: UUID, workspace: str
 ) -> Sequence[Row[Any]]:
-    """Some of a workspace's experiments of which no deletion is under way."""
-    begun = select(deletion.c.id).where(deletion.c.target == experiment.c.id, _OPEN).exists()
+    """Return a batch of the workspace's experiments without an open deletion."""
+    has_deletion = select(deletion.c.id).where(deletion.c.target == experiment.c.id, _OPEN).exists()
     query = select(experiment).where(
-        experiment.c.tenant == tenant_id, experiment.c.workspace == workspace, ~begun
+        experiment.c.tenant == tenant_id, experiment.c.workspace == workspace, ~has_deletion
     )
     return (await connection.execute(query.order_by(experiment.c.number).limit(BATCH_SIZE))).all()
 
 
 async def load_refused(connection: AsyncConnection, parent: UUID) -> Row[Any] | None:
-    """The first of a deletion's parts that was refused."""
+    """Return the first refused child of a deletion."""
     query = select(deletion).where(deletion.c.parent == parent, deletion.c.stage == "refused")
     return (await connection.execute(query.order_by(deletion.c.ended_at).limit(1))).one_or_none()
 
@@ -135,7 +135,7 @@ async def load_refused(connection: AsyncConnection, parent: UUID) -> Row[Any] | 
 async def load_limit_entities(
     connection: AsyncConnection, tenant_id: UUID, workspace: str | None = None
 ) -> Sequence[str]:
-    """As what the outbox keeps the limits of a tenant, or of a workspace: they were announced in the site's name."""
+    """Return the outbox keys of the limits of a tenant or workspace; they were announced on behalf of the site."""
     query = select(limits.c.pool, limits.c.workspace).where(limits.c.tenant == tenant_id)
     if workspace is not None:
         query = query.where(limits.c.workspace == workspace)
@@ -144,7 +144,7 @@ async def load_limit_entities(
 
 
 async def has_workspace(connection: AsyncConnection, workspace: str) -> bool:
-    """Whether anything is in a workspace of the tenant's, as far as the caller sees."""
+    """Return whether the caller can see anything in the workspace."""
     tables = (experiment, model, policy, template, quota, limits, webhook, binding)
     there = or_(
         *(select(table.c.workspace).where(table.c.workspace == workspace).exists() for table in tables)
@@ -153,7 +153,7 @@ async def has_workspace(connection: AsyncConnection, workspace: str) -> bool:
 
 
 async def has_remaining(connection: AsyncConnection, tenant_id: UUID, workspace: str) -> bool:
-    """Whether a workspace has experiments."""
+    """Return whether the workspace has experiments."""
     query = select(experiment.c.id).where(
         experiment.c.tenant == tenant_id, experiment.c.workspace == workspace
     )
@@ -169,12 +169,12 @@ async def delete_tenant(connection: AsyncConnection, tenant_id: UUID) -> None:
 
 
 async def sweep(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
-    """Drops deletions that were over before, over all tenants."""
+    """Delete the rows of deletions of all tenants that ended more than `kept` ago."""
     await connection.execute(delete(deletion).where(deletion.c.ended_at < now - kept))
 
 
 def rows_of_scope(scope: str, tenant_id: UUID, target: UUID, name: str) -> Sequence[DeleteStatement]:
-    """The gateway's own rows that go with an experiment or a workspace."""
+    """Return the gateway's rows to delete with an experiment or a workspace."""
     if scope == "experiment":
         trials = select(trial.c.id).where(trial.c.experiment == target)
         return (

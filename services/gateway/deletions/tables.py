@@ -1,4 +1,4 @@
-"""The gateway's table of deletions."""
+"""Table of deletions."""
 
 from sqlalchemy import Boolean, Column, DateTime, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -25,5 +25,5 @@ deletion = Table(
     Column("message", Text),
     Column("hint", Text),
 )
-"""Of whoever asked for it: that of a tenant is its operator's tenant's. `target`: an experiment's or a tenant's id, of a workspace
-one that stands for it; `waiting`: which owners have not confirmed."""
+"""`tenant`: the requester's tenant; for the deletion of a tenant, the operator's. `target`: the id of the experiment or tenant, or an id derived from the
+workspace's name. `waiting`: the owners that have not confirmed."""

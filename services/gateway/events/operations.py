@@ -1,4 +1,4 @@
-"""Streams of changes, a tenant's and those of the site's machines: in order, without a gap, from any position still kept."""
+"""Stream the changes of a tenant and of the site's machines, in order and without gaps, from any retained position."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -35,13 +35,13 @@ E = TypeVar("E", bound=Resource)
 _BATCH = 200
 _KNOWN = tuple(map(str, EventKind))
 DEFAULT_KINDS = frozenset(EventKind) - {EventKind.BUDGET, EventKind.REQUEST, EventKind.LABELS}
-"""Whoever names no kind is told of these: clients were released that know no others (decision 0185)."""
+"""Kinds streamed by default: released clients know no others (decision 0185)."""
 _KNOWN_OF_MACHINES = tuple(map(str, MachineEventKind))
 DEFAULT_MACHINE_KINDS = frozenset({MachineEventKind.INSTANCE, MachineEventKind.PROVIDER})
 
 
 async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator[Event]:
-    """Streams every change of the tenant's entities, resumable by the last event's id."""
+    """Stream every change of the tenant's entities. Resume with the last event's id."""
     experiment: UUID | None = None
     if request.experiment is not None:
         experiment = (await find_experiment(call, request.experiment)).id
@@ -53,7 +53,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
 
 
 async def watch_machine_events(call: Call, request: WatchMachineEventsRequest) -> AsyncIterator[MachineEvent]:
-    """Streams every change of rented machines and their pools, resumable by the last event's id."""
+    """Stream every change of rented machines and their pools. Resume with the last event's id."""
     kinds = frozenset(request.kind) or DEFAULT_MACHINE_KINDS
     look = partial(call.doors.database.read, SITE)
     feed = _Feed(SITE, (SITE, frozenset()), look, _KNOWN_OF_MACHINES, render_machine_event)
@@ -64,7 +64,7 @@ async def watch_machine_events(call: Call, request: WatchMachineEventsRequest) -
 
 @dataclass(frozen=True, slots=True)
 class _Feed(Generic[E]):
-    """Whose feed is read, what of it as who sees it, and how it is told."""
+    """The feed to read, the caller's view of it, and how to render its rows."""
 
     tenant: TenantId
     view: View
@@ -78,47 +78,47 @@ async def _follow(call: Call, feed: _Feed[E], after: str | None) -> AsyncIterato
     if call.announce is not None:
         await call.announce(str(position))
     waiting = partial(call.doors.feed.waiting_on, feed.tenant)
-    told: Sequence[PositionedItem[int, E]]
+    items: Sequence[PositionedItem[int, E]]
     with call.doors.tails.following(feed.view, last, partial(_read, feed), waiting) as tail:
         while True:
             if position < tail.begin:
                 page = await _read(feed, position)
-                told, end = page.told, page.end
+                items, end = page.told, page.end
             else:
-                told, end = tail.since(position), tail.end
-            for one in told:
+                items, end = tail.since(position), tail.end
+            for one in items:
                 yield one.item
             position = max(position, end)
             await tail.more(position)
 
 
 async def _read(feed: _Feed[E], after: int) -> TailPage[int, E]:
-    """One batch of what is seen behind a position. What is kept from the caller is passed over once, and not at each look."""
+    """Read a batch of visible events after a position. The returned end skips invisible events, so that they are read only once."""
     async with feed.look() as connection:
         end = await store.feed_end(connection, feed.tenant)
         rows = await store.load_events(connection, feed.tenant, after, feed.kinds, _BATCH)
-    told = [PositionedItem(row.position, feed.render(row, str(row.position))) for row in rows]
-    if len(told) == _BATCH:
-        return TailPage(told, told[-1].position, is_last=False)
-    return TailPage(told, max([after, end, *(one.position for one in told[-1:])]), is_last=True)
+    items = [PositionedItem(row.position, feed.render(row, str(row.position))) for row in rows]
+    if len(items) == _BATCH:
+        return TailPage(items, items[-1].position, is_last=False)
+    return TailPage(items, max([after, end, *(one.position for one in items[-1:])]), is_last=True)
 
 
 async def _start(call: Call, tenant: TenantId, after: str | None) -> tuple[int, int]:
-    """Behind which position the stream begins, and the last that there is."""
-    # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
+    """Return the position to start after, and the last position of the feed."""
+    # The feed's start is the same for all callers: the first event visible to this one may come long after it.
     async with call.doors.database.read(tenant) as connection:
         swept, last = await store.feed_bounds(connection, tenant)
     if after is None:
         return last, last
     position = int(after) if after.isdecimal() and len(after) < 19 else -1
     if not 0 <= position <= last:
-        raise Rejected("cursor_invalid", "this is not the id of an event of yours", "after")
+        raise Rejected("cursor_invalid", f"{after!r} is not the id of an event of your tenant", "after")
     if position < swept:
         raise Rejected(
             "events_expired",
-            "the events behind this id are no longer kept",
+            f"events after {after} are no longer retained",
             "after",
-            "read the lists again, then watch without `after`",
+            "reload the lists, then watch without `after`",
         )
     return position, last
 

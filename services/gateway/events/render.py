@@ -1,4 +1,4 @@
-"""From rows of the feed to what users see."""
+"""Convert rows of the feed to API resources."""
 
 from services.gateway.events import schema as events
 from services.gateway.platform.references import Row

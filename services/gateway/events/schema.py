@@ -1,4 +1,4 @@
-"""Changes of what a tenant has, as they are streamed."""
+"""API schema of the event streams."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from services.gateway.platform.schema import JsonObject, Request, Resource
 
 
 class EventKind(StrEnum):
-    """What changed."""
+    """Kind of the changed entity."""
 
     EXPERIMENT = "experiment"
     TRIAL = "trial"
@@ -25,55 +25,56 @@ class EventKind(StrEnum):
 
 
 class Event(Resource):
-    """One change of an entity of the caller's tenant, with its whole state after it."""
+    """A change of an entity of the caller's tenant, with the entity's new state."""
 
-    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: EventKind
-    change: str = Field(description="A past participle, such as `changed` or `granted`.")
+    change: str = Field(description="What happened, such as `changed` or `granted`.")
     entity: UUID
     experiment: UUID | None = None
     version: int
     resource: JsonObject = Field(
-        description="As its owner told it: the message that docs/events.md names for the kind. GET shows the API's resource of the entity."
+        description="The owner's message; docs/events.md lists the type per kind. To get the API resource of the entity, use its GET operation."
     )
 
 
 class MachineEventKind(StrEnum):
-    """What changed of what is rented: a machine, or what a pool may rent and what keeps it from growing."""
+    """`instance`: a rented machine changed. `provider`: the available machines of a pool, or the reason why it cannot grow, changed."""
 
     INSTANCE = "instance"
     PROVIDER = "provider"
 
 
 class MachineEvent(Resource):
-    """One change of a rented machine or of a pool of them, with its whole state after it."""
+    """A change of a rented machine or a machine pool, with its new state."""
 
-    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    id: str = Field(description="Send it as `after` or Last-Event-ID to resume after this event.")
     time: datetime
     kind: MachineEventKind
-    change: str = Field(description="A past participle, such as `changed`.")
+    change: str = Field(description="What happened, such as `changed`.")
     pool: str
     version: int
     resource: JsonObject
 
 
 class WatchMachineEventsRequest(Request):
-    """All changes of rented machines and their pools from `after` on, in order and without a gap; without `after` from now on."""
+    """Changes of rented machines and their pools after the event `after`, in order and without gaps; without `after`, from now on."""
 
     after: Annotated[str | None, Field(max_length=200)] = None
     kind: Annotated[list[MachineEventKind], Field(max_length=8)] = Field(
-        default=[], description="None: instance and provider. A kind that is added is told to who names it."
+        default=[],
+        description="Kinds to stream; by default instance and provider. Kinds added later must be named.",
     )
     pool: Annotated[str | None, Field(min_length=1, max_length=100)] = None
 
 
 class WatchEventsRequest(Request):
-    """All changes from `after` on, in order and without a gap; without `after` from now on."""
+    """Changes after the event `after`, in order and without gaps; without `after`, from now on."""
 
     after: Annotated[str | None, Field(max_length=200)] = None
     kind: Annotated[list[EventKind], Field(max_length=len(EventKind))] = Field(
         default=[],
-        description="None: experiment, trial, run, checkpoint, model and version. The others are told to who names them.",
+        description="Kinds to stream; by default experiment, trial, run, checkpoint, model and version. Other kinds must be named.",
     )
     experiment: Annotated[str | None, Field(min_length=1, max_length=200)] = None

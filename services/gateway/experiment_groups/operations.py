@@ -1,4 +1,4 @@
-"""Counting experiments by what they share."""
+"""Count experiments by the values of a field."""
 
 from services.gateway.experiment_groups import store
 from services.gateway.experiment_groups.schema import (
@@ -13,7 +13,7 @@ from services.gateway.platform.operation_aliases import READ_EXPERIMENT, SAFE
 
 
 async def list_experiment_groups(call: Call, request: ListExperimentGroupsRequest) -> ExperimentGroupPage:
-    """Lists the values that the experiments of a filter have in one field, and how many have each."""
+    """List the distinct values of one field among the matching experiments, with counts."""
     met, _ = request.listing.read(request.filter, "")
     position = read_cursor(call, request, request.cursor)
     after = str(position[0]) if position else None
@@ -21,9 +21,9 @@ async def list_experiment_groups(call: Call, request: ListExperimentGroupsReques
         found = await store.load_groups(
             connection, request.by, met, request.archived, after, request.limit + 1
         )
-    shown = found[: request.limit]
-    items = [ExperimentGroup(value=row.value, count=row.count, states=row.states) for row in shown]
-    is_last = len(found) == len(shown)
+    page = found[: request.limit]
+    items = [ExperimentGroup(value=row.value, count=row.count, states=row.states) for row in page]
+    is_last = len(found) == len(page)
     return ExperimentGroupPage(
         items=items, next_cursor=None if is_last else make_cursor(call, request, [items[-1].value])
     )

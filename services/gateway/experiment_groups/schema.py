@@ -1,4 +1,4 @@
-"""How many experiments share a value: the rows under which a list is gathered."""
+"""API schema of experiment groups: the rows of a grouped list."""
 
 from enum import StrEnum
 from typing import ClassVar
@@ -11,7 +11,7 @@ from shared.filters.fields import Listing
 
 
 class ExperimentGrouping(StrEnum):
-    """What experiments are gathered by, under its name in filters."""
+    """Field to group by, named as in filters."""
 
     OWNER = "owner"
     WORKSPACE = "workspace"
@@ -23,29 +23,31 @@ class ExperimentGrouping(StrEnum):
 
 
 class ListExperimentGroupsRequest(PageRequest):
-    """The values that experiments have in one field: of the usual list, or of the archived ones."""
+    """The field to group by, and a filter for experiments, archived or not."""
 
     listing: ClassVar[Listing] = ListExperimentsRequest.listing
 
     by: ExperimentGrouping
     filter: Expression = Field(
-        default="", description="As of the list of experiments: only these are counted."
+        default="", description="Filter expression as in the list of experiments; counts only matches."
     )
-    archived: bool = Field(default=False, description="True counts the archived ones instead.")
+    archived: bool = Field(default=False, description="True counts archived experiments instead.")
 
 
 class ExperimentGroup(Resource):
-    """The experiments that have one value."""
+    """The experiments that share a value."""
 
-    value: str | None = Field(description="None: of those that have none.")
-    count: int = Field(description="An experiment with several labels counts under each.")
+    value: str | None = Field(description="Null for experiments without a value.")
+    count: int = Field(
+        description="Number of experiments. An experiment with several labels counts under each."
+    )
     states: dict[str, int] = Field(
-        description="How many of them are in which state; states of none are left out."
+        description="Number of experiments by state; states without experiments are omitted."
     )
 
 
 class ExperimentGroupPage(Resource):
-    """A page of groups in the order of their values, that of none last."""
+    """A page of groups by value; the group without a value comes last."""
 
     items: list[ExperimentGroup]
     next_cursor: str | None = None

@@ -1,4 +1,4 @@
-"""Experiments counted by what they share."""
+"""Query experiment groups."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from shared.filters.sql import condition
 from shared.filters.tree import Filter
 
 _NONE = literal([None], ARRAY(Text))
-"""The labels of what has none: one that is absent."""
+"""Label array of an experiment without labels: a single null, so that it is counted."""
 
 
 async def load_groups(
@@ -24,7 +24,7 @@ async def load_groups(
     after: str | None,
     limit: int,
 ) -> Sequence[Row[Any]]:
-    """Each value with its `count` and its `states`, in the values' order from behind `after`; the absent one last."""
+    """Return each value after `after` with its `count` and `states`, in order; the null value comes last."""
     of = EXPERIMENTS.named(by)
     value = func.unnest(case((func.cardinality(of) == 0, _NONE), else_=of)) if by == "labels" else of
     each = select(value.label("value"), experiment.c.state)

@@ -1,4 +1,4 @@
-"""What an experiment would cost: checked as if it were submitted, then the simulator's to answer."""
+"""Cost estimates: check an experiment as a submission would be checked, then ask the simulator."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ from shared.messages.plans import PlanExperiment
 
 
 async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
-    """Tells what an experiment would cost and when it would end; nothing is submitted."""
+    """Estimate what an experiment would cost and when it would end, without submitting it."""
     source = one_source(request.config, request.config_yaml)
     shaped = await resolve_config(call, source, template=request.template)
     config = shaped.config
@@ -46,7 +46,7 @@ async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
 
 
 async def _check_code(call: Call, config: ExperimentConfig, request: PlanExperimentRequest) -> None:
-    """Refuse what a submission of this code would be refused for."""
+    """Raise Rejected if a submission of this code would be rejected."""
     if not request.check_code:
         return
     if request.code_files or request.code_sha256 is None:

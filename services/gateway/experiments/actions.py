@@ -1,4 +1,4 @@
-"""What can be done with an experiment: the command of each operation, and how it is seen to have worked."""
+"""Actions on experiments: the command that each operation sends, and the check that it took effect."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from shared.messages import experiments as messages
 from shared.messages.base import Command
 
 StateCheck = Callable[[Any, int], bool]
-"""Whether an experiment's row is as it was wanted, given the version that it had before."""
+"""Returns whether an experiment's row has reached the desired state, given its version before the command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """How an experiment is told, and how it is seen to be what was wanted of it."""
+    """The command of an operation, and the check that it took effect."""
 
     command: type[Command]
     reached: StateCheck
     while_going: str | None = None
-    """What one that has ended cannot be any more; None: it is asked all the same."""
+    """Participle for the error if the experiment has ended, such as `paused`; None sends the command anyway."""
     wishes: Mapping[str, bool] = field(default_factory=dict)
 
     def order(self, operation_id: UUID, experiment: UUID) -> Command:
-        """The command to the searcher."""
+        """Return the command to the searcher."""
         about = {"operation_id": operation_id, "experiment_id": ExperimentId(experiment)}
         return self.command.model_validate({**about, **self.wishes})
 
@@ -42,7 +42,7 @@ ACTIONS: Mapping[str, Action] = {
     ),
     "CancelExperiment": Action(messages.CancelExperiment, _ending),
     "FinishExperiment": Action(messages.FinishExperiment, _ending),
-    # One that is stopping already is killed all the same: it is told by its next change.
+    # An experiment that is already stopping can be killed too; its next change confirms that.
     "KillExperiment": Action(
         messages.KillExperiment,
         lambda now, before: now.final or (now.state == "stopping" and now.version > before),
@@ -54,4 +54,4 @@ ACTIONS: Mapping[str, Action] = {
         messages.ArchiveExperiment, lambda now, _: not now.archived, wishes={"archived": False}
     ),
 }
-"""By operation."""
+"""Actions by operation name."""

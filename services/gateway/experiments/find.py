@@ -1,4 +1,4 @@
-"""From what stands in a path to what it names, within the caller's tenant; everything else was not found."""
+"""Resolve references to experiments of the caller's tenant."""
 
 from collections.abc import Awaitable, Callable
 from uuid import UUID
@@ -14,10 +14,10 @@ Load = Callable[[AsyncConnection, int | UUID], Awaitable[Row | None]]
 
 
 async def find_experiment(call: Call, reference: str, load: Load = store.load_experiment) -> Row:
-    """Raises NotFound.
+    """Return the experiment's row. Raises NotFound; Conflict if a change is requested and it is being deleted.
 
     Args:
-        load: what is read of it, by its number or id.
+        load: Query that reads the experiment by number or id.
     """
     async with call.read() as connection:
         row = await experiment_in(connection, reference, load)
@@ -29,15 +29,15 @@ async def find_experiment(call: Call, reference: str, load: Load = store.load_ex
 async def experiment_in(
     connection: AsyncConnection, reference: str, load: Load = store.load_experiment
 ) -> Row:
-    """`find_experiment` within a transaction."""
+    """Return the experiment's row within a transaction. Raises NotFound."""
     key: int | UUID | None = int(reference) if NUMBER.fullmatch(reference) else parse_uuid(reference)
     row = await load(connection, key) if key is not None else None
     if row is None:
-        raise NotFound(f"experiment {reference}", "`muster experiment list` shows those there are")
+        raise NotFound(f"experiment {reference}", "`muster experiment list` shows all experiments")
     return row
 
 
 def check_not_deleting(call: Call, is_deleting: bool, number: int) -> None:
-    """Raises Conflict where an operation would change an experiment that is being deleted."""
+    """Raises Conflict if an operation would change an experiment that is being deleted."""
     if is_deleting and call.pen is not None:
-        raise Conflict("experiment_deleting", f"experiment {number} is being deleted")
+        raise Conflict("experiment_deleting", f"experiment {number} is being deleted and cannot be changed")

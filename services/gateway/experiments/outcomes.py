@@ -1,4 +1,4 @@
-"""How long operations on experiments are seen to have worked."""
+"""Checks that long operations on experiments took effect."""
 
 from functools import partial
 from typing import Any
@@ -19,16 +19,16 @@ async def _reached(connection: AsyncConnection, row: Any) -> Resource | None:
     return render_experiment(now) if is_there else None
 
 
-async def _edited(told: str, connection: AsyncConnection, row: Any) -> Resource | None:
-    """`told`: the column in which the owner names the newest change that it made."""
+async def _edited(column: str, connection: AsyncConnection, row: Any) -> Resource | None:
+    """Return the experiment once the edit took effect. `column` holds the owner's newest applied operation."""
     now = await store.load_experiment(connection, row.entity)
-    made = (getattr(now, told) or {}).get("operation_id") if now is not None else None
-    # Ids rise with time: where a later change was made, this one was before it.
+    made = (getattr(now, column) or {}).get("operation_id") if now is not None else None
+    # Operation ids rise with time: once a later change is applied, this one is too.
     return render_experiment_detail(now) if made is not None and UUID(made) >= row.id else None
 
 
 REACHED = TenantOutcome(_reached)
 EDITED = TenantOutcome(partial(_edited, "rank"))
-"""The scheduler's word."""
+"""Edits that the scheduler applies."""
 SEARCH_EDITED = TenantOutcome(partial(_edited, "terms"))
-"""The searcher's word."""
+"""Edits that the searcher applies."""

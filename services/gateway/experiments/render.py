@@ -1,4 +1,4 @@
-"""From stored rows of experiments to what users see."""
+"""Convert experiment rows to API resources."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ from services.gateway.experiments import schema as experiments
 from services.gateway.platform.references import Row
 
 MASK = "********"
-"""Stands in the place of a secret."""
+"""Replaces secret values."""
 
 
 def render_experiment(row: Row) -> experiments.Experiment:
@@ -16,19 +16,19 @@ def render_experiment(row: Row) -> experiments.Experiment:
 
 def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
     more = {
-        "config": _shown(row.config),
+        "config": _masked(row.config),
         "config_yaml": row.config_yaml,
         "trace_id": row.trace_id,
-        "warnings": [*row.warnings, *_amiss(row)],
-        **_part(row),
+        "warnings": [*row.warnings, *_missing_result(row)],
+        **_policy(row),
         "max_concurrent_trials": _concurrent(row),
         "budget": row.budget,
     }
     return experiments.ExperimentDetail.model_validate(_experiment_fields(row) | more)
 
 
-def _shown(config: dict[str, Any]) -> dict[str, Any]:
-    """The config with `data.secrets` masked: its trials get them, people do not see them again."""
+def _masked(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the config with `data.secrets` masked. Only trials get the values."""
     secrets = config["data"].get("secrets")
     if not isinstance(secrets, dict):
         return config
@@ -67,27 +67,27 @@ def _experiment_fields(row: Row) -> dict[str, Any]:
     }
 
 
-def _part(row: Row) -> dict[str, Any]:
-    """As the scheduler last said, else as submitted."""
-    asked, told = row.config["resources"], row.rank or {}
+def _policy(row: Row) -> dict[str, Any]:
+    """Return weight, limits and pool as last reported by the scheduler, else as submitted."""
+    submitted, ranked = row.config["resources"], row.rank or {}
     return {
-        "weight": told.get("weight", asked["weight"]),
-        "max_slots": told.get("max_slots") if told else asked["max_slots"],
-        "max_trials": told.get("max_trials"),
-        "pool": told.get("pool") or asked["resource_pool"] or "default",
+        "weight": ranked.get("weight", submitted["weight"]),
+        "max_slots": ranked.get("max_slots") if ranked else submitted["max_slots"],
+        "max_trials": ranked.get("max_trials"),
+        "pool": ranked.get("pool") or submitted["resource_pool"] or "default",
     }
 
 
-def _amiss(row: Row) -> list[str]:
-    """Why an experiment that completed has no result; a single training may."""
+def _missing_result(row: Row) -> list[str]:
+    """Return why a completed experiment has no result."""
     return [row.reason] if row.state == "completed" and row.best is None and row.reason else []
 
 
 def _concurrent(row: Row) -> int | None:
-    """As people last changed it, else as submitted; of a single training there is no such number."""
-    told: int | None = (row.terms or {}).get("max_concurrent_trials")
-    asked: int | None = row.config["searcher"].get("max_concurrent_trials")
-    return asked if told is None else told
+    """Return the limit as last edited, else as submitted; None for a single training."""
+    edited: int | None = (row.terms or {}).get("max_concurrent_trials")
+    submitted: int | None = row.config["searcher"].get("max_concurrent_trials")
+    return submitted if edited is None else edited
 
 
 def _best(best: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Experiments as users see them."""
+"""API schema of experiments."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -25,7 +25,7 @@ MAX_CONFIG_CHARS = 512 * 1024
 
 
 class ExperimentState(StrEnum):
-    """Where an experiment stands; `completed`, `cancelled`, `error` and `rejected` are final."""
+    """State of an experiment; `completed`, `cancelled`, `error` and `rejected` are final."""
 
     SUBMITTED = "submitted"
     ACTIVE = "active"
@@ -38,7 +38,7 @@ class ExperimentState(StrEnum):
 
 
 class ExperimentTrialCounts(Resource):
-    """How many of an experiment's trials stand where; `planned` is what the search may make in all, `invalid` ones not counted."""
+    """Numbers of an experiment's trials by state. `planned` is the maximum that the search creates, not counting `invalid` ones."""
 
     queued: int = 0
     running: int = 0
@@ -49,46 +49,47 @@ class ExperimentTrialCounts(Resource):
     error: int = 0
     cancelled: int = 0
     invalid: int = Field(
-        default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
+        default=0,
+        description="Trials that reported invalid hyperparameters: they are in error, but not counted there, and are replaced.",
     )
     planned: int | None = None
     finishing: int = Field(
         default=0,
-        description="Their last runs have ended; checkpoints or validations are not all stored yet.",
+        description="Trials whose last run has ended, but whose checkpoints or validations are not all stored yet.",
     )
 
 
 class BestCheckpoint(Resource):
-    """What became of the checkpoint at the step of the best validation."""
+    """The checkpoint at the step of the best validation."""
 
     id: UUID | None = None
     state: CheckpointState | None = Field(
-        default=None, description="Null where no checkpoint of this step is stored."
+        default=None, description="Null if no checkpoint of this step is stored."
     )
     reason: str | None = Field(default=None, description="Why it cannot be used, or is not stored yet.")
 
 
 class Best(Resource):
-    """The best validation so far by the search's first metric, of those within its limits."""
+    """The best validation so far by the search's first metric, among those within `searcher.limits`."""
 
     trial: UUID
     trial_number: int
     step: int
     value: float
     others: dict[str, float] = Field(
-        default={}, description="Further metrics of the search, and those that its limits speak of."
+        default={}, description="Other metrics of the search, and the metrics that `searcher.limits` uses."
     )
     checkpoint: BestCheckpoint | None = Field(
         default=None,
-        description="What became of the checkpoint at this step. Null in lists, and while it cannot be found out.",
+        description="The checkpoint at this step. Null in lists, and while the registry does not answer.",
     )
 
 
 class Experiment(Resource):
-    """One search or single training, as lists show it."""
+    """A hyperparameter search or a single training, as in lists."""
 
     id: UUID
-    number: int = Field(description="The tenant's running number, as people say it.")
+    number: int = Field(description="Sequential number within the tenant.")
     name: str
     description: str | None = None
     workspace: str
@@ -98,33 +99,33 @@ class Experiment(Resource):
     state: ExperimentState
     reason: str | None = Field(
         default=None,
-        description="Why it was rejected, failed or ended early; of one that completed without a result, why there is none.",
+        description="Why it was rejected, failed or ended early, or why it completed without a result.",
     )
     progress: float = Field(default=0.0, description="0 to 1.")
-    searcher: str = Field(description="The search method's name.")
-    metric: str | None = Field(default=None, description="Of several, the first: it ranks.")
+    searcher: str = Field(description="Name of the search method.")
+    metric: str | None = Field(
+        default=None, description="Metric that ranks trials: the first, if the config has several."
+    )
     smaller_is_better: bool = True
     best: Best | None = None
     trials: ExperimentTrialCounts = ExperimentTrialCounts()
-    priority: int | None = Field(default=None, description="1 (first) to 99 (last), as it is now.")
+    priority: int | None = Field(default=None, description="Current priority, 1 (first) to 99 (last).")
     code_sha256: str | None = None
     forked_from: UUID | None = None
     archived: bool = False
-    deleting: bool = Field(
-        default=False, description="It is being deleted, and nothing of it can be changed."
-    )
-    final: bool = Field(default=False, description="True when nothing of it can change any more.")
+    deleting: bool = Field(default=False, description="True while it is being deleted; it cannot be changed.")
+    final: bool = Field(default=False, description="True if the state is final.")
     created_at: datetime
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
+    version: int = Field(description="Increases with every change; 0 until the searcher has picked it up.")
     hyperparameters: JsonObject | None = Field(
-        default=None, description="Of its best trial; in lists alone, and where they were asked for."
+        default=None, description="Hyperparameters of the best trial; only in lists that request them."
     )
 
 
 class ExperimentBudget(Resource):
-    """What a search may use in all, as it is now, and what it has used."""
+    """The current budget of a search, and how much of it is used."""
 
     slot_hours: float | None = None
     cost: float | None = None
@@ -134,37 +135,41 @@ class ExperimentBudget(Resource):
 
 
 class ExperimentDetail(Experiment):
-    """One experiment with its whole config."""
+    """An experiment with its config."""
 
     config: JsonObject = Field(description="The config with its defaults filled in.")
     config_yaml: str | None = Field(
         default=None,
-        description="The config as it was sent, when sent as text; null where a secret stood in it.",
+        description="The config as submitted, if it was submitted as text; null if it contained a secret.",
     )
-    trace_id: str | None = Field(default=None, description="The trace of the request and all that follows.")
+    trace_id: str | None = Field(
+        default=None, description="Trace of the request and of everything that it caused."
+    )
     warnings: list[str] = Field(
         default=[],
-        description="What the config's check found worth saying. Of a key that does something else here than in Determined: its name, what"
-        " happens instead, and what to do. Of one that completed without a result: why there is none.",
+        description="Warnings of the config validation, such as keys that behave differently than in Determined, with the difference and what to do. If"
+        " the experiment completed without a result, the reason.",
     )
-    weight: float = Field(default=1.0, description="Its part under fair share, as it is now.")
+    weight: float = Field(default=1.0, description="Current fair-share weight.")
     max_slots: int | None = Field(
-        default=None, description="The most that its trials may hold together, now."
+        default=None, description="Current limit of the slots that its trials use together."
     )
-    max_trials: int | None = Field(default=None, description="How many of its trials run at once, now.")
-    pool: str = Field(default="default", description="Where its next runs go.")
+    max_trials: int | None = Field(
+        default=None, description="Current limit of the trials that run at the same time."
+    )
+    pool: str = Field(default="default", description="Pool of its next runs.")
     max_concurrent_trials: int | None = Field(
-        default=None, description="How many trials its search has open at once, now; 0: as many as there are."
+        default=None,
+        description="Current limit of the trials that the search has open at the same time; 0 means no limit.",
     )
-    budget: ExperimentBudget | None = Field(default=None, description="None: it has none.")
+    budget: ExperimentBudget | None = Field(default=None, description="Null if it has no budget.")
     waiting: str | None = Field(
         default=None,
-        description="Of one that the searcher has not taken up: that it is stored and not on its way yet, because the message bus accepts"
-        " no messages.",
+        description="Set if the experiment is stored, but the searcher cannot pick it up because the message bus accepts no messages.",
     )
 
     def tagged(self) -> Self:
-        """Without what the registry and the bus say of it at the moment."""
+        """Return a copy without the volatile state of registry and bus, for the entity tag."""
         if not self.waiting and not (self.best and self.best.checkpoint):
             return self
         best = self.best.model_copy(update={"checkpoint": None}) if self.best else None
@@ -179,15 +184,17 @@ class ExperimentPage(Resource):
 
 
 class CreateExperimentRequest(Request):
-    """Exactly one of `config` and `config_yaml`; the code must have been put before."""
+    """A new experiment. Set exactly one of `config` and `config_yaml`; upload the code first."""
 
     config: JsonObject | None = Field(default=None, description="The config as a JSON object.")
     config_yaml: Annotated[str | None, Field(max_length=MAX_CONFIG_CHARS)] = None
     code_sha256: Sha256 | None = Field(
-        default=None, description="Hash of a code archive that was put before."
+        default=None, description="Hash of an uploaded code archive (`PUT /v1/code/{sha256}`)."
     )
     name: Name | None = Field(default=None, description="Replaces the config's name.")
-    template: Name | None = Field(default=None, description="Of a template: the config is laid over it.")
+    template: Name | None = Field(
+        default=None, description="Name of a template; the config overrides its values."
+    )
     labels: Labels = Field(default=[], description="Added to the config's labels.")
 
 
@@ -203,7 +210,7 @@ class ForkExperimentRequest(Request):
 
 
 class ListExperimentsRequest(ListRequest):
-    """Filters narrow the list; several states are alternatives."""
+    """Filters for experiments. An experiment must match all of them, and one of the states."""
 
     listing = Listing.of(
         Experiment,
@@ -225,9 +232,9 @@ class ListExperimentsRequest(ListRequest):
     state: Annotated[list[ExperimentState], Field(max_length=8)] = []
     label: Labels = []
     name_contains: Annotated[str | None, Field(max_length=200)] = None
-    archived: bool = Field(default=False, description="True lists the archived ones instead.")
+    archived: bool = Field(default=False, description="True lists archived experiments instead.")
     hyperparameters: bool = Field(
-        default=False, description="True tells of each the hyperparameters of its best trial."
+        default=False, description="True includes the hyperparameters of each best trial."
     )
 
 
@@ -238,42 +245,46 @@ class ExperimentRequest(Request):
 
 
 class EditExperimentRequest(Request):
-    """Changes of an experiment's part in the queue; what is left out stays as it is."""
+    """Changes of an experiment's scheduling policy; omitted fields stay unchanged."""
 
     experiment: Reference
     priority: int | None = Field(default=None, description="1 (first) to 99 (last).")
-    weight: float | None = Field(default=None, description="Above 0; its part under fair share.")
-    max_slots: int | None = Field(default=None, description="The most that its trials may hold together.")
-    no_max_slots: bool = Field(default=False, description="True takes `max_slots` away.")
-    max_trials: int | None = Field(
-        default=None, description="How many of its trials run at once, however many its search has begun."
+    weight: float | None = Field(default=None, description="Fair-share weight, above 0.")
+    max_slots: int | None = Field(
+        default=None, description="Limit of the slots that its trials use together."
     )
-    no_max_trials: bool = Field(default=False, description="True takes `max_trials` away.")
+    no_max_slots: bool = Field(default=False, description="True removes `max_slots`.")
+    max_trials: int | None = Field(
+        default=None,
+        description="Limit of the trials that run at the same time, however many the search has open.",
+    )
+    no_max_trials: bool = Field(default=False, description="True removes `max_trials`.")
     pool: Annotated[str | None, Field(min_length=1, max_length=128)] = Field(
-        default=None, description="Where its next runs go; running ones are asked to save and move."
+        default=None, description="Pool of its next runs; current runs are asked to save and move there."
     )
 
 
 class EditSearchRequest(Request):
-    """Changes of how far a running search goes; what is left out stays as it is."""
+    """Changes of a running search; omitted fields stay unchanged."""
 
     experiment: Reference
     max_trials: int | None = Field(
-        default=None, description="How many trials it makes in all; not fewer than it has made."
+        default=None, description="Total number of trials; at least as many as it has created."
     )
     max_concurrent_trials: int | None = Field(
-        default=None, description="How many are open at once; those that are open stay."
+        default=None,
+        description="Limit of the trials that are open at the same time; trials that are already open stay.",
     )
-    slot_hours: float | None = Field(default=None, description="New limit of its budget.")
-    no_slot_hours: bool = Field(default=False, description="True takes `slot_hours` away.")
-    cost: float | None = Field(default=None, description="New limit of its budget.")
-    no_cost: bool = Field(default=False, description="True takes `cost` away.")
-    deadline: datetime | None = Field(default=None, description="When it must have ended.")
-    no_deadline: bool = Field(default=False, description="True takes `deadline` away.")
+    slot_hours: float | None = Field(default=None, description="New budget in slot-hours.")
+    no_slot_hours: bool = Field(default=False, description="True removes `slot_hours`.")
+    cost: float | None = Field(default=None, description="New budget in the currency of the pools' prices.")
+    no_cost: bool = Field(default=False, description="True removes `cost`.")
+    deadline: datetime | None = Field(default=None, description="Time by which it must have ended.")
+    no_deadline: bool = Field(default=False, description="True removes `deadline`.")
 
 
 class JournalEntry(Resource):
-    """One decision of the search, in the order that is the truth."""
+    """A decision of the search; `position` gives the authoritative order."""
 
     position: int
     time: datetime
@@ -289,20 +300,20 @@ class JournalPage(Resource):
 
 
 class ReplayDifference(Resource):
-    """The first decision that came out otherwise."""
+    """The first decision of a replay that differs from the journal."""
 
     position: int
     kind: str
-    recorded: JsonObject = Field(description="What was decided then.")
-    recomputed: JsonObject = Field(description="What is decided now.")
-    said: str = Field(description="Both in a sentence.")
+    recorded: JsonObject = Field(description="Decision in the journal.")
+    recomputed: JsonObject = Field(description="Decision of the replay.")
+    said: str = Field(description="The difference in a sentence.")
 
 
 class Replay(Resource):
-    """A search decided again from its journal; it is the same where `checked` equals `decisions` and nothing differs."""
+    """Result of replaying a search from its journal. The search is reproduced if `checked` equals `decisions` and `difference` is null."""
 
-    decisions: int = Field(description="How many the journal holds.")
-    checked: int = Field(description="How many were decided again, from the first, in the time there was.")
+    decisions: int = Field(description="Number of decisions in the journal.")
+    checked: int = Field(description="Number of decisions replayed, from the first, within the time limit.")
     difference: ReplayDifference | None = None
 
 
@@ -316,14 +327,14 @@ MOST_NAMED = 200
 
 
 class LabelExperimentsRequest(Request):
-    """Labels that named experiments get and lose; all of these must be there."""
+    """Labels to add to and remove from experiments, all of which must exist."""
 
     experiments: Annotated[list[Reference], Field(min_length=1, max_length=MOST_NAMED)]
-    add: Labels = Field(default=[], description="What an experiment has already stays as it is.")
+    add: Labels = Field(default=[], description="Labels to add; labels that an experiment already has stay.")
     remove: Labels = []
 
 
 class LabelledExperiments(Resource):
-    """The experiments as they are now, by number."""
+    """The changed experiments, by number."""
 
     items: list[Experiment]

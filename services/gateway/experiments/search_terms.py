@@ -1,7 +1,7 @@
-"""Experiments by their labels and by what their names contain, without looking at all of them.
+"""Find experiments by labels and name substrings without scanning all of them.
 
-Row-level security lets an index serve only what cannot leak, which comparisons of arrays and of patterns could: so the words stand in a
-table of their own and are found by equality (decision 0154). Neighbour: `store`.
+Under row-level security, Postgres uses an index only for leakproof operators, which array and pattern operators are not. The terms are
+therefore in a table of their own and are found by equality (decision 0154).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,24 +18,23 @@ from shared.filters.tree import All, Contains, Filter
 
 LABEL, PIECE = "=", "~"
 _COUNTED = 400, 2000
-"""How far the experiments of a word are counted, at first and where no word has fewer: what more have is as good as what all have."""
+"""Limits for counting the experiments of a term, tried in order. Terms with more experiments are not selective."""
 _PIECES = 8
-"""Of many labels, texts and pieces of texts so many are looked at; what is asked for is compared with each experiment that they lead to."""
-
+"""Maximum number of labels, texts and trigrams to look up; the full condition is checked on each candidate afterwards."""
 _TOGETHER = 3
-"""So many of the rarest words have to be an experiment's before it is looked at, which costs more than to find a word."""
+"""Number of rarest terms that a candidate must have; reading an experiment costs more than looking up a term."""
 
 
 async def find_candidates(
     connection: AsyncConnection, labels: Sequence[str], texts: Sequence[str], filter_: Filter[Field] | None
 ) -> Select[Any] | None:
-    """The numbers of all experiments that may have these labels and all of the texts in their names, by the rarest of their words together.
+    """Return a query of the numbers of candidate experiments, which have the rarest terms of these labels and name substrings.
 
     Args:
-        filter_: what it asks of labels and names counts too, where nothing else would do.
+        filter_: Its conditions on labels and names are used too.
 
     Returns:
-        None where neither labels nor texts are asked for.
+        None if there is no condition on labels or names, or none that yields a term.
     """
     more = list(_contained(filter_))
     labels = [*labels, *(text for name, text in more if name == "labels")]
@@ -59,45 +58,45 @@ async def find_candidates(
 
 
 def is_newest_first(wanted: ListQuery) -> bool:
-    """Whether a list is in the order in which a word's numbers stand."""
+    """Return whether a list is sorted by descending number, the order of the terms table."""
     return [(order.column.name, order.is_descending) for order in wanted.orders] == [("number", True)]
 
 
 async def load_newest(
     connection: AsyncConnection, query: Select[Any], cells: Cells, candidates: Select[Any], wanted: ListQuery
 ) -> RowPage:
-    """Return as `load_part` the query's rows among the candidates: each number is looked up as it comes, until there are enough."""
+    """Return a page like `load_part`, by looking up the candidates one by one, newest first, until the page is full."""
     if wanted.filter is not None:
         query = query.where(condition(wanted.filter, cells))
     if wanted.after is not None:
         (below,) = read_position(wanted)
         candidates = candidates.where(known.c.number < below)
     found = candidates.order_by(known.c.number.desc()).subquery("found")
-    # The offset keeps this order of work: where many have the word, Postgres would rather look at all and sort.
+    # OFFSET 0 is an optimization fence: for a frequent term, Postgres would read all rows and sort.
     each = query.where(experiment.c.number == found.c.number).offset(0).lateral("each")
     walk = select(*each.c).select_from(found.join(each, true())).order_by(found.c.number.desc())
     rows = (await connection.execute(walk.limit(wanted.limit + 1))).all()
-    shown = rows[: wanted.limit]
-    return RowPage(shown, None if len(rows) == len(shown) else [shown[-1].number])
+    page = rows[: wanted.limit]
+    return RowPage(page, None if len(rows) == len(page) else [page[-1].number])
 
 
 def _rarest(labels: Sequence[str], texts: Sequence[str], most: int) -> Select[Any]:
-    """The words of labels and texts that the fewest experiments have, with `held`, how many these are, counted up to `most`."""
+    """Return the rarest terms of labels and texts, with `held`: the number of their experiments, counted up to `most`."""
     label = rows_given([column("label", Text)], [(one,) for one in labels])
     whole = rows_given([column("whole", Text)], [(one,) for one in texts])
     small = func.lower(whole.c.whole, type_=Text)
-    places = func.generate_series(1, func.length(small) - 2).table_valued(column("place", Integer))
-    places = places.render_derived(name="places")
-    piece = literal(PIECE, Text) + func.substr(small, places.c.place, 3, type_=Text)
-    word_end, any_end = literal(chr(1), Text), literal(chr(0x10FFFF), Text)
+    offsets = func.generate_series(1, func.length(small) - 2).table_valued(column("place", Integer))
+    offsets = offsets.render_derived(name="offsets")
+    piece = literal(PIECE, Text) + func.substr(small, offsets.c.place, 3, type_=Text)
+    term_end, prefix_end = literal(chr(1), Text), literal(chr(0x10FFFF), Text)
     of_labels = select(
         (literal(LABEL, Text) + label.c.label).label("term"),
         false().label("is_beginning"),
-        word_end.label("beyond"),
+        term_end.label("beyond"),
     )
-    of_texts = select(piece, false(), word_end).select_from(whole.join(places, true()))
+    of_texts = select(piece, false(), term_end).select_from(whole.join(offsets, true()))
     is_short = func.length(small).between(1, 2)
-    of_short = select(literal(PIECE, Text) + small, true(), any_end).where(is_short)
+    of_short = select(literal(PIECE, Text) + small, true(), prefix_end).where(is_short)
     asked = union_all(of_labels, of_texts.distinct().limit(_PIECES), of_short).subquery("asked")
     within = and_(known.c.term >= asked.c.term, known.c.term < asked.c.term + asked.c.beyond)
     few = select(known.c.number).where(within).limit(most).correlate(asked).subquery("few")
@@ -106,7 +105,7 @@ def _rarest(labels: Sequence[str], texts: Sequence[str], most: int) -> Select[An
 
 
 def _contained(filter_: Filter[Field] | None) -> Iterator[tuple[str, str]]:
-    """Field and text of each `:` that has to hold."""
+    """Yield field and text of each required `contains` condition."""
     match filter_:
         case Contains(field, text):
             yield field.name, text
@@ -116,7 +115,7 @@ def _contained(filter_: Filter[Field] | None) -> Iterator[tuple[str, str]]:
 
 
 def _having(terms: Sequence[str]) -> Select[Any]:
-    """With all of the terms; the first is the rarest."""
+    """Select the numbers of experiments that have all terms, given the rarest first."""
     rarest, *others = terms
     query = select(known.c.number).where(known.c.term == rarest)
     for term in others:
@@ -126,6 +125,6 @@ def _having(terms: Sequence[str]) -> Select[Any]:
 
 
 def _beginning(term: str) -> Select[Any]:
-    """With terms that begin so, of which one experiment may have several."""
+    """Select the distinct numbers of experiments that have a term with this prefix."""
     within = select(known.c.number).where(known.c.term >= term, known.c.term < term + chr(0x10FFFF))
     return within.group_by(known.c.number)

@@ -1,4 +1,4 @@
-"""Reads experiments; `submission.store` writes new ones, and `projections` writes what searcher and scheduler announce of them."""
+"""Read experiments. `submission.store` inserts them; `projections` applies announcements of searcher and scheduler."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
 
 
 def finite_cell(value: ColumnElement[float]) -> ColumnElement[float | None]:
-    """As it is shown: what is not finite is not."""
+    """Return null for values that are not finite, as the API does."""
     return case((value.not_in(_NOT_FINITE), value))
 
 
@@ -32,11 +32,11 @@ EXPERIMENTS = Cells(
         "priority": func.coalesce(experiment.c.rank["priority"].as_integer(), experiment.c.priority),
     },
 )
-"""What of an experiment a list can go by."""
+"""Fields by which lists of experiments can be filtered and sorted."""
 
 
 async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:
-    """By its number or id; None when the tenant has no such."""
+    """Load an experiment by number or id; None if the tenant has no such experiment."""
     column = experiment.c.number if isinstance(reference, int) else experiment.c.id
     return (await connection.execute(select(experiment).where(column == reference))).one_or_none()
 
@@ -44,27 +44,27 @@ async def load_experiment(connection: AsyncConnection, reference: int | UUID) ->
 async def load_names(
     connection: AsyncConnection, experiments: Collection[UUID]
 ) -> dict[UUID, tuple[int, str]]:
-    """Number and name of each that there is, by its id."""
+    """Return number and name of each existing experiment, by id."""
     query = select(experiment.c.id, experiment.c.number, experiment.c.name)
     found = await connection.execute(query.where(among(experiment.c.id, experiments)))
     return {row.id: (row.number, row.name) for row in found}
 
 
 async def load_labels(connection: AsyncConnection, experiments: Collection[UUID]) -> dict[UUID, list[str]]:
-    """The labels of each that there is, by its id."""
+    """Return the labels of each existing experiment, by id."""
     query = select(experiment.c.id, experiment.c.labels)
     found = await connection.execute(query.where(among(experiment.c.id, experiments)))
     return {row.id: row.labels for row in found}
 
 
 async def load_known_numbers(connection: AsyncConnection, numbers: Collection[int]) -> set[int]:
-    """Those of the numbers that are experiments' here."""
+    """Return the numbers that belong to existing experiments."""
     query = select(experiment.c.number).where(experiment.c.number.in_(numbers))
     return set((await connection.execute(query)).scalars())
 
 
 async def load_ids(connection: AsyncConnection, limit: int) -> Sequence[UUID]:
-    """The newest first."""
+    """Return ids, newest first."""
     query = select(experiment.c.id).order_by(experiment.c.number.desc()).limit(limit)
     return (await connection.execute(query)).scalars().all()
 
@@ -77,7 +77,7 @@ async def load_listed(
     archived: bool,
     wanted: ListQuery,
 ) -> RowPage:
-    """The experiments that a list shows, without their configs."""
+    """Return a page of experiments without their configs."""
     query: Select[Any] = select(*_LISTED)
     query = query.where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
     if states:
@@ -100,7 +100,7 @@ async def load_listed(
 async def load_matching_ids(
     connection: AsyncConnection, met: Filter[Field] | None, archived: bool
 ) -> Sequence[UUID]:
-    """The ids of all that meet a filter, newest first."""
+    """Return the ids of all experiments that match a filter, newest first."""
     query = select(experiment.c.id).where(experiment.c.archived == archived, experiment.c.deleting.is_(False))
     if met is not None:
         query = query.where(condition(met, EXPERIMENTS))
@@ -108,7 +108,7 @@ async def load_matching_ids(
 
 
 async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Row[Any]]:
-    """As they are listed, in no order."""
+    """Return the experiments without their configs, in no order."""
     found: Sequence[Row[Any]] = (
         await connection.execute(select(*_LISTED).where(among(experiment.c.id, ids)))
     ).all()
@@ -116,11 +116,11 @@ async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Seq
 
 
 async def save_labels(connection: AsyncConnection, experiment_id: UUID, labels: Sequence[str]) -> None:
-    """The words by which it is found follow, by the table's trigger."""
+    """Save labels; the table's trigger updates the search terms."""
     statement = update(experiment).where(experiment.c.id == experiment_id)
     await connection.execute(statement.values(labels=list(labels)))
 
 
 async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:
-    """The workspaces that have experiments."""
+    """Return the workspaces that have experiments."""
     return (await connection.execute(select(experiment.c.workspace).distinct())).scalars().all()

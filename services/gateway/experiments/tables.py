@@ -1,4 +1,4 @@
-"""Experiments, and the terms by which lists find them."""
+"""Tables of experiments and of the search terms of their labels and names."""
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Double, Integer, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSON
@@ -12,7 +12,7 @@ experiment_term = Table(
     Column("term", Text, primary_key=True),
     Column("number", Integer, primary_key=True),
 )
-"""`=` and a label, or `~` and three letters of a name in small letters (the last two pieces are shorter). A trigger keeps the rows."""
+"""Terms: `=` and a label, or `~` and a lowercase trigram of the name (the last two are shorter). A trigger maintains the rows."""
 
 experiment = Table(
     "experiment",
@@ -53,8 +53,8 @@ experiment = Table(
     # projected from the scheduler's request.ranked
     Column("rank", JSON),
     Column("rank_version", BigInteger, nullable=False),
-    # the gateway's own: it is being deleted, and was ended for that
+    # the gateway's own: whether it is being deleted, and was killed for that
     Column("deleting", Boolean, nullable=False),
     Column("killed", Boolean, nullable=False),
 )
-"""The submission (ours) and, beside it, what searcher and scheduler last said of the experiment."""
+"""The submission, which the gateway owns, and the state last announced by searcher and scheduler."""

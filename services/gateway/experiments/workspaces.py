@@ -1,4 +1,4 @@
-"""Warnings about workspaces that have no experiment."""
+"""Warnings about workspaces without experiments."""
 
 from difflib import get_close_matches
 
@@ -10,9 +10,10 @@ from shared.ids import TenantId
 
 
 async def warn_unused_workspace(call: Call, tenant: TenantId, workspace: str | None) -> list[str]:
-    """What is worth saying where no experiment of a tenant is in the workspace that is named: it may be yet to come, or be written otherwise."""
+    """Return a warning if the named workspace has no experiment: the name may be misspelled, or be used later."""
     sees = call.caller.grants.holds(Permission.EXPERIMENT_READ, Scope(workspace))
-    if workspace is None or tenant != call.tenant or not sees:  # What others call their workspaces is theirs.
+    # Workspace names of other tenants are not revealed.
+    if workspace is None or tenant != call.tenant or not sees:
         return []
     async with call.as_reader().read() as connection:
         known = await experiments.load_workspaces(connection)
@@ -20,4 +21,4 @@ async def warn_unused_workspace(call: Call, tenant: TenantId, workspace: str | N
         return []
     near = get_close_matches(workspace, known, n=1)
     hint = f": did you mean '{near[0]}'?" if near else ""
-    return [f"no experiment of this tenant is in the workspace '{workspace}' yet{hint}"]
+    return [f"workspace '{workspace}' has no experiments yet{hint}"]

@@ -1,4 +1,4 @@
-"""Exports of metrics and of the table of trials: the registry's to write, ours to check whose they are."""
+"""Export metrics and trial tables. The registry writes the files; the gateway checks permissions."""
 
 from services.gateway.checkpoints.schema import FileDownload
 from services.gateway.experiments.find import find_experiment
@@ -13,7 +13,7 @@ from shared.messages.exports import ExportMetrics, ExportTable
 
 
 async def export_metrics(call: Call, request: ExportMetricsRequest) -> Export:
-    """Writes an experiment's metrics as Arrow or Parquet files, and says where they are once they are written."""
+    """Export an experiment's metrics as Arrow or Parquet files. Poll until the files are ready."""
     experiment = await find_experiment(call, request.experiment)
     question = ExportMetrics(
         experiment_id=ExperimentId(experiment.id),
@@ -27,7 +27,7 @@ async def export_metrics(call: Call, request: ExportMetricsRequest) -> Export:
 
 
 async def export_table(call: Call, request: ExportTableRequest) -> Export:
-    """Writes the table of an experiment's trials as Arrow or Parquet files, and says where they are once they are written."""
+    """Export the table of an experiment's trials as Arrow or Parquet files. Poll until the files are ready."""
     experiment = await find_experiment(call, request.experiment)
     question = ExportTable(
         experiment_id=ExperimentId(experiment.id),

@@ -1,4 +1,4 @@
-"""Exports of metrics and of the table of trials as users see them."""
+"""API schema of exports of metrics and trial tables."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -13,51 +13,53 @@ from services.gateway.trial_tables.schema import ColumnName, Expression
 
 
 class ExportFormat(StrEnum):
-    """`arrow`: Arrow IPC streams; `parquet`: Parquet files. Both are compressed by zstd."""
+    """`arrow`: Arrow IPC streams; `parquet`: Parquet files. Both use zstd compression."""
 
     ARROW = "arrow"
     PARQUET = "parquet"
 
 
 class Export(Resource):
-    """What an experiment has in bulk, in files of which each is whole in itself; kept for a day."""
+    """An export of an experiment's data. Each file can be read on its own; files are kept for a day."""
 
     id: UUID
-    ready: bool = Field(description="Until then ask again, with the id as `export`.")
+    ready: bool = Field(
+        description="False while the files are written: repeat the request with this `id` as `export`."
+    )
     rows: int = 0
     files: list[FileDownload] = Field(
         default=[],
-        description="Of metrics with the columns trial (its number), run, group, name, step, time, value; by trial, group, name and "
-        "step over all files. Of the table with the trial's number as `trial`, then the columns; in the order that was asked for.",
+        description="Files of metrics have the columns trial (its number), run, group, name, step, time and value, sorted by trial, group, name and "
+        "step across all files. Files of the table have the column `trial` (its number), then the requested columns, with rows sorted as requested.",
     )
-    next_cursor: str | None = Field(default=None, description="There are more files.")
+    next_cursor: str | None = Field(default=None, description="Set if there are more files.")
 
 
 class ExportRequest(Request):
-    """What is exported, and as what."""
+    """The data to export, and the format."""
 
     experiment: Reference
     format: ExportFormat = ExportFormat.PARQUET
-    export: UUID | None = Field(default=None, description="An export that is being written, by its id.")
+    export: UUID | None = Field(default=None, description="Id of an export that is being written.")
     cursor: Annotated[str | None, Field(max_length=1000)] = None
 
 
 class ExportMetricsRequest(ExportRequest):
-    """The points of an experiment's trials that count, NaN and infinities too."""
+    """Metrics of an experiment's trials to export, without superseded points, including NaN and infinities."""
 
     group: Annotated[str | None, Field(max_length=100)] = None
     name: Annotated[list[MetricName], Field(max_length=64)] = []
 
 
 class ExportTableRequest(ExportRequest):
-    """The trials of an experiment that meet a filter, in an order; columns, filters and orders are those of the table.
+    """Rows of an experiment's trial table to export, with the table's columns, filters and sort orders.
 
-    A hyperparameter that is of one kind in all trials has its type, others are their JSON as text; null is what a trial has not.
+    A hyperparameter with the same type in all trials keeps it; others are exported as JSON text. Missing values are null.
     """
 
     filter: Expression = ""
     sort: Expression = ""
     column: Annotated[list[ColumnName], Field(max_length=64)] = Field(
         default=[],
-        description="Without any: all hyperparameters, and the last values of all metrics, at most 1,000 columns.",
+        description="Columns to export; by default all hyperparameters and the last values of all metrics, at most 1,000 columns.",
     )

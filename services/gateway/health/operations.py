@@ -1,4 +1,4 @@
-"""Whether the platform works, and why what was stored has not taken effect yet."""
+"""Report the health of the gateway and of the platform."""
 
 from collections.abc import Mapping
 
@@ -14,12 +14,12 @@ from shared.messages.health import HealthReport
 
 
 async def get_health(call: Call, request: Empty) -> Health:
-    """Says that the gateway answers."""
+    """Check that the gateway answers."""
     return Health(status="ok", version=call.doors.site.version)
 
 
 async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
-    """Shows whether the platform works; operators of the site also see every check of every service."""
+    """Show whether the platform works. Site operators also see every check of every service."""
     reports = await call.doors.site.health.reports()
     checks = [
         ServiceCheck(service=service, **check.model_dump())
@@ -37,7 +37,7 @@ async def get_platform_health(call: Call, _: Empty) -> PlatformHealth:
 
 
 def _summary(reports: Mapping[str, HealthReport], bus: str | None) -> str | None:
-    """What users notice. Reasons name servers, so they are for operators."""
+    """Describe the effect on users. Reasons name servers, so only operators see them."""
     broken = {
         service: {check.name for check in report.checks if not check.ok}
         for service, report in reports.items()
@@ -45,16 +45,14 @@ def _summary(reports: Mapping[str, HealthReport], bus: str | None) -> str | None
     names = set().union(*broken.values())
     if bus is not None or BUS in names:
         return (
-            "The message bus does not accept messages. New experiments and commands are stored, and take"
-            " effect when it accepts messages again."
+            "The message bus does not accept messages. New experiments and commands are stored and take"
+            " effect once it does."
         )
     if DATABASE in names:
         return "A database does not accept writes. Changes may be refused until it does."
     failing = sorted(service for service, checks in broken.items() if checks)
     if failing:
-        return (
-            f"Not fully working: {', '.join(failing)}. Requests that need it are answered late or not at all."
-        )
+        return f"Degraded services: {', '.join(failing)}. Requests that need them are slow or fail."
     return None
 
 

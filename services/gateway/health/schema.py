@@ -1,4 +1,4 @@
-"""Whether the platform works, as users and operators see it."""
+"""API schema of health."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,7 +9,7 @@ from services.gateway.platform.schema import Resource
 
 
 class HealthState(StrEnum):
-    """Whether everything works."""
+    """Overall state of the platform."""
 
     OK = "ok"
     DEGRADED = "degraded"
@@ -19,27 +19,27 @@ class ServiceCheck(Resource):
     """The last result of one health check of one service."""
 
     service: str
-    name: str = Field(description="What is checked: `bus`, `database`, `outbox`, `leader` or `answers`.")
+    name: str = Field(description="Name of the check: `bus`, `database`, `outbox`, `leader` or `answers`.")
     ok: bool
-    reason: str | None = Field(default=None, description="Why it failed; null while it holds.")
-    since: datetime = Field(description="When the check began to hold, or to fail.")
+    reason: str | None = Field(default=None, description="Why it fails; null while it passes.")
+    since: datetime = Field(description="When the check began to pass or to fail.")
 
 
 class PlatformHealth(Resource):
-    """The state of the platform now."""
+    """The current state of the platform."""
 
     state: HealthState
     summary: str | None = Field(
-        default=None, description="What a degraded platform means for its users, in a sentence."
+        default=None, description="Effect on users if the platform is degraded, in a sentence."
     )
     since: datetime | None = Field(default=None, description="When the first failing check began to fail.")
     checks: list[ServiceCheck] = Field(
-        default=[], description="Every check of every service, for operators of the site; empty for others."
+        default=[], description="All checks of all services, for site operators; empty for other callers."
     )
 
 
 class Health(Resource):
-    """Whether the gateway answers, and which version it is."""
+    """Status and version of the gateway."""
 
     status: str
     version: str

@@ -1,4 +1,4 @@
-"""The joining of workers: one-time tokens, and credentials in exchange for one."""
+"""Issue join tokens, and exchange them for worker credentials."""
 
 from muster.errors import Rejected
 from services.gateway.joining.schema import (
@@ -19,7 +19,7 @@ from shared.messages.workers import IssueJoin, Join
 
 
 async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinToken:
-    """Makes a one-time token with which one machine can join a pool."""
+    """Create a one-time token that lets one machine join a pool."""
     earlier = await claim_apart(call, request, new_id(call.doors.clock))
     if earlier is not None and earlier.response is not None:
         return JoinToken.model_validate(earlier.response)
@@ -31,12 +31,12 @@ async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinTo
     issued = await call.ask_for_change(question)
     answer = JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
     async with call.transaction() as unit:
-        # Of two that were issued at once only the first is told to anybody.
+        # If two requests with the same key issued tokens concurrently, both return the first one.
         return await remember(call, unit.connection, answer)
 
 
 async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:
-    """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own."""
+    """Join a machine to a pool: exchange a join token or a signed identity document for NATS credentials."""
     question = Join(
         token=call.join_token or await _token_of(call, request),
         worker=WorkerId(request.worker),
@@ -51,7 +51,7 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
     except Rejected as error:
         if error.code == "bad_join_token":
             raise Rejected(
-                "unauthenticated", error.message, hint="take a new one: POST /v1/join-tokens"
+                "unauthenticated", error.message, hint="get a new join token: POST /v1/join-tokens"
             ) from error
         raise
     return WorkerCredentials(
@@ -60,10 +60,12 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
 
 
 async def _token_of(call: Call, request: JoinWorkerRequest) -> str:
-    """The token of a rented machine, by what its provider says of it: the provisioner knows its machines."""
+    """Ask the provisioner for the join token of a rented machine that its identity document identifies."""
     if request.identity_document is None:
         raise Rejected(
-            "unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`"
+            "unauthenticated",
+            "the request has no join token",
+            hint="send one as `Authorization: Bearer …`",
         )
     question = IdentifyMachine(
         worker=WorkerId(request.worker),

@@ -1,4 +1,4 @@
-"""Join tokens, and what a machine sends and gets when it joins a pool."""
+"""API schema of join tokens and of workers that join a pool."""
 
 from datetime import datetime
 from typing import Annotated
@@ -9,7 +9,7 @@ from services.gateway.platform.schema import Request, Resource
 
 
 class IssueJoinTokenRequest(Request):
-    """A one-time token with which one machine joins a pool."""
+    """A one-time token that lets one machine join a pool."""
 
     pool: Annotated[str, Field(min_length=1, max_length=100)] = "default"
     worker: Annotated[str | None, Field(min_length=1, max_length=100)] = None
@@ -17,7 +17,7 @@ class IssueJoinTokenRequest(Request):
 
 
 class JoinToken(Resource):
-    """A join token, shown this one time."""
+    """A join token. It is shown only once."""
 
     token: str
     pool: str
@@ -25,8 +25,7 @@ class JoinToken(Resource):
 
 
 class JoinWorkerRequest(Request):
-    """What a machine says to join. It is authenticated by the join token alone, sent as the bearer token, or where it was rented from a provider that
-    vouches for its machines by that."""
+    """A machine that joins a pool. It authenticates with a join token as bearer token, or with an identity document signed by its cloud provider."""
 
     worker: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9_-]+$")]
     user_key: Annotated[
@@ -35,34 +34,34 @@ class JoinWorkerRequest(Request):
     ]
     pool: Annotated[str, Field(min_length=1, max_length=100)] = "default"
     address: Annotated[str, Field(min_length=1, max_length=253)]
-    version: Annotated[
-        str | None, Field(max_length=50, description="Of the platform's package on the machine.")
-    ] = None
+    version: Annotated[str | None, Field(max_length=50, description="Version of Muster on the machine.")] = (
+        None
+    )
     trouble: Annotated[
         str | None,
         Field(
             max_length=500,
-            description="Why the machine cannot serve: who rents it is told, and it is refused.",
+            description="Why the machine cannot serve as a worker. The provisioner is notified, and the request is refused.",
         ),
     ] = None
     identity_document: Annotated[
         str | None,
         Field(
             max_length=8192,
-            description="What the machine's cloud says of it, as it is served there: AWS's document, or Google's identity token.",
+            description="Identity document from the cloud's metadata service: AWS's instance identity document, or Google's identity token.",
         ),
     ] = None
     identity_signature: Annotated[
         str | None,
         Field(
             max_length=2048,
-            description="AWS's signature of its document, in base64; Google's token bears its own.",
+            description="AWS's signature of the document, in base64. Google's token contains its signature.",
         ),
     ] = None
 
 
 class WorkerCredentials(Resource):
-    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+    """Credentials of a worker. It connects to NATS with this JWT and its own private key."""
 
     worker: str
     jwt: str

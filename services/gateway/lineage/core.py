@@ -1,11 +1,11 @@
-"""What of a graph of lineage somebody sees who does not see all workspaces."""
+"""Filter a lineage graph for callers who do not see all workspaces."""
 
 from collections.abc import Collection, Mapping, Set
 from enum import StrEnum
 
 
 class LineageKind(StrEnum):
-    """What stands in the graph."""
+    """Kind of a node in the lineage graph."""
 
     DATASET = "dataset"
     CODE = "code"
@@ -17,17 +17,17 @@ class LineageKind(StrEnum):
 
 
 WORKSPACE_KINDS = (LineageKind.EXPERIMENT, LineageKind.TRIAL, LineageKind.VERSION)
-"""These stand in a workspace; the others are seen beside one of them that is."""
+"""Kinds that belong to a workspace. Nodes of other kinds are visible if a neighbor of these kinds is."""
 
 
 def visible_nodes(
     nodes: Mapping[str, LineageKind], edges: Collection[tuple[str, str]], known: Set[str]
 ) -> Set[str]:
-    """The nodes without the placed ones that are not `known`, and without what hangs on such ones only.
+    """Return the visible nodes: the `known` ones, and nodes outside workspaces that have a known neighbor.
 
     Args:
-        nodes: kinds by id.
-        edges: pairs of ids; either end is beside the other.
+        nodes: Kinds by id.
+        edges: Pairs of ids; the direction does not matter.
     """
     beside = {target for source, target in edges if source in known}
     beside |= {source for source, target in edges if target in known}

@@ -1,4 +1,4 @@
-"""The graph of lineage: the registry's to answer."""
+"""Query the lineage graph. The registry answers."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -20,7 +20,7 @@ from shared.messages.lineage import GetLineageGraph
 
 
 async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
-    """Shows all that a thing came from, and what came of it."""
+    """Show everything that an entity was derived from, and everything derived from it."""
     question = GetLineageGraph(kind=request.kind.value, id=await _id_of(call, request.kind, request.id))
     graph = render_graph(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
     if not call.within:
@@ -36,7 +36,7 @@ async def get_lineage(call: Call, request: GetLineageRequest) -> LineageGraph:
 
 
 async def _known(call: Call, graph: LineageGraph) -> set[str]:
-    """The graph's experiments, trials and versions that the caller may see."""
+    """Return the graph's experiments, trials and versions that the caller may see."""
     ids: dict[str, set[UUID]] = {str(kind): set() for kind in WORKSPACE_KINDS}
     for node in graph.nodes:
         if node.kind in WORKSPACE_KINDS:
@@ -51,7 +51,7 @@ async def _known(call: Call, graph: LineageGraph) -> set[str]:
 
 
 async def _id_of(call: Call, kind: LineageKind, reference: str) -> str:
-    """From what people say to ids; the registry knows those of the others."""
+    """Resolve references of experiments, trials and versions to ids; the registry resolves the other kinds."""
     if kind is LineageKind.EXPERIMENT:
         return str((await find_experiment(call, reference)).id)
     if kind is LineageKind.TRIAL:

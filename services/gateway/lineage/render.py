@@ -1,4 +1,4 @@
-"""From the registry's graph of lineage to what users see."""
+"""Convert the registry's lineage graph to the API resource."""
 
 from services.gateway.lineage import schema as graphs
 from shared.messages.lineage import LineageGraph

@@ -1,4 +1,4 @@
-"""The graph of lineage as users see it."""
+"""API schema of the lineage graph."""
 
 from pydantic import Field
 
@@ -7,16 +7,16 @@ from services.gateway.platform.schema import JsonObject, Reference, Request, Res
 
 
 class LineageNode(Resource):
-    """One thing of the graph."""
+    """A node of the graph."""
 
     id: str = Field(description="`kind:id`.")
     kind: LineageKind
-    name: str = Field(description="What people call it.")
+    name: str = Field(description="Display name.")
     facts: JsonObject = {}
 
 
 class LineageEdge(Resource):
-    """`source` came first and had a part in `target`."""
+    """A relation: `target` was derived from `source`, or used it."""
 
     source: str
     target: str
@@ -24,16 +24,16 @@ class LineageEdge(Resource):
 
 
 class LineageGraph(Resource):
-    """What a thing came from, and what came of it; nodes with the start first."""
+    """An entity, its ancestors and its descendants. The start node comes first."""
 
     start: str
     nodes: list[LineageNode]
     edges: list[LineageEdge]
-    truncated: bool = Field(default=False, description="There is more than an answer holds.")
+    truncated: bool = Field(default=False, description="True if the graph was too large and is incomplete.")
 
 
 class GetLineageRequest(Request):
-    """Where to begin: `experiment` by number or id, `trial` as 31.4, `version` as `digits@champion`, `checkpoint` and `consumer` by id,
+    """The start node: `experiment` by number or id, `trial` as 31.4, `version` as `digits@champion`, `checkpoint` and `consumer` by id,
     `code` by its SHA-256, `dataset` by `name`, `name@version` or `name@version#hash`."""
 
     kind: LineageKind

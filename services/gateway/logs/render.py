@@ -1,4 +1,4 @@
-"""From the registry's stored lines to what users see."""
+"""Convert the registry's log lines to API resources."""
 
 from uuid import UUID
 

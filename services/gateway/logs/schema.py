@@ -1,4 +1,4 @@
-"""Log lines as users see them, and which of them they ask for."""
+"""API schema of logs and their filters."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,14 +11,12 @@ from services.gateway.platform.schema import Reference, Request, Resource
 
 
 class LogLine(Resource):
-    """One line that a rank wrote."""
+    """A log line of a rank."""
 
-    cursor: str = Field(description="Give it as `after` to go on behind this line.")
+    cursor: str = Field(description="Send it as `after` to resume after this line.")
     trial: UUID
     trial_number: int
-    experiment_number: int | None = Field(
-        default=None, description="Where lines of several experiments were looked for."
-    )
+    experiment_number: int | None = Field(default=None, description="Set in searches across experiments.")
     run: int
     rank: int
     stream: str = Field(description="stdout, stderr or platform.")
@@ -28,14 +26,14 @@ class LogLine(Resource):
 
 
 class LogPage(Resource):
-    """A page of log lines, oldest first; of an experiment, trial by trial."""
+    """A page of log lines, oldest first; for an experiment, trial by trial."""
 
     items: list[LogLine]
     next_cursor: str | None = None
 
 
 class LogStream(StrEnum):
-    """Who wrote a line: a rank, or the platform about the run."""
+    """Source of a line: standard output or error of a rank, or the platform."""
 
     STDOUT = "stdout"
     STDERR = "stderr"
@@ -43,7 +41,7 @@ class LogStream(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """How much a line matters, as it says itself in its first words."""
+    """Log level, as parsed from the beginning of the line."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -52,66 +50,72 @@ class LogLevel(StrEnum):
 
 
 class LineFilter(Request):
-    """Which lines."""
+    """Filters for log lines."""
 
     rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
     contains: Annotated[str | None, Field(max_length=200)] = None
     stream: LogStream | None = None
     pattern: Annotated[
         str | None,
-        Field(max_length=500, description="A regular expression as for RE2, found anywhere in the line."),
+        Field(max_length=500, description="Regular expression (RE2 syntax) to match anywhere in the line."),
     ] = None
     level: LogLevel | None = Field(
-        default=None, description="At least so; lines that name no level are left out."
+        default=None, description="Minimum level. Lines without a level are omitted."
     )
-    since: datetime | None = Field(default=None, description="Read by their worker then or later.")
-    until: datetime | None = Field(default=None, description="Read by their worker before that.")
+    since: datetime | None = Field(
+        default=None,
+        description="Start of the period, inclusive, by the time at which the worker read the line.",
+    )
+    until: datetime | None = Field(
+        default=None,
+        description="End of the period, exclusive, by the time at which the worker read the line.",
+    )
 
 
 class LinePage(LineFilter):
-    """How many of them at a time."""
+    """Paging of log lines."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 200
     cursor: Annotated[str | None, Field(max_length=1000)] = None
 
 
 class LogFilter(LineFilter):
-    """Which lines; with `tail` only so many of them, the last (of each trial)."""
+    """Filters for log lines. `tail` limits the result to the last lines of each trial."""
 
     tail: Annotated[int | None, Field(ge=1, le=1000)] = None
 
 
 class ListTrialLogsRequest(LogFilter, LinePage):
-    """A page of the log of one trial, oldest line first. It may be empty and have a next one: it tells how far one request came."""
+    """A page of a trial's log, oldest line first. A page may be empty and still have a `next_cursor`: each request searches for a limited time."""
 
     trial: Reference
 
 
 class ListExperimentLogsRequest(LogFilter, LinePage):
-    """A page of the logs of all trials of an experiment, trial by trial. It may be empty and have a next one."""
+    """A page of the logs of an experiment's trials, trial by trial. A page may be empty and still have a `next_cursor`."""
 
     experiment: Reference
 
 
 class FollowTrialLogsRequest(LogFilter):
-    """The log of one trial, from behind `after` (a line's cursor) until the trial has ended."""
+    """The log of one trial after the line with the cursor `after`, until the trial ends."""
 
     trial: Reference
     after: Annotated[str | None, Field(max_length=1000)] = None
 
 
 class FollowExperimentLogsRequest(LogFilter):
-    """The logs of all trials of an experiment, from behind `after` until the experiment has ended."""
+    """The logs of an experiment's trials after the line with the cursor `after`, until the experiment ends."""
 
     experiment: Reference
     after: Annotated[str | None, Field(max_length=1000)] = None
 
 
 class SearchLogsRequest(LinePage):
-    """Lines of many trials that hold a text or match a pattern: of these experiments and trials, or of all that the caller's tenant has.
+    """A search for log lines in the given experiments and trials; by default in all of the caller's tenant.
 
-    The newest experiment comes first, its trials by number, a trial's lines in their order. A page may be empty and have a next one:
-    it tells how far the search came in the time of one request.
+    Results are ordered by experiment, newest first, then by trial number and line. A page may be empty and still have a `next_cursor`:
+    each request searches for a limited time.
     """
 
     experiment: Annotated[list[Reference], Field(max_length=100)] = []

@@ -1,4 +1,4 @@
-"""What was ordered and takes longer than a request waits for: looked at by its id until its owner has answered."""
+"""API schema of long operations, which take longer than a request waits and are polled by id."""
 
 from services.gateway.platform.commands.schema import LongOperation
 from services.gateway.platform.schema import ListRequest, Reference, Request, Resource
@@ -13,12 +13,12 @@ class LongOperationPage(Resource):
 
 
 class OperationRequest(Request):
-    """One operation by the id that its request was answered with."""
+    """An operation by the id from the response of its request."""
 
     operation: Reference
 
 
 class ListOperationsRequest(ListRequest):
-    """The caller's own operations of the last day that took longer than a request waits. A filtered page may hold fewer than its limit and have a next one."""
+    """Filters for the caller's long operations of the last day. A filtered page may hold fewer items than its limit and still have a `next_cursor`."""
 
     listing = Listing.of(LongOperation, *("operation", "created_at"), usual="-id", reckoned=("state",))

@@ -1,7 +1,7 @@
-"""What rented machines have cost, told apart by who held their slots, so that the parts add up to the ledger. Pure.
+"""Split the cost of rented machines by slot usage, so that the shares add up to the ledger. Pure.
 
-On one day a slot-hour of a pool costs the same for all: what its machines have cost, divided by how many slots of them stood for how long. Who held
-slots bears so much of it; what nobody held is idle, from the launch of a machine to its end.
+A slot-hour of a pool costs the same for everybody on one day: the cost of the pool's machines divided by their provisioned slot-hours. Each allocation is
+charged its slot-hours; slot-hours without an allocation, from the launch of a machine to its end, are idle.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,14 +18,14 @@ _S_PER_HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class RentedSlots:
-    """A pool's slots on one day, and what their machines have cost. What was held is told by another than what stood: the larger is the whole."""
+    """Slot-seconds and cost of a pool on one day. Provisioner (`stood_s`) and scheduler (`held_s`) measure independently; the larger value is the total."""
 
     stood_s: float = 0.0
     held_s: float = 0.0
     cost: float = 0.0
 
     def share(self, slot_seconds: float) -> float:
-        """What so much of it costs."""
+        """Return the cost of this many slot-seconds."""
         return self.cost * slot_seconds / max(self.stood_s, self.held_s) if slot_seconds > 0 else 0.0
 
     @property
@@ -34,7 +34,7 @@ class RentedSlots:
 
 
 def rented_of(spent: Iterable[Spending], held: Iterable[SlotUsageRow]) -> dict[DayAndPool, RentedSlots]:
-    """By day and pool, in that order. `held`: by day and pool, of everybody; what was held where nothing is rented costs nothing here."""
+    """Combine spending and slot usage by day and pool, in that order. `held`: usage of all tenants; usage of pools without rented machines is ignored."""
     held_s = {(one.day, one.pool): one.slot_seconds for one in held}
     found: dict[DayAndPool, RentedSlots] = {}
     for row in spent:
@@ -46,7 +46,7 @@ def rented_of(spent: Iterable[Spending], held: Iterable[SlotUsageRow]) -> dict[D
 
 
 def with_shares(rented: Mapping[DayAndPool, RentedSlots], used: Iterable[SlotUsageRow]) -> list[SlotUsageRow]:
-    """Those that used rented machines, with their share of the cost. `used`: by day and pool, and by what else is asked for."""
+    """Return the usage of rented machines with its share of the cost. `used`: by day, pool and further keys."""
     return [
         one.model_copy(update={"cost": place.share(one.slot_seconds)})
         for one in used
@@ -55,7 +55,7 @@ def with_shares(rented: Mapping[DayAndPool, RentedSlots], used: Iterable[SlotUsa
 
 
 def idle_usage(rented: Mapping[DayAndPool, RentedSlots]) -> list[SlotUsageRow]:
-    """What stood and was held by nobody, by day and pool."""
+    """Return the idle slot-seconds and their cost, by day and pool."""
     return [
         SlotUsageRow(day=day, pool=pool, slot_seconds=one.idle_s, cost=one.share(one.idle_s))
         for (day, pool), one in rented.items()
@@ -64,7 +64,7 @@ def idle_usage(rented: Mapping[DayAndPool, RentedSlots]) -> list[SlotUsageRow]:
 
 
 def sum_by(parts: Iterable[SlotUsageRow], by: Sequence[UsageKey]) -> list[SlotUsageRow]:
-    """The sums by these keys, in their order."""
+    """Sum usage and cost by these keys, sorted by them."""
     sums: dict[tuple[object, ...], SlotUsageRow] = {}
     for one in parts:
         known = {key: getattr(one, key) for key in by}

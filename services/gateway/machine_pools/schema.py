@@ -1,4 +1,4 @@
-"""Rented machines: pools of them, what can be rented, and what it has cost."""
+"""API schema of machine pools, machine types and their costs."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -14,73 +14,76 @@ Kind = Annotated[str, Field(min_length=1, max_length=100)]
 Zone = Annotated[str, Field(min_length=1, max_length=100)]
 NewPoolName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Day = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
-"""As 2026-11-22, in UTC."""
+"""A day in UTC, such as 2026-11-22."""
 
 
 class OfferOrder(StrEnum):
-    """Which machines are rented first: the cheapest, or in the order given."""
+    """Which machine types to rent first: the cheapest, or in the given order."""
 
     CHEAPEST = "cheapest"
     GIVEN = "given"
 
 
 class MachinePoolRequest(Request):
-    """Names a pool of rented machines."""
+    """A machine pool by name."""
 
     pool: Reference
 
 
 class PoolMachines(Request):
-    """What machines a pool may rent, and how many."""
+    """Definition of a machine pool: which machines it may rent, and how many."""
 
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=50)]
     zones: Annotated[list[Zone], Field(max_length=50)] = Field(
-        default=[], description="None: all of the kinds' zones."
+        default=[], description="Zones to rent in; by default all zones of the kinds."
     )
     order: OfferOrder = OfferOrder.CHEAPEST
     minimum: Annotated[int, Field(ge=0, le=10_000)] = 0
-    maximum: Annotated[int, Field(ge=0, le=10_000)] = Field(description="Machines at most.")
+    maximum: Annotated[int, Field(ge=0, le=10_000)] = Field(description="Maximum number of machines.")
     maximum_slots: Annotated[int | None, Field(ge=0)] = None
-    reserve_slots: Annotated[int, Field(ge=0)] = Field(default=0, description="Kept idle for what may come.")
+    reserve_slots: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Number of idle slots to keep in reserve."
+    )
     spot_share: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0, description="At most this share of the slots is on spot machines."
+        default=0.0, description="Maximum share of the slots on spot machines, 0 to 1."
     )
     on_demand_slots: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="At least so many slots are not on spot machines."
+        default=0, description="Minimum number of slots on on-demand machines."
     )
     falls_back: bool = Field(
-        default=True, description="Other machines are rented where spot machines are not to be had."
+        default=True, description="True rents on-demand machines if spot machines are not available."
     )
     moves_runs: bool = Field(
         default=True,
-        description="In a pool with spot machines, runs save and go on elsewhere once that is cheaper for long enough to pay.",
+        description="True moves runs of a pool with spot machines to cheaper machines if the savings outweigh the cost of the move.",
     )
     patience_s: Annotated[float, Field(ge=0, le=600)] = Field(
         default=0.0,
-        description="While more and more slots are asked for, renting waits so long at most, so that larger machines cover them.",
+        description="Maximum time to delay renting while demand still grows, so that larger machines can cover it.",
     )
     idle_timeout_s: Annotated[float, Field(gt=0)] = 300.0
     join_timeout_s: Annotated[float, Field(gt=0)] = 1200.0
     budget_per_month: Annotated[float | None, Field(gt=0)] = Field(
-        default=None, description="No machine is rented that could pass it within the hour."
+        default=None,
+        description="Budget per month. No machine is rented that could exceed it within the hour.",
     )
-    labels: Labels = Field(default={}, description="What its machines are labelled with.")
+    labels: Labels = Field(default={}, description="Labels of its workers.")
 
 
 class CreateMachinePoolRequest(PoolMachines):
-    """A new pool."""
+    """A machine pool to create."""
 
     name: NewPoolName
 
 
 class UpdateMachinePoolRequest(PoolMachines):
-    """What a pool may rent from now on, in place of what was said before; running work is not touched."""
+    """The new definition of a machine pool. It replaces the current one; runs are not affected."""
 
     pool: Reference
 
 
 class MachineOffer(Resource):
-    """A kind of machine as it can be had somewhere."""
+    """A machine type that can be rented, with its location and price."""
 
     kind: str
     provider: str
@@ -89,10 +92,14 @@ class MachineOffer(Resource):
     slots: int
     slot_kind: str
     gpu: str | None = None
-    memory_gib: float | None = Field(default=None, description="Of one GPU, or of a machine without.")
-    price_per_hour: float | None = Field(default=None, description="None: nothing is known.")
-    priced_on: str | None = Field(default=None, description="The day of the price, as 2026-11-22.")
-    held: str | None = Field(default=None, description="Why none is asked for before `held_until`.")
+    memory_gib: float | None = Field(
+        default=None, description="Memory of one GPU, or of the machine if it has none."
+    )
+    price_per_hour: float | None = Field(default=None, description="Null if the price is unknown.")
+    priced_on: str | None = Field(default=None, description="Day of the price, such as 2026-11-22.")
+    held: str | None = Field(
+        default=None, description="Why no such machine is requested before `held_until`."
+    )
     held_until: datetime | None = None
 
 
@@ -100,8 +107,8 @@ class MachinePool(Resource):
     """A pool of rented machines."""
 
     name: str
-    of_settings: bool = Field(description="The provisioner's settings define it; it is changed there.")
-    closing: bool = Field(description="It goes with its last machine.")
+    of_settings: bool = Field(description="True if the provisioner's settings define it; change it there.")
+    closing: bool = Field(description="True if it is being deleted; it disappears with its last machine.")
     kinds: list[str] = []
     zones: list[str] = []
     order: OfferOrder = OfferOrder.CHEAPEST
@@ -118,11 +125,11 @@ class MachinePool(Resource):
     join_timeout_s: float | None = None
     budget_per_month: float | None = None
     labels: dict[str, str] = {}
-    instances: int = Field(description="Machines that stand or are being made.")
+    instances: int = Field(description="Number of machines that run or are being launched.")
     spent: float | None = Field(
-        default=None, description="Since the first of the month, in UTC; who keeps the site sees it."
+        default=None, description="Amount spent this month, in UTC; only site operators see it."
     )
-    fault: str | None = Field(default=None, description="What keeps it from growing as it would.")
+    fault: str | None = Field(default=None, description="Why the pool cannot grow as needed.")
     offers: list[MachineOffer] = []
 
 
@@ -133,26 +140,26 @@ class MachinePools(Resource):
 
 
 class MachineKinds(Resource):
-    """What can be rented."""
+    """The machine types that can be rented."""
 
     items: list[MachineOffer]
 
 
 class InstanceRequest(Request):
-    """Names a machine."""
+    """A machine by its id."""
 
     instance: Reference
 
 
 class ListCostsRequest(Request):
-    """Which days, both counted; by default the last 30."""
+    """The period, first and last day included; by default the last 30 days."""
 
     since: Day | None = None
     until: Day | None = None
 
 
 class MachineCost(Resource):
-    """What machines of one kind of a pool have cost on one day."""
+    """Cost of the machines of one kind in a pool on one day."""
 
     day: str
     pool: str
@@ -170,7 +177,7 @@ class MachineCosts(Resource):
 
 
 class CostKey(StrEnum):
-    """What shares of the cost are added up by."""
+    """Key to group costs by."""
 
     DAY = "day"
     POOL = "pool"
@@ -179,31 +186,33 @@ class CostKey(StrEnum):
 
 
 class ListCostSharesRequest(ListCostsRequest):
-    """Which days, both counted (by default the last 30), and what to add up by."""
+    """The period, first and last day included (by default the last 30 days), and the keys to group by."""
 
-    by: Annotated[list[CostKey], Field(max_length=4)] = Field(default=[], description="By default tenant.")
+    by: Annotated[list[CostKey], Field(max_length=4)] = Field(
+        default=[], description="Keys to group by; by default tenant."
+    )
 
 
 class CostShare(Resource):
-    """What rented machines have cost for one of each key that was asked for."""
+    """Cost of rented machines for one combination of the requested keys."""
 
-    day: str | None = Field(default=None, description="As 2026-11-22, in UTC.")
+    day: str | None = Field(default=None, description="Day in UTC, such as 2026-11-22.")
     pool: str | None = None
     tenant: str | None = None
-    experiment: int | None = Field(default=None, description="Its number.")
+    experiment: int | None = Field(default=None, description="Number of the experiment.")
     experiment_name: str | None = None
-    idle: bool = Field(default=False, description="True for what stood and was held by nobody.")
+    idle: bool = Field(default=False, description="True for provisioned slots without an allocation.")
     slot_hours: float
     cost: float = Field(
-        description="The slot-hours' part of what the pool's machines have cost on each day, of all slot-hours that stood."
+        description="Share of the pool's cost per day: its slot-hours in proportion to all provisioned slot-hours."
     )
 
 
 class CostShares(Resource):
-    """What rented machines have cost, told apart by who held their slots; of all tenants and idle time the shares add up to the ledger."""
+    """Cost of rented machines by slot usage. The shares of all tenants and of idle slots add up to the ledger."""
 
     since: str
     until: str
     by: list[CostKey]
     items: list[CostShare]
-    cost: float = Field(description="All of them together.")
+    cost: float = Field(description="Sum of all items.")

@@ -1,4 +1,4 @@
-"""Media of trials: the registry's to answer, ours to check whose they are, and to read for pages that ask no other host."""
+"""List and read media of trials. The registry answers; the gateway checks permissions, and proxies content for the dashboard."""
 
 import base64
 import hashlib
@@ -27,11 +27,11 @@ from shared.ids import TrialId
 from shared.messages.media import GetMedia, GetMediaNames, GetMediaPiece, MediaView
 
 MAX_INLINE_BYTES = 4 * 1024 * 1024
-"""Of a larger one this process would hold its bytes, their letters and their JSON at a time."""
+"""Larger items are refused: the gateway would hold the bytes, their base64 text and the JSON in memory."""
 
 
 async def list_trial_media(call: Call, request: ListTrialMediaRequest) -> MediaPage:
-    """Lists what a trial logged beside numbers, in the order of storing, with URLs that read it."""
+    """List the media that a trial logged, in storage order, with download URLs."""
     trial = await find_trial(call, request.trial)
     position = read_cursor(call, request, request.cursor)
     question = GetMedia(
@@ -52,7 +52,7 @@ async def list_trial_media(call: Call, request: ListTrialMediaRequest) -> MediaP
 
 
 async def list_trial_media_names(call: Call, request: ListTrialMediaNamesRequest) -> MediaNamePage:
-    """Lists the names under which a trial logged media, with how many and how large they are."""
+    """List the names under which a trial logged media, with counts and sizes."""
     trial = await find_trial(call, request.trial)
     position = read_cursor(call, request, request.cursor)
     question = GetMediaNames(
@@ -66,19 +66,19 @@ async def list_trial_media_names(call: Call, request: ListTrialMediaNamesRequest
 
 
 async def get_trial_media_content(call: Call, request: TrialMediaRequest) -> MediaContent:
-    """Reads a piece from the object store, checked by its hash."""
+    """Get the content of a media item from the object store, verified by its hash."""
     trial = await find_trial(call, request.trial)
     question = GetMediaPiece(trial_id=TrialId(trial.id), id=request.media)
     view = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     if view.size_bytes > MAX_INLINE_BYTES:
         raise Rejected(
             "media_too_large",
-            f"it has {view.size_bytes} bytes, and at most {MAX_INLINE_BYTES} are read here",
-            hint="read it by its `url`, or fetch it with `muster trial media download`",
+            f"the item has {view.size_bytes} bytes; this operation returns at most {MAX_INLINE_BYTES}",
+            hint="download it from its `url`, or use `muster trial media download`",
         )
     content = await _read(call, view) if view.size_bytes else b""
     if hashlib.sha256(content).hexdigest() != view.sha256:
-        raise Broken(f"{view.name} of step {view.step} is not what was stored: it is damaged")
+        raise Broken(f"{view.name} of step {view.step} is corrupt: its SHA-256 does not match")
     return MediaContent(
         id=view.id,
         kind=MediaKind(view.kind),
@@ -90,17 +90,17 @@ async def get_trial_media_content(call: Call, request: TrialMediaRequest) -> Med
 
 
 async def _read(call: Call, view: MediaView) -> bytes:
-    """The piece's bytes and no others of its pack."""
+    """Read only the item's byte range of its pack file."""
     span = f"bytes={view.offset}-{view.offset + view.size_bytes - 1}"
     try:
         async with call.doors.http.get(
             view.url, headers={"Range": span, "Accept-Encoding": "identity"}
         ) as answer:
             if answer.status != 206:
-                raise Transient(f"the object store did not give what was logged (HTTP {answer.status})")
+                raise Transient(f"the object store did not return the media item (HTTP {answer.status})")
             return await answer.read()
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Transient(f"the object store did not give what was logged: {type(error).__name__}") from error
+        raise Transient(f"the object store did not return the media item: {type(error).__name__}") from error
 
 
 def _render(view: MediaView) -> MediaItem:

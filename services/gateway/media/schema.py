@@ -1,4 +1,4 @@
-"""What trials log beside numbers, as users see it."""
+"""API schema of media: images, tables, texts, histograms and event files that trials log."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from services.gateway.platform.schema import JsonObject, PageRequest, Reference,
 
 
 class MediaKind(StrEnum):
-    """`events`: pieces of the event files that a script writes for TensorBoard."""
+    """Kind of media. `events`: chunks of TensorBoard event files."""
 
     IMAGE = "image"
     TABLE = "table"
@@ -20,23 +20,25 @@ class MediaKind(StrEnum):
 
 
 class MediaItem(Resource):
-    """One image, table, text or histogram of a trial, or a piece of an event file; its bytes are `size_bytes` of `url` from `offset` on."""
+    """An image, table, text or histogram of a trial, or a chunk of an event file. Its content is `size_bytes` bytes of `url`, starting at `offset`."""
 
     id: str
     kind: MediaKind
     group: str
-    name: str = Field(description="Of `events`, the file's path.")
-    step: int = Field(description="Of `events`, at which byte of the file the piece begins.")
+    name: str = Field(description="Name as logged; for `events`, the path of the file.")
+    step: int = Field(description="Training step; for `events`, the byte offset of the chunk in the file.")
     run: int
     time: datetime
     content_type: str
     size_bytes: int
     sha256: str
     url: str = Field(
-        description="Read it with `Range: bytes=offset-(offset + size_bytes - 1)`; good for a while."
+        description="Temporary URL. Read it with `Range: bytes=offset-(offset + size_bytes - 1)`."
     )
     offset: int
-    about: JsonObject = Field(default={}, description="An image's size and caption, a table's rows.")
+    about: JsonObject = Field(
+        default={}, description="Metadata such as the size and caption of an image, or the rows of a table."
+    )
 
 
 class MediaPage(Resource):
@@ -47,7 +49,7 @@ class MediaPage(Resource):
 
 
 class ListTrialMediaRequest(PageRequest):
-    """What a trial logged beside numbers; what a later run logged again counts once."""
+    """Filters for a trial's media. Items that a later run logged again appear once."""
 
     trial: Reference
     kind: Annotated[list[MediaKind], Field(max_length=8)] = []
@@ -56,19 +58,20 @@ class ListTrialMediaRequest(PageRequest):
     first_step: Annotated[int | None, Field(ge=0, le=2**63 - 1)] = None
     last_step: Annotated[int | None, Field(ge=0, le=2**63 - 1)] = None
     after: Annotated[str | None, Field(max_length=64)] = Field(
-        default=None, description="Only what was stored behind this one, by its id: for who follows."
+        default=None,
+        description="Id of an item; returns only items stored after it. Use it to poll for new media.",
     )
 
 
 class TrialMediaRequest(Request):
-    """One piece of a trial's media by its id."""
+    """A media item of a trial by its id."""
 
     trial: Reference
     media: Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class MediaContent(Resource):
-    """The bytes of a piece, for who may ask no other host than this one."""
+    """Content of a media item, for clients that cannot reach the object store."""
 
     id: str
     kind: MediaKind
@@ -79,7 +82,7 @@ class MediaContent(Resource):
 
 
 class MediaName(Resource):
-    """All media of one kind, group and name."""
+    """Summary of the media of one kind, group and name."""
 
     kind: MediaKind
     group: str
@@ -98,6 +101,6 @@ class MediaNamePage(Resource):
 
 
 class ListTrialMediaNamesRequest(PageRequest):
-    """What a trial has logged, by name."""
+    """A trial whose media names to list."""
 
     trial: Reference

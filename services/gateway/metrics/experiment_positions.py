@@ -1,4 +1,4 @@
-"""How far somebody has followed what all trials of an experiment report: which are told to their end, and the place in each of the others. Pure."""
+"""Position in the stream of all trials of an experiment, as used in cursors: the finished trials, and the position in each other trial. Pure."""
 
 import re
 from bisect import bisect_right
@@ -9,7 +9,7 @@ from muster.errors import Rejected
 from services.gateway.metrics.positions import BEGIN, StreamPosition, parse_position
 
 MAX_CURSOR_CHARS = 6000
-"""It goes into a header. Of what does not fit, the trials with the highest numbers are told from their beginning again."""
+"""Maximum length of a cursor, which must fit into a header. Trials with the highest numbers are dropped, and repeat from their start on resuming."""
 _NOTHING = "begin"
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _OPEN = re.compile(r"(\d{1,9}):([-.\d]{1,70})")
@@ -17,7 +17,7 @@ _OPEN = re.compile(r"(\d{1,9}):([-.\d]{1,70})")
 
 @dataclass(slots=True)
 class ExperimentPosition:
-    """By the numbers of trials: ranges that are told to their end, and places within others; of the rest nothing is told yet."""
+    """`done`: ranges of trial numbers whose reports are all sent. `at`: positions by trial number. Other trials have not been sent yet."""
 
     done: list[tuple[int, int]] = field(default_factory=list)
     at: dict[int, StreamPosition] = field(default_factory=dict)
@@ -30,27 +30,27 @@ class ExperimentPosition:
         return ",".join(parts) or _NOTHING
 
     def is_done(self, number: int) -> bool:
-        """Whether the trial of this number is told to its end."""
+        """Return whether all reports of this trial are sent."""
         before = bisect_right(self.done, (number, 10**9))
         return before > 0 and self.done[before - 1][1] >= number
 
     def of(self, number: int) -> StreamPosition:
-        """How far the trial of this number is told."""
+        """Return the position in this trial."""
         return self.at.get(number, BEGIN)
 
     def reach(self, number: int, place: StreamPosition) -> None:
-        """The trial is told up to here."""
+        """Set the position in this trial."""
         if place != BEGIN:
             self.at[number] = place
 
     def finish(self, number: int) -> None:
-        """The trial is told to its end."""
+        """Mark the trial as completely sent."""
         self.at.pop(number, None)
         self.done = _merged([*self.done, (number, number)])
 
 
 def parse_experiment_position(text: str) -> ExperimentPosition:
-    """Return what was written so. Raises Rejected for another text."""
+    """Parse a cursor. Raises Rejected."""
     found = ExperimentPosition()
     if text == _NOTHING:
         return found
@@ -71,7 +71,7 @@ def parse_experiment_position(text: str) -> ExperimentPosition:
 
 
 def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """In order, those that touch as one."""
+    """Sort ranges and merge adjacent ones."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -82,4 +82,4 @@ def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _no_cursor() -> Rejected:
-    return Rejected("cursor_invalid", "this is not the cursor of a point of an experiment", "after")
+    return Rejected("cursor_invalid", "this is not the cursor of a value reported in an experiment", "after")

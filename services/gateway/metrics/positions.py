@@ -1,4 +1,4 @@
-"""How far somebody has followed what a trial reports: the place that goes into cursors, and the places of single points. Pure."""
+"""Positions in the stream of a trial's reports, as used in cursors. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ _TEXT = re.compile(r"(\d{1,9})\.(-?\d{1,18})\.(-?\d{1,19})\.(\d{1,18})")
 
 @dataclass(frozen=True, slots=True, order=True)
 class StreamPosition:
-    """Behind a record of a run. `step` and `count` only tell the registry where to look."""
+    """The position after a record of a run. `step` and `count` only help the registry to find it."""
 
     run: int = 0
     record: int = -1
@@ -28,29 +28,29 @@ BEGIN = StreamPosition()
 
 
 def parse_position(text: str) -> StreamPosition:
-    """Return the place that was written so. Raises Rejected for another text."""
+    """Parse a cursor. Raises Rejected."""
     found = _TEXT.fullmatch(text)
     if found is None:
-        raise Rejected("cursor_invalid", "this is not the cursor of a point", "after")
+        raise Rejected("cursor_invalid", f"{text!r} is not the cursor of a reported value", "after")
     return StreamPosition(*map(int, found.groups()))
 
 
 def from_reported(told: ReportCursor) -> StreamPosition:
-    """Return the place that the registry names."""
+    """Convert a position from the registry's message."""
     return StreamPosition(told.run_number, told.record, told.step, told.count)
 
 
 def to_reported(place: StreamPosition) -> ReportCursor:
-    """Return the place as the registry is asked for what is behind it."""
+    """Convert a position to the registry's message."""
     return ReportCursor(run_number=place.run, record=place.record, step=place.step, count=place.count)
 
 
 def with_positions(
     points: Iterable[ReportedPoint], after: StreamPosition
 ) -> Iterator[tuple[ReportedPoint, StreamPosition, StreamPosition]]:
-    """Yield each point with its place, and with the one to go on from when it was the last that was seen.
+    """Yield each point with its position, and with the position to resume from if it was the last one received.
 
-    Of a record with several points these differ but for its last: whoever comes back in its midst is told it whole.
+    Within a record of several points, resuming repeats the whole record; the two positions are equal only for its last point.
     """
     for _, record in groupby(points, key=lambda point: (point.run_number, point.record)):
         several = list(record)

@@ -1,4 +1,4 @@
-"""From the registry's answers about metrics to what users see."""
+"""Convert the registry's metrics to API resources."""
 
 from services.gateway.metrics import schema as metrics
 from services.gateway.platform.json_values import finite, not_finite, to_time

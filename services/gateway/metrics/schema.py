@@ -1,4 +1,4 @@
-"""What trials measured, as users see it."""
+"""API schema of metrics."""
 
 from datetime import datetime
 from typing import Annotated
@@ -11,29 +11,33 @@ from services.gateway.platform.schema import Reference, Request, Resource, is_no
 
 MetricName = Annotated[str, Field(min_length=1, max_length=256)]
 Step = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-_PART = "Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part sees more of it."
+_PART = (
+    "Return only the steps from here to `last_step`, thinned separately: a narrower range shows more detail."
+)
 
 
 class MetricPoint(Resource):
-    """One value at one step."""
+    """A value at a step."""
 
     step: int
     time: datetime
     run: int
-    value: float | None = Field(description="Null when it is not a finite number.")
+    value: float | None = Field(description="Null if it is NaN or infinite.")
     not_finite: NotFinite | None = Field(
         default=None,
         exclude_if=is_none,
-        description="Which it is, where `value` is null; not there otherwise.",
+        description="The value if it is NaN or infinite; absent otherwise.",
     )
 
 
 class MetricSeries(Resource):
-    """One metric's points in the order of their step; superseded points of older runs are left out."""
+    """Points of a metric by step, without superseded points of earlier runs."""
 
-    group: str = Field(description="training, validation or a group of the user's own.")
+    group: str = Field(description="training, validation or a custom group.")
     name: str
-    count: int = Field(description="Points stored; fewer are shown when `max_points` thins them.")
+    count: int = Field(
+        description="Number of stored points; `points` has fewer if they were thinned to `max_points`."
+    )
     points: list[MetricPoint]
 
 
@@ -45,7 +49,7 @@ class TrialMetrics(Resource):
 
 
 class TrialMetricsRequest(Request):
-    """The metrics of one trial, each series thinned to `max_points` without losing its shape (LTTB)."""
+    """Filters for the metrics of one trial. Each series is thinned to `max_points` with LTTB, which preserves its shape."""
 
     trial: Reference
     name: Annotated[list[MetricName], Field(max_length=64)] = []
@@ -56,9 +60,9 @@ class TrialMetricsRequest(Request):
 
 
 class ReportedValue(Resource):
-    """One value that a trial has reported."""
+    """A metric value that a trial reported."""
 
-    cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    cursor: str = Field(description="Send it as `after` or Last-Event-ID to resume after this value.")
     trial: UUID
     trial_number: int | None = None
     run: int
@@ -66,16 +70,16 @@ class ReportedValue(Resource):
     name: str
     step: int
     time: datetime
-    value: float | None = Field(description="Null when it is not a finite number.")
+    value: float | None = Field(description="Null if it is NaN or infinite.")
     not_finite: NotFinite | None = Field(
         default=None,
         exclude_if=is_none,
-        description="Which it is, where `value` is null; not there otherwise.",
+        description="The value if it is NaN or infinite; absent otherwise.",
     )
 
 
 class FollowTrialMetricsRequest(Request):
-    """What one trial reports, from its beginning or behind `after` until it has ended. What is measured around it (`system`, `timing`) is read from its metrics."""
+    """Metrics that one trial reports, from its start or after `after`, until it ends. The groups `system` and `timing` are not streamed; read them with the metrics of the trial."""
 
     trial: Reference
     name: Annotated[list[MetricName], Field(max_length=64)] = []
@@ -85,7 +89,7 @@ class FollowTrialMetricsRequest(Request):
 
 
 class FollowExperimentMetricsRequest(Request):
-    """What all trials of an experiment report, those that begin meanwhile too, until it has ended; each trial's values come in their order, and those of several as they come."""
+    """Metrics that all trials of an experiment report, including new trials, until it ends. Values are in order within each trial, and interleaved across trials."""
 
     experiment: Reference
     name: Annotated[list[MetricName], Field(max_length=64)] = []
@@ -94,18 +98,18 @@ class FollowExperimentMetricsRequest(Request):
     from_now: bool = Field(default=False, description="Without `after`: only what comes from now on.")
     without_cursors: bool = Field(
         default=False,
-        description="Each value's `cursor` is empty: it names the place in every trial, and is for who goes on behind it.",
+        description="True leaves each `cursor` empty, for clients that do not resume. A cursor holds the position in every trial.",
     )
 
 
 class ExperimentMetrics(Resource):
-    """The metrics of several trials of one experiment."""
+    """Metrics of several trials of one experiment."""
 
     trials: list[TrialMetrics]
 
 
 class ExperimentMetricsRequest(Request):
-    """The metrics of an experiment's trials: of those given, else of the 50 best."""
+    """Filters for the metrics of an experiment's trials; by default the 50 best trials."""
 
     experiment: Reference
     trial: Annotated[list[Reference], Field(max_length=50)] = []
@@ -117,7 +121,7 @@ class ExperimentMetricsRequest(Request):
 
 
 class MetricSummary(Resource):
-    """One metric in numbers."""
+    """Summary statistics of a metric."""
 
     group: str
     name: str
@@ -125,13 +129,15 @@ class MetricSummary(Resource):
     min: float | None
     max: float | None
     mean: float | None
-    last: float | None = Field(description="Null when it is not a finite number.")
-    last_not_finite: NotFinite | None = Field(default=None, description="Which it is, where `last` is null.")
+    last: float | None = Field(description="Last value; null if it is NaN or infinite.")
+    last_not_finite: NotFinite | None = Field(
+        default=None, description="The last value if it is NaN or infinite."
+    )
     last_step: int
 
 
 class MetricSummaries(Resource):
-    """Every metric of a trial in numbers."""
+    """Summary statistics of all metrics of a trial."""
 
     trial: UUID
     metrics: list[MetricSummary]

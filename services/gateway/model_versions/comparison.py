@@ -1,4 +1,4 @@
-"""What differs between two versions of a model."""
+"""Compare two versions of a model. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 Facts = Mapping[str, Mapping[str, JsonValue]]
-"""What a version is made of: by kind, such as `metric`, and name."""
+"""Properties of a version by kind, such as `metric`, and name."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactDifference:
-    """One thing that is not the same; None where one of the two does not have it."""
+    """A property that differs; None if a version does not have it."""
 
     what: str
     name: str
@@ -20,7 +20,7 @@ class FactDifference:
 
 
 def differences(base: Facts, other: Facts) -> list[FactDifference]:
-    """Return what is not the same, by kind in the order of `base`, and then by name. Both have the same kinds."""
+    """Return the differences by kind, in the order of `base`, then by name. Both must have the same kinds."""
     return [
         FactDifference(what, name, here.get(name), other[what].get(name))
         for what, here in base.items()
@@ -30,7 +30,7 @@ def differences(base: Facts, other: Facts) -> list[FactDifference]:
 
 
 def flatten(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Nested hyperparameters by their path, as in configs: `optimizer.lr`."""
+    """Flatten nested hyperparameters to dotted paths, such as `optimizer.lr`."""
     return dict(_leaves(values, ""))
 
 

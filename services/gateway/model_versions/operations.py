@@ -1,4 +1,4 @@
-"""Versions of models: commands to the registry, reads from what it announced. Neighbour: `models`."""
+"""Operations of model versions. Changes are commands to the registry; reads use its announcements."""
 
 from uuid import UUID
 
@@ -55,7 +55,7 @@ VERSION = CommandTarget("version", models.load_version_by_id, render_version, Mo
 
 
 async def create_version(call: Call, request: CreateModelVersionRequest) -> ModelVersion:
-    """Makes a saved checkpoint the next version of a model."""
+    """Register a saved checkpoint as the next version of a model."""
     await check_visible(call, request.checkpoint)
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
@@ -73,7 +73,7 @@ async def create_version(call: Call, request: CreateModelVersionRequest) -> Mode
 
 
 async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelVersionPage:
-    """Lists a model's versions, newest first or as they are sorted."""
+    """List the versions of a model, newest first by default."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         model = await model_in(connection, request.model)
@@ -84,54 +84,54 @@ async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelV
 
 
 async def get_version(call: Call, request: ModelVersionRequest) -> ModelVersion:
-    """Shows one version of a model with its lineage."""
+    """Show one version of a model with its lineage."""
     return render_version(await find_version(call, request.model, request.version))
 
 
 async def download_version(call: Call, request: ModelVersionRequest) -> Download:
-    """Says where each file of a version can be fetched, with its hash."""
+    """Get a download URL and the hash of each file of a version."""
     row = await find_version(call, request.model, request.version)
     return await download_files(call, UUID(row.changed["checkpoint_id"]))
 
 
 async def compare_versions(call: Call, request: CompareModelVersionsRequest) -> ModelComparison:
-    """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files."""
+    """Compare two versions of a model: metrics, hyperparameters, data, code, signature and files."""
     base = render_version(await find_version(call, request.model, request.base))
     other = render_version(await find_version(call, request.model, request.other))
     found = differences(
         facts_of(base, await _hashes(call, base)), facts_of(other, await _hashes(call, other))
     )
-    shown = [Difference.model_validate(one, from_attributes=True) for one in found]
-    return ModelComparison(base=base, other=other, differences=shown)
+    changed = [Difference.model_validate(one, from_attributes=True) for one in found]
+    return ModelComparison(base=base, other=other, differences=changed)
 
 
 async def edit_version(call: Call, request: EditModelVersionRequest) -> ModelVersion:
-    """Changes what is written about a version, or its tags; what it is made of cannot be changed."""
+    """Edit the comment, notes or tags of a version. Its content cannot be changed."""
     return await _changed(call, request, EditVersion, **request.model_dump(exclude={"model", "version"}))
 
 
 async def set_stage(call: Call, request: SetModelStageRequest) -> ModelVersion:
-    """Brings a version to a stage, or asks for the approvals that this takes."""
+    """Move a version to a stage, or request the approvals that this requires."""
     return await _changed(call, request, SetStage, stage=request.stage.value, reason=request.reason)
 
 
 async def approve_stage(call: Call, request: DecideModelStageRequest) -> ModelVersion:
-    """Agrees to the change of stage that waits; who asked for it cannot."""
+    """Approve the pending stage change. The requester cannot approve it."""
     return await _changed(call, request, DecideStage, approve=True, reason=request.reason)
 
 
 async def reject_stage(call: Call, request: DecideModelStageRequest) -> ModelVersion:
-    """Ends the change of stage that waits; the version stays where it is."""
+    """Reject the pending stage change. The version stays in its stage."""
     return await _changed(call, request, DecideStage, approve=False, reason=request.reason)
 
 
 async def delete_version(call: Call, request: DeleteModelVersionRequest) -> ModelVersion:
-    """Deletes a version that no alias names and that is not in production; its number is not given again."""
+    """Delete a version. Refused if an alias names it or it is in production. Its number is not reused."""
     return await _changed(call, request, DeleteVersion, reason=request.reason)
 
 
 async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion:
-    """Records that something used a version, such as batch inference; lineage shows it."""
+    """Record a use of a version, such as batch inference, in its lineage."""
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         row = await version_in(connection, await model_in(connection, request.model), request.version)
@@ -147,14 +147,14 @@ async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion
 
 
 async def _changed(
-    call: Call, request: ModelVersionRequest, command: type[Command], **wishes: JsonValue
+    call: Call, request: ModelVersionRequest, command: type[Command], **changes: JsonValue
 ) -> ModelVersion:
-    """Sends a command on the version that a request names."""
+    """Send a command for the version that the request names."""
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         row = await version_in(connection, await model_in(connection, request.model), request.version)
         about = {"operation_id": operation_id, "version_id": row.id, "by": call.caller.name}
-        return command.model_validate(about | wishes | guard(call, render_version(row), row.version))
+        return command.model_validate(about | changes | guard(call, render_version(row), row.version))
 
     return await carried_out(call, request, order, VERSION)
 

@@ -1,4 +1,4 @@
-"""From the registry's announcements of model versions to what users see."""
+"""Convert the registry's announcements of model versions to API resources."""
 
 from collections.abc import Mapping
 
@@ -11,8 +11,12 @@ from services.gateway.platform.references import Row
 from shared.messages.lineage import Lineage
 from shared.messages.models import VersionChanged
 
-_WORDS = {NotFinite.NAN: "NaN", NotFinite.INFINITY: "Infinity", NotFinite.NEGATIVE_INFINITY: "-Infinity"}
-"""As protobuf's JSON has them: what differs may be of any kind."""
+_NOT_FINITE_NAMES = {
+    NotFinite.NAN: "NaN",
+    NotFinite.INFINITY: "Infinity",
+    NotFinite.NEGATIVE_INFINITY: "-Infinity",
+}
+"""Names of non-finite values as in protobuf's JSON, because a difference may hold any type."""
 
 
 def render_version(row: Row) -> versions.ModelVersion:
@@ -48,11 +52,11 @@ def _lineage(lineage: Lineage) -> versions.ModelLineage:
 
 
 def facts_of(version: versions.ModelVersion, files: Mapping[str, str]) -> Facts:
-    """What a version is made of, to be compared with another; `files` by path, with their SHA-256."""
+    """Return the properties of a version for a comparison. `files`: SHA-256 by path."""
     lineage = version.lineage
-    words = {name: _WORDS[which] for name, which in lineage.not_finite.items()}
+    not_finite = {name: _NOT_FINITE_NAMES[which] for name, which in lineage.not_finite.items()}
     return {
-        "metric": {**lineage.metrics, **words},
+        "metric": {**lineage.metrics, **not_finite},
         "hyperparameter": flatten(lineage.hyperparameters),
         "dataset": {one.name: {"version": one.version, "hash": one.hash} for one in lineage.datasets},
         "code": {"sha256": lineage.code_sha256},

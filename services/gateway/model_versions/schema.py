@@ -1,4 +1,4 @@
-"""Versions of models: what they are made of, and how far they have come."""
+"""API schema of model versions: content, lineage and stages."""
 
 from datetime import datetime
 from typing import Annotated
@@ -23,24 +23,24 @@ Reason = Annotated[str, Field(max_length=1000)]
 
 
 class Tensor(Resource):
-    """One input or output of a model."""
+    """An input or output of a model."""
 
     name: Annotated[str, Field(max_length=200)]
-    dtype: Annotated[str, Field(max_length=50, description="As numpy says it: float32, int64, str.")]
+    dtype: Annotated[str, Field(max_length=50, description="Data type as in NumPy: float32, int64, str.")]
     shape: Annotated[
-        list[Annotated[int, Field(ge=-1)]], Field(max_length=16, description="-1: any size.")
+        list[Annotated[int, Field(ge=-1)]], Field(max_length=16, description="Shape; -1 stands for any size.")
     ] = []
 
 
 class Signature(Resource):
-    """What a model takes and gives."""
+    """Inputs and outputs of a model."""
 
     inputs: Annotated[list[Tensor], Field(max_length=100)] = []
     outputs: Annotated[list[Tensor], Field(max_length=100)] = []
 
 
 def _only_known(given: object) -> object:
-    """Answers ignore what they do not know; in a request a misspelt `inputs` would leave the signature empty."""
+    """Refuse unknown fields: resources ignore them, and a misspelled `inputs` would leave the signature empty."""
     if isinstance(given, dict):
         _refuse_unknown(given, Signature)
         for tensors in given.values():
@@ -53,7 +53,9 @@ def _refuse_unknown(given: object, model: type[Resource]) -> None:
     unknown = set(given) - set(model.model_fields) if isinstance(given, dict) else None
     if unknown:
         known = ", ".join(model.model_fields)
-        raise ValueError(f"there is no {min(map(str, unknown))!r} in a signature here, but {known}")
+        raise ValueError(
+            f"unknown field {min(map(str, unknown))!r} in a signature; the fields here are {known}"
+        )
 
 
 GivenSignature = Annotated[Signature, BeforeValidator(_only_known)]
@@ -61,7 +63,7 @@ GivenSignature = Annotated[Signature, BeforeValidator(_only_known)]
 
 
 class DatasetReference(Resource):
-    """Data as an experiment's config states it under `data:`."""
+    """A dataset from the `data` section of an experiment's config."""
 
     name: str
     version: str | None = None
@@ -69,7 +71,7 @@ class DatasetReference(Resource):
 
 
 class ModelLineage(Resource):
-    """Where a version comes from."""
+    """Origin of a version."""
 
     experiment: UUID
     trial: UUID
@@ -80,14 +82,14 @@ class ModelLineage(Resource):
     hyperparameters: JsonObject
     metrics: dict[str, float]
     not_finite: dict[str, NotFinite] = Field(
-        default={}, description="Those that were no finite number, and which."
+        default={}, description="Metrics whose value is NaN or infinite, with that value."
     )
     datasets: list[DatasetReference] = []
     start_checkpoint: UUID | None = None
 
 
 class StageApproval(Resource):
-    """One person's yes."""
+    """A user's approval of a stage change."""
 
     by: str
     at: datetime
@@ -95,18 +97,18 @@ class StageApproval(Resource):
 
 
 class PendingStage(Resource):
-    """A change of stage that waits for approvals."""
+    """A stage change that waits for approvals."""
 
     stage: ModelStage
     by: str
     reason: str = ""
     asked_at: datetime
-    needed: int = Field(description="How many people must agree.")
+    needed: int = Field(description="Number of approvals required.")
     approvals: list[StageApproval] = []
 
 
 class StageChange(Resource):
-    """A stage that a version came to."""
+    """A past stage change."""
 
     stage: ModelStage
     by: str
@@ -116,7 +118,7 @@ class StageChange(Resource):
 
 
 class ModelVersion(Resource):
-    """A checkpoint that was promoted, with where it comes from. What it is made of never changes."""
+    """A registered checkpoint with its lineage. Its content never changes."""
 
     id: UUID
     model: UUID
@@ -129,8 +131,8 @@ class ModelVersion(Resource):
     metadata: JsonObject = {}
     signature: Signature | None = None
     stage: ModelStage = ModelStage.NONE
-    pending: PendingStage | None = Field(default=None, description="A change of stage that waits.")
-    stages: list[StageChange] = Field(default=[], description="How it came here, oldest first.")
+    pending: PendingStage | None = Field(default=None, description="Stage change that waits for approvals.")
+    stages: list[StageChange] = Field(default=[], description="Past stage changes, oldest first.")
     checkpoint: UUID
     lineage: ModelLineage
     files: int
@@ -149,7 +151,7 @@ class ModelVersionPage(Resource):
 
 
 class CreateModelVersionRequest(Request):
-    """A new version of a model, made of one saved checkpoint."""
+    """A saved checkpoint to register as a version of a model."""
 
     model: Reference
     checkpoint: UUID
@@ -182,32 +184,32 @@ class ModelVersionRequest(Request):
 
 
 class EditModelVersionRequest(ModelVersionRequest):
-    """What is left out stays as it is; what the version is made of cannot be changed."""
+    """Changes of a version's description; omitted fields stay unchanged. The content of a version cannot be changed."""
 
     comment: Text | None = None
     notes: Notes | None = None
     add_tags: Labels = []
     remove_tags: Labels = []
-    expected_version: Annotated[int | None, Field(ge=1, description="Refuse when it has changed since.")] = (
-        None
-    )
+    expected_version: Annotated[
+        int | None, Field(ge=1, description="Refuse the change if the current `version` differs.")
+    ] = None
 
 
 class SetModelStageRequest(ModelVersionRequest):
-    """Takes effect at once, or waits for the approvals that the model asks for."""
+    """A stage change. It takes effect at once, or after the approvals that the model requires."""
 
     stage: ModelStage
     reason: Reason = ""
 
 
 class DecideModelStageRequest(ModelVersionRequest):
-    """An answer to the change of stage that waits; one no ends it."""
+    """An approval or rejection of the pending stage change; one rejection ends it."""
 
     reason: Reason = ""
 
 
 class DeleteModelVersionRequest(ModelVersionRequest):
-    """A version that no alias names and that is not in production."""
+    """A version to delete; no alias may name it, and it must not be in production."""
 
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
@@ -221,7 +223,7 @@ class CompareModelVersionsRequest(Request):
 
 
 class Difference(Resource):
-    """One thing that is not the same; None where one of the two does not have it."""
+    """A property that differs; null if a version does not have it."""
 
     what: str = Field(description="metric, hyperparameter, file, dataset, code, signature, size or step.")
     name: str
@@ -230,7 +232,7 @@ class Difference(Resource):
 
 
 class ModelComparison(Resource):
-    """What differs between two versions of a model, by kind and name."""
+    """Differences between two versions of a model, by kind and name."""
 
     base: ModelVersion
     other: ModelVersion
@@ -238,8 +240,12 @@ class ModelComparison(Resource):
 
 
 class RecordModelUseRequest(ModelVersionRequest):
-    """Something used this version; the same kind and reference again changes nothing."""
+    """A use of a version to record. Recording the same kind and reference again changes nothing."""
 
-    kind: Annotated[str, Field(min_length=1, max_length=100, description="inference, evaluation, …")]
-    reference: Annotated[str, Field(min_length=1, max_length=500, description="Its own id where it runs.")]
+    kind: Annotated[
+        str, Field(min_length=1, max_length=100, description="Kind of use, such as inference or evaluation.")
+    ]
+    reference: Annotated[
+        str, Field(min_length=1, max_length=500, description="Id of the consumer in its own system.")
+    ]
     metadata: JsonObject = {}

@@ -1,4 +1,4 @@
-"""Registered models: commands to the registry, reads from what it announced. Neighbour: `model_versions`."""
+"""Operations of registered models. Changes are commands to the registry; reads use its announcements."""
 
 from uuid import UUID
 
@@ -36,7 +36,7 @@ MODEL = CommandTarget("model", models.load_model, render_model, Model)
 
 
 async def create_model(call: Call, request: CreateModelRequest) -> Model:
-    """Creates a model, to which versions can then be added."""
+    """Create a model, to which versions can then be added."""
     workspace = request.workspace or UNCATEGORIZED
     call.check_place(Permission.MODEL_WRITE, Scope(workspace))
 
@@ -54,7 +54,7 @@ async def create_model(call: Call, request: CreateModelRequest) -> Model:
 
 
 async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
-    """Lists the models by name, or as they are sorted."""
+    """List the models, by name by default."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         found = await models.load_models(
@@ -70,19 +70,19 @@ async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
 
 
 async def get_model(call: Call, request: ModelRequest) -> Model:
-    """Shows one model."""
+    """Show one model."""
     async with call.read() as connection:
         return render_model(await model_in(connection, request.model))
 
 
 async def edit_model(call: Call, request: EditModelRequest) -> Model:
-    """Changes what is written about a model, its tags, or who must agree to a stage."""
+    """Edit the description, notes, tags, metadata or required approvals of a model."""
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
         call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
         if request.approvals:
-            # Whoever may ask for a stage could otherwise have nobody asked first.
+            # Otherwise a requester could first drop the required approvals of a stage.
             call.check_place(Permission.MODEL_APPROVE, Scope(model.workspace))
         values = request.model_dump(exclude={"model"}) | guard(call, render_model(model), model.version)
         return EditModel(operation_id=operation_id, model_id=model.id, by=call.caller.name, **values)
@@ -91,17 +91,17 @@ async def edit_model(call: Call, request: EditModelRequest) -> Model:
 
 
 async def set_alias(call: Call, request: SetModelAliasRequest) -> Model:
-    """Lets an alias name one version, from now on no other."""
+    """Point an alias to a version. An existing alias moves."""
     return await _alias(call, request, request.version)
 
 
 async def delete_alias(call: Call, request: ModelAlias) -> Model:
-    """Takes an alias away; the version that it named stays."""
+    """Delete an alias. The version stays."""
     return await _alias(call, request, None)
 
 
 async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
-    """Deletes a model with all its versions, none of which may be in use; its name is free again."""
+    """Delete a model with all its versions. Refused if a version is in use. The name becomes available again."""
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
@@ -134,11 +134,11 @@ async def _alias(call: Call, request: ModelAlias, version: str | None) -> Model:
 
 
 async def _refuse_taken(connection: AsyncConnection, workspace: str, name: str) -> None:
-    """Only the early answer: the registry has the last word on names."""
+    """Raises Conflict for a taken name. This check only answers early; the registry guarantees uniqueness."""
     if await models.load_named(connection, f"{workspace}/{name}"):
         raise Conflict(
             "model_exists",
-            f"a model named {name!r} exists already in {workspace!r}",
+            f"workspace {workspace!r} already has a model named {name!r}",
             "name",
             "choose another name",
         )

@@ -1,4 +1,4 @@
-"""From what the registry says of models to what users see."""
+"""Convert the registry's announcements of models to API resources."""
 
 from services.gateway.models import schema as models
 from services.gateway.platform.references import Row

@@ -1,4 +1,4 @@
-"""Registered models and their versions as users see them."""
+"""API schema of registered models."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -25,7 +25,7 @@ Notes = Annotated[str, Field(max_length=100_000, description="Markdown.")]
 
 
 class ModelStage(StrEnum):
-    """How far a version has come; nothing goes into production that was not in staging."""
+    """Stage of a version. Only versions in staging can move to production."""
 
     NONE = "none"
     CANDIDATE = "candidate"
@@ -36,12 +36,12 @@ class ModelStage(StrEnum):
 
 Approvals = Annotated[
     dict[ModelStage, Annotated[int, Field(ge=0, le=10)]],
-    Field(description="How many people besides who asks must agree before a version comes to a stage."),
+    Field(description="Number of approvals that a version needs to enter a stage, besides the requester."),
 ]
 
 
 class Model(Resource):
-    """A named line of versions."""
+    """A registered model: a named series of versions."""
 
     id: UUID
     name: str
@@ -51,17 +51,17 @@ class Model(Resource):
     tags: list[str] = []
     metadata: JsonObject = {}
     approvals: dict[str, int] = Field(
-        default={}, description="How many people must agree before a version comes to a stage."
+        default={}, description="Number of approvals that a version needs to enter a stage."
     )
     versions: int = Field(
         default=0,
-        description="How many versions were made; the newest has this number.",
+        description="Number of versions created so far, which is also the number of the newest.",
     )
-    aliases: dict[str, int] = Field(default={}, description="Names of versions, such as `champion`.")
+    aliases: dict[str, int] = Field(default={}, description="Version numbers by alias, such as `champion`.")
     owner: str
     created_at: datetime
     changed_by: str | None = None
-    version: int = Field(description="Rises with every change of this entry.")
+    version: int = Field(description="Increases with every change of this model.")
 
 
 class ModelPage(Resource):
@@ -75,7 +75,7 @@ class CreateModelRequest(Request):
     """A new model; its name is unique within the workspace."""
 
     name: ModelName
-    workspace: Annotated[Name | None, Field(description="None: `Uncategorized`.")] = None
+    workspace: Annotated[Name | None, Field(description="Workspace; by default `Uncategorized`.")] = None
     description: Text = ""
     notes: Notes = ""
     tags: Labels = []
@@ -84,7 +84,7 @@ class CreateModelRequest(Request):
 
 
 class EditModelRequest(Request):
-    """What is left out stays as it is."""
+    """Changes of a model; omitted fields stay unchanged."""
 
     model: Reference
     description: Text | None = None
@@ -93,19 +93,19 @@ class EditModelRequest(Request):
     remove_tags: Labels = []
     metadata: JsonObject | None = None
     approvals: Approvals = {}
-    expected_version: Annotated[int | None, Field(ge=1, description="Refuse when it has changed since.")] = (
-        None
-    )
+    expected_version: Annotated[
+        int | None, Field(ge=1, description="Refuse the change if the model's `version` differs.")
+    ] = None
 
 
 class ModelRequest(Request):
-    """One model by its id, its name, or `workspace/name` where several workspaces have one of that name."""
+    """A model by its id, its name, or `workspace/name` if several workspaces have a model of that name."""
 
     model: Reference
 
 
 class ListModelsRequest(ListRequest):
-    """The models of the tenant."""
+    """Filters for the tenant's models."""
 
     listing = Listing.of(
         Model,
@@ -115,24 +115,24 @@ class ListModelsRequest(ListRequest):
 
     name_contains: Annotated[str | None, Field(max_length=100)] = None
     workspace: Annotated[str | None, Field(max_length=200)] = None
-    tag: Annotated[Label | None, Field(description="Only those that have it.")] = None
+    tag: Annotated[Label | None, Field(description="Return only models with this tag.")] = None
 
 
 class DeleteModelRequest(Request):
-    """With all its versions, none of which may be in use."""
+    """A model to delete with all its versions, none of which may be in use."""
 
     model: Reference
     reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class ModelAlias(Request):
-    """An alias names one version at a time; it moves when it is set again."""
+    """An alias of a model. It names one version at a time."""
 
     model: Reference
     alias: Reference
 
 
 class SetModelAliasRequest(ModelAlias):
-    """From now on the alias names this version."""
+    """The version that the alias is to name."""
 
     version: Reference

@@ -1,4 +1,4 @@
-"""Models and versions as the registry last said them. Deleted ones are found by nobody."""
+"""Read models and versions as last announced by the registry. Lists omit deleted ones."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -22,33 +22,35 @@ MODELS = Cells(
         "created_at": cast(model.c.changed["created_at"].as_string(), DateTime(timezone=True)),
     },
 )
-"""What of a model a list can go by."""
-_TOLD = model_version.c.changed
+"""Fields by which lists of models can be filtered and sorted."""
+_CHANGED = model_version.c.changed
 VERSIONS = Cells(
     model_version,
     {
-        "name": _TOLD["name"].as_string(),
-        "comment": _TOLD["comment"].as_string(),
+        "name": _CHANGED["name"].as_string(),
+        "comment": _CHANGED["comment"].as_string(),
         "tags": func.array(
-            select(func.json_array_elements_text(_TOLD["tags"])).correlate(model_version).scalar_subquery(),
+            select(func.json_array_elements_text(_CHANGED["tags"]))
+            .correlate(model_version)
+            .scalar_subquery(),
             type_=ARRAY(Text),
         ),
-        "stage": _TOLD["stage"].as_string(),
-        "checkpoint": _TOLD["checkpoint_id"].as_string(),
-        "files": _TOLD["files"].as_integer(),
-        "size_bytes": cast(_TOLD["size_bytes"].as_string(), BigInteger),
-        "owner": _TOLD["by"].as_string(),
-        "created_at": cast(_TOLD["created_at"].as_string(), DateTime(timezone=True)),
-        "lineage.experiment": _TOLD["lineage", "experiment_id"].as_string(),
-        "lineage.trial": _TOLD["lineage", "trial_id"].as_string(),
-        "lineage.step": _TOLD["lineage", "step"].as_integer(),
+        "stage": _CHANGED["stage"].as_string(),
+        "checkpoint": _CHANGED["checkpoint_id"].as_string(),
+        "files": _CHANGED["files"].as_integer(),
+        "size_bytes": cast(_CHANGED["size_bytes"].as_string(), BigInteger),
+        "owner": _CHANGED["by"].as_string(),
+        "created_at": cast(_CHANGED["created_at"].as_string(), DateTime(timezone=True)),
+        "lineage.experiment": _CHANGED["lineage", "experiment_id"].as_string(),
+        "lineage.trial": _CHANGED["lineage", "trial_id"].as_string(),
+        "lineage.step": _CHANGED["lineage", "step"].as_integer(),
     },
 )
-"""What of a version a list can go by."""
+"""Fields by which lists of versions can be filtered and sorted."""
 
 
 async def load_named(connection: AsyncConnection, reference: UUID | str) -> Sequence[Row[Any]]:
-    """Those that an id, a name or `workspace/name` names; a name may be several workspaces'."""
+    """Return the models that an id, a name or `workspace/name` matches; a name may match in several workspaces."""
     query = select(model).where(model.c.is_deleted.is_(False))
     if isinstance(reference, UUID):
         query = query.where(model.c.id == reference)
@@ -79,25 +81,25 @@ async def load_models(
 
 
 async def load_model(connection: AsyncConnection, model_id: UUID) -> Row[Any] | None:
-    """By its id, deleted or not."""
+    """Load a model by id, even a deleted one."""
     return (await connection.execute(select(model).where(model.c.id == model_id))).one_or_none()
 
 
 async def load_version_by_id(connection: AsyncConnection, version_id: UUID) -> Row[Any] | None:
-    """By its id, deleted or not."""
+    """Load a version by id, even a deleted one."""
     return (
         await connection.execute(select(model_version).where(model_version.c.id == version_id))
     ).one_or_none()
 
 
 async def load_known_versions(connection: AsyncConnection, ids: Collection[UUID]) -> set[UUID]:
-    """Those of the ids that are versions' here."""
+    """Return the ids that belong to existing versions."""
     query = select(model_version.c.id).where(model_version.c.id.in_(ids))
     return set((await connection.execute(query)).scalars())
 
 
 async def load_version(connection: AsyncConnection, model_id: UUID, number: int | None) -> Row[Any] | None:
-    """By its number; None names the newest."""
+    """Load a version by number; None loads the newest."""
     query = _versions_of(model_id)
     if number is not None:
         query = query.where(model_version.c.number == number)

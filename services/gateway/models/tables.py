@@ -1,4 +1,4 @@
-"""Models and their versions as the registry last announced them."""
+"""Tables of models and their versions, as last announced by the registry."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Integer, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSON

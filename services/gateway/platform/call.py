@@ -1,4 +1,4 @@
-"""What a handler is given beside its request: who calls, until when, and the doors to everything else."""
+"""The context of a call, which handlers get beside the request: the caller and the dependencies."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -27,7 +27,7 @@ A = TypeVar("A", bound=Resource)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls; the tenant comes from here alone."""
+    """The authenticated caller. It is the only source of the tenant."""
 
     tenant: TenantId
     tenant_name: str
@@ -36,44 +36,44 @@ class Caller:
     grants: Grants
     roles: tuple[AssignedRole, ...] = ()
     user: UUID | None = None
-    """Whose token it is; None for one that has its role itself."""
+    """The token's user; None for a token with its own role."""
     expires_at: datetime | None = None
     session: UUID | None = None
-    """The session that it signed in with; None for who calls with a token."""
+    """The caller's session; None for a caller with a token."""
 
     @property
     def keeps_site(self) -> bool:
-        """True for who sees how much each tenant uses, never for what."""
+        """True for operators of the site, who see the usage of every tenant, but no content."""
         return self.grants.holds(Permission.TENANT_READ)
 
 
 UNAUTHENTICATED = Caller(SITE, "", UUID(int=0), "", Grants({}))
-"""The caller of operations that ask for no access token."""
+"""The caller of operations that need no access token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of one operation."""
+    """The context of one call of an operation."""
 
     operation: str
     doors: Dependencies
     caller: Caller
     needed: Permission | Access = Access.PUBLIC
-    """What the operation asks of its caller: where that is not held, nothing is found."""
+    """The permission that the operation needs. Outside its scopes, the call finds nothing."""
     idempotency_key: str | None = None
     is_secret: bool = False
-    """Whether the answer holds a secret, which is then kept for a repeated request sealed only."""
+    """Whether the answer contains a secret. It is then stored encrypted for repeated requests."""
     if_match: str | None = None
-    """The tags of what the caller saw: only that is to be changed."""
+    """Entity tags of the versions that the call may change."""
     address: str | None = None
-    """Where the call comes from, as the network says it."""
+    """The client's network address."""
     join_token: str | None = field(default=None, repr=False)
     body: AsyncIterator[bytes] | None = None
     last_event_id: str | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
-    """Tells a stream's caller where it stands before the first item, so that a reconnect loses nothing."""
+    """Sends a stream's start position to the client before the first item, so that a reconnect loses nothing."""
     pen: AuditWriter | None = field(default=None, repr=False)
-    """Writes the record of the call into the audit log; None where nothing is changed."""
+    """Writes the call's audit record; None for operations that are not audited."""
 
     @property
     def tenant(self) -> TenantId:
@@ -81,34 +81,34 @@ class Call:
 
     @property
     def within(self) -> Mapping[str, str]:
-        """What of the tenant the call sees, for row-level security; empty for all of it."""
+        """The scopes that row-level security filters by; empty if the call may access the whole tenant."""
         return row_filters(self.caller.grants, self.needed)
 
     @property
     def view(self) -> View:
-        """The same, as part of a cache's key."""
+        """The tenant and `row_filters` as part of cache keys."""
         return self.tenant, frozenset(self.within.items())
 
     def read(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """A read session: a snapshot of what the caller's permission for this operation covers."""
+        """Open a read session: a snapshot, filtered to the scopes of the needed permission."""
         return self.doors.database.read(self.tenant, self.within)
 
     async def cached(self, reference: str, load: Callable[[], Awaitable[A]]) -> A:
-        """What `load` finds; or found just now for the same operation, view and reference, if the tenant has not changed since."""
+        """Return the result of `load`, cached by operation, view and reference until the tenant changes."""
         key = self.operation, self.view, reference, self.doors.feed.version(self.tenant)
         return cast(A, await self.doors.cache.load(key, load))
 
     def transaction(self, *, audited: bool = True) -> AbstractAsyncContextManager[Unit]:
-        """A transaction on what `read` sees; the call's audit record is committed with it.
+        """Open a transaction with the same filter as `read`. The call's audit record is committed with it.
 
         Args:
-            audited: False for a step that prepares the change and has no record of its own.
+            audited: False for a preparing step without an audit record.
         """
         unit = self.doors.units.tenant(self.tenant, self.within)
         return self._changed(unit) if audited else unit
 
     def site_transaction(self) -> AbstractAsyncContextManager[Unit]:
-        """A transaction of the system role, over all tenants: for changes by site operators. The call's audit record is committed with it."""
+        """Open a transaction of the system role over all tenants, for changes by site operators. The call's audit record is committed with it."""
         return self._changed(self.doors.units.system())
 
     async def ask_for_change(self, question: Query[R], timeout_s: float | None = None) -> R:
@@ -117,7 +117,7 @@ class Call:
         try:
             return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.timeouts.query_s)
         except Transient as error:
-            # An owner that answers says what it did; one that does not may have done it all the same.
+            # An owner that does not answer may have made the change.
             if error.code == "timeout" and self.pen is not None:
                 raise uncertain(error, self.pen.asked_path) from error
             raise
@@ -130,7 +130,7 @@ class Call:
             return None
 
     async def record(self) -> None:
-        """Commits the call's audit record by itself, unless it is committed already or there is none."""
+        """Commit the call's audit record in a separate transaction, unless it is committed already or there is none."""
         if (pen := self.pen) is not None and not pen.is_written:
             units, one = self.doors.units, len(pen.tenants) == 1
             async with self._recorded(units.tenant(pen.tenants[0]) if one else units.system()):
@@ -143,13 +143,13 @@ class Call:
         entity: str | None = None,
         code: str | None = None,
     ) -> None:
-        """What the audit record shows of the thing that is changed; to be said before the transaction ends.
+        """Set fields of the call's audit record. Call it before the transaction ends.
 
         Args:
-            before: as its users saw it.
-            after: as they see it from now on.
-            entity: what it is, as `kind/name`, where the path says it otherwise.
-            code: a word on how it went, such as `repeated`.
+            before: the resource before the change.
+            after: the resource after the change.
+            entity: the entity as `kind/name`, if the path's default does not fit.
+            code: a code for the result, such as `repeated`.
         """
         if (pen := self.pen) is not None:
             pen.before = to_record_fields(before) if before is not None else pen.before
@@ -157,13 +157,13 @@ class Call:
             pen.entity, pen.code = entity or pen.entity, code or pen.code
 
     def concerns(self, tenant: TenantId) -> None:
-        """Who keeps the site changes something of a tenant: the record stands in that tenant's log too."""
+        """Record the call in the tenant's log too: an operator of the site changes something of the tenant."""
         if self.pen is not None and tenant not in self.pen.tenants:
             self.pen.tenants += (tenant,)
 
     @asynccontextmanager
     async def _changed(self, opened: AbstractAsyncContextManager[Unit]) -> AsyncIterator[Unit]:
-        """As `_recorded`, and noted: what comes after the commit may fail, and the change stands."""
+        """Like `_recorded`, and note the commit: steps after it may fail, but the change is made."""
         async with self._recorded(opened) as unit:
             yield unit
         if self.pen is not None:
@@ -180,38 +180,38 @@ class Call:
 
     @property
     def sees_all_experiments(self) -> bool:
-        """True where nothing of the tenant's experiments is kept from the call."""
+        """True if the call may read all experiments of the tenant."""
         return "experiments" not in self.within
 
     def as_reader(self) -> "Call":
-        """The call as one that only looks, where another thing than its own is looked at."""
+        """Return the call with read permission instead of its own, to read other entities."""
         return replace(self, needed=Permission.EXPERIMENT_READ)
 
     def as_tenant(self, tenant: TenantId) -> "Call":
-        """The call of somebody who is about to be known as one of this tenant, and may nothing yet."""
+        """Return the call in the context of a tenant, without permissions, for callers who are signing in."""
         if self.pen is not None:
             self.pen.tenants = (tenant,)
         return replace(self, caller=replace(UNAUTHENTICATED, tenant=tenant))
 
     def check_place(self, needed: Permission, place: Scope) -> None:
-        """Raises Rejected where something would be made at a place where the caller may not. It says nothing of what is there."""
+        """Raise Rejected if the caller lacks the permission in the scope. The error reveals nothing about the scope's contents."""
         if not self.caller.grants.holds(needed, place):
             raise Rejected(
                 "forbidden",
-                f"you may not do this in {place}; it takes the permission {needed} there",
-                hint="`muster whoami` shows your roles and where they count",
+                f"you do not have the permission {needed} in {place}",
+                hint="`muster whoami` shows your roles and their scopes",
             )
 
 
 def check_permission(caller: Caller, needed: Permission | Access, names_object: bool) -> None:
-    """Raises Rejected when the caller may nowhere; about one object the answer is that of an absent one."""
+    """Raise Rejected if the caller lacks the permission in every scope; for an operation on one object, raise NotFound instead."""
     if isinstance(needed, Access) or caller.grants.holds(needed):
         return
     if names_object:
-        raise NotFound("what the path names")
+        raise NotFound("the object in the path")
     roles = ", ".join(map(str, caller.roles)) or "none"
     raise Rejected(
         "forbidden",
-        f"your roles ({roles}) do not let you do this; it takes the permission {needed}",
-        hint="ask an administrator of your tenant for a role that has it",
+        f"your roles ({roles}) do not include the permission {needed}",
+        hint="ask an administrator of your tenant for a role with this permission",
     )

@@ -1,4 +1,4 @@
-"""What handlers reach, as the composition made it: the database, the bus, the events' feed, keys and timeouts."""
+"""The dependencies of handlers, built by `service`: database, bus, event feed, keys and timeouts."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from shared.runtime.cache import Cache
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Keys derived from the pepper, one for each use."""
+    """Keys derived from the pepper, one per purpose."""
 
     token: bytes
     cursor: bytes
@@ -38,18 +38,18 @@ class Keys:
 
 
 class AttemptLimiter(Protocol):
-    """Limits how often somebody may try to sign in."""
+    """Limits the rate of sign-in attempts."""
 
     async def attempt(self, kind: str, who: str) -> None:
-        """Count an attempt, whether or not `who` exists. Raises Transient (`rate_limited`)."""
+        """Count a sign-in attempt for an account or from an address, whether or not the account exists. Raises Transient (`rate_limited`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignInDependencies:
-    """What the proving of people needs, and how long it counts."""
+    """Dependencies of sign-in, and the lifetime of sessions: `idle_s` without use, `life_s` in total."""
 
     passwords: Passwords | None
-    """None where the site takes none."""
+    """None if the site does not accept passwords."""
     providers: Providers
     attempts: AttemptLimiter
     idle_s: int
@@ -58,21 +58,21 @@ class SignInDependencies:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a handler waits, in seconds: for other services, and for what it has ordered."""
+    """Timeouts of handlers, in seconds."""
 
     validate_s: float
-    """For advice that a submission does without."""
+    """For optional validation by other services."""
     query_s: float
     plan_s: float
-    """For an answer that is computed."""
+    """For cost estimates, which are computed on request."""
     command_s: float
     poll_s: float
-    """Between two looks of a stream that was not woken."""
+    """Interval at which streams poll if nothing wakes them."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadSettings:
-    """Where the body of an upload is kept until it is stored, and how large it may be."""
+    """The spool directory for bodies of uploads, and their maximum size."""
 
     directory: Path
     max_bytes: int
@@ -80,18 +80,18 @@ class UploadSettings:
 
 @dataclass(frozen=True, slots=True)
 class OutboundSettings:
-    """What users may have sent to addresses that they name."""
+    """Limits on calls to addresses that users name."""
 
     networks: tuple[Network, ...]
     """Internal networks that may be called."""
     timeout_s: float
     most_of_tenant: int
-    """Addresses of one tenant."""
+    """Maximum number of addresses of one tenant."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteState:
-    """What the gateway knows of the platform it is part of."""
+    """The state of the platform, as this replica knows it."""
 
     version: str
     bus: BusOutage
@@ -99,12 +99,12 @@ class SiteState:
 
 
 CacheKey = tuple[str, View, str, int]
-"""Which operation, who asks, for what, and the tenant's version (`Feed.version`): a change makes another key."""
+"""Operation, view, reference, and the tenant's version (`Feed.version`), so that every change of the tenant invalidates its entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Everything that operations reach: the database, the bus, the events' feed, the store's URLs."""
+    """The dependencies of all operations."""
 
     database: Database
     units: Units
@@ -113,9 +113,9 @@ class Dependencies:
     tails: Tails
     publisher: Publisher
     cache: Cache[CacheKey, Resource]
-    """What was just shown."""
+    """Recent responses."""
     creating: PerSender[asyncio.Semaphore]
-    """Creates that hold a connection: those of a tenant wait for its counter one after another, and others need connections too."""
+    """Limits the database connections of a tenant's creates, which wait for the tenant's counter one after another."""
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession
@@ -127,4 +127,4 @@ class Dependencies:
     sign_in: SignInDependencies
     site: SiteState
     outcomes: Mapping[str, OperationOutcome]
-    """How each long operation is seen to have worked, by its name."""
+    """Outcome finders of the long operations, by operation name."""

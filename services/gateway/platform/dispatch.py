@@ -1,4 +1,4 @@
-"""The one way into every operation, whatever the protocol: who calls, may they, do they keep to their limits, then the handler under a deadline."""
+"""Dispatches calls of all protocols: authentication, permission, limits, then the handler with a deadline."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -40,7 +40,7 @@ _DENIALS = {"forbidden", "unauthenticated"}
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a call brings beside its request."""
+    """Metadata of a call beside its request."""
 
     bearer: str | None = field(default=None, repr=False)
     certificates: tuple[str, ...] = ()
@@ -53,13 +53,13 @@ class Inputs:
 
     @property
     def presented(self) -> CallerCredentials:
-        """What the caller is known by."""
+        """The caller's credentials."""
         return CallerCredentials(self.bearer, self.certificates)
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Admits callers and calls operations."""
+    """Admits callers and calls the handlers of operations."""
 
     doors: Dependencies
     authenticator: Authenticator
@@ -79,12 +79,12 @@ class Dispatcher:
         origin: CallOrigin = UNKNOWN_ORIGIN,
         named: Mapping[str, str] = NOTHING,
     ) -> AsyncIterator[Caller]:
-        """Yield the caller, once it is known, allowed, and within its limits; nothing of the request's body is read before.
+        """Authenticate and authorize the caller, apply its limits, and yield it, before the request's body is read.
 
-        Its place in the concurrency limits is held until the block ends.
+        The request counts against the concurrency limits until the block ends.
 
         Args:
-            named: what the request's path names.
+            named: values of the path's parameters.
         """
         with metrics.request(row.rate_class):
             caller = await self._identify(row, shown, origin, named)
@@ -93,7 +93,7 @@ class Dispatcher:
                 if row.occupies is None:
                     yield caller
                 else:
-                    # Strangers share no limit: one of them could keep all others from signing in.
+                    # Unauthenticated clients are limited by address, so that one cannot keep the others from signing in.
                     sender = caller.tenant if caller is not UNAUTHENTICATED else origin.address
                     async with self.concurrency.hold(sender, row.occupies):
                         yield caller
@@ -127,7 +127,7 @@ class Dispatcher:
         inputs: Inputs,
         left_s: float | None = None,
     ) -> Resource:
-        """Calls a unary operation; `left_s` is what remains of the caller's own deadline."""
+        """Call a unary operation. `left_s`: seconds until the caller's own deadline."""
         deadline_s = self.upload_deadline_s if row.stream == "upload" else self.deadline_s
         if left_s is not None:
             deadline_s = min(deadline_s, left_s)
@@ -136,11 +136,11 @@ class Dispatcher:
         try:
             async with asyncio.timeout(deadline_s):
                 found = await handler(call, request)
-                # What was read, or found to be so already: what changed something has its record.
+                # Reads, and changes without effect: a change has committed its record already.
                 await call.record()
                 return found
         except Rejected as error:
-            # Else it was allowed, and another service refused it.
+            # If the record is written, the call was allowed and another service refused it.
             if call.pen is None or not call.pen.is_written:
                 self._deny(row, caller, inputs.origin, _named(row, request), error)
             raise
@@ -152,13 +152,13 @@ class Dispatcher:
             raise
         except TimeoutError:
             late = Transient(f"{row.name} took longer than {deadline_s:g} s", code="timeout")
-            # Also where no commit was seen: it may have been interrupted.
+            # Even without a known commit: the timeout may have interrupted it.
             raise (uncertain(late, call.pen.asked_path) if call.pen is not None else late) from None
 
     def stream(
         self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs
     ) -> AsyncIterator[Resource | None]:
-        """Calls a streaming operation; nothing more is sent to a caller whose rights have changed. None: nothing came for a while."""
+        """Call a streaming operation. The stream ends when the caller's permissions change; None marks an idle interval."""
         handler = cast(Callable[[Call, Request], AsyncIterator[Resource]], row.handler)
         call = self._call(row, caller, request, inputs)
         return self._still_allowed(handler(call, request), call, inputs)
@@ -170,24 +170,26 @@ class Dispatcher:
             await call.record()
             async with aclosing(
                 cast(AsyncGenerator[Resource | None], with_idle_ticks(items, self.quiet_s))
-            ) as told:
-                async for item in told:
+            ) as ticking:
+                async for item in ticking:
                     if await self.authenticator.caller_of(inputs.presented) != call.caller:
-                        raise Transient("what you may do has changed; connect again", 0.5, "restarting")
+                        raise Transient("your permissions have changed; connect again", 0.5, "restarting")
                     yield item
 
     def _call(self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs) -> Call:
         key = inputs.idempotency_key if row.idempotent is Idempotency.KEY else None
         if key is not None and not 1 <= len(key) <= MAX_KEY_CHARS:
             raise Rejected(
-                "invalid_request", f"the key must have 1 to {MAX_KEY_CHARS} characters", "Idempotency-Key"
+                "invalid_request",
+                f"an idempotency key must have 1 to {MAX_KEY_CHARS} characters",
+                "Idempotency-Key",
             )
         if inputs.if_match is not None and row.has_effect and not row.conditional:
             raise Rejected(
                 "precondition_unsupported",
-                f"{row.name} cannot be made to depend on what you saw",
+                f"{row.name} does not support If-Match",
                 "If-Match",
-                "leave the header out",
+                "remove the header",
             )
         return Call(
             operation=row.name,
@@ -202,10 +204,10 @@ class Dispatcher:
             body=inputs.body,
             last_event_id=inputs.last_event_id,
             announce=inputs.announce,
-            pen=self._pen(row, caller, request, inputs.origin),
+            pen=self._audit_writer(row, caller, request, inputs.origin),
         )
 
-    def _pen(
+    def _audit_writer(
         self, row: Operation[Any, Any], caller: Caller, request: Request, origin: CallOrigin
     ) -> AuditWriter | None:
         if row.audits is Audited.NEVER:
@@ -228,7 +230,7 @@ class Dispatcher:
         named: Mapping[str, str],
         error: Rejected,
     ) -> None:
-        """Has a refusal told in the log of whose caller it was. That a thing to look at was not found is none; one to change may be another's."""
+        """Record a denial in the log of the caller's tenant. NotFound counts as a denial only for changes, as the entity may be another tenant's."""
         if isinstance(error, Unauthenticated):
             facts = replace(
                 _facts(row, caller, origin, named), actor=error.name, user=error.user, token=error.token
@@ -253,10 +255,10 @@ def _facts(
 
 
 def _named(row: Operation[Any, Any], request: Request) -> dict[str, str]:
-    """What the request's path names."""
+    """Return the values of the path's parameters."""
     return {name: str(getattr(request, name)) for name in row.path_fields}
 
 
 def _whose(row: Operation[Any, Any], caller: Caller) -> TenantId:
-    """In whose log a call stands: the site's where it is about what belongs to no tenant."""
+    """Return the tenant whose log records a call: the site's for permissions on the site and for unauthenticated callers."""
     return SITE if row.permission in SITE_PERMISSIONS or caller is UNAUTHENTICATED else caller.tenant

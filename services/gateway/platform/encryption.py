@@ -1,4 +1,4 @@
-"""Secrets that must be used again: encrypted and bound to where they stand, so that none can be moved to another row."""
+"""Encrypts stored secrets and binds them to their row, so that they cannot be moved to another one."""
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -9,20 +9,20 @@ NONCE_BYTES = 12
 
 
 def seal(key: bytes, nonce: bytes, context: bytes, text: str) -> bytes:
-    """The text under AES-256-GCM.
+    """Encrypt a text with AES-256-GCM.
 
     Args:
-        nonce: `NONCE_BYTES` that are random, and used once.
-        context: where the result stands; it is unsealed with the same alone.
+        nonce: `NONCE_BYTES` random bytes, used only once.
+        context: where the result is stored; `unseal` needs the same context.
     """
     return nonce + AESGCM(key).encrypt(nonce, text.encode(), context)
 
 
 def unseal(key: bytes, context: bytes, sealed: bytes) -> str:
-    """What was sealed. Raises Broken where key or context are others, or the bytes were changed."""
+    """Decrypt a sealed text. Raises Broken if the key, the context or the bytes differ."""
     try:
         return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], context).decode()
     except InvalidTag:
         raise Broken(
-            "a sealed secret cannot be read: it was sealed under another pepper", "unreadable"
+            "a stored secret cannot be decrypted: it was encrypted with another pepper", "unreadable"
         ) from None

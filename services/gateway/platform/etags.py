@@ -1,4 +1,4 @@
-"""Entity tags (RFC 9110, 8.8.3): what somebody saw of a thing, in a few characters, and the lists of them that headers carry."""
+"""Entity tags (RFC 9110, 8.8.3), and the lists of tags in headers."""
 
 import hashlib
 import re
@@ -12,28 +12,28 @@ _TAGS = re.compile(_TAG)
 
 
 def tag_of(body: bytes) -> str:
-    """The strong tag of a thing that is shown so: equal for equal bytes only."""
+    """Return the strong entity tag of a representation: equal only for equal bytes."""
     return f'"{hashlib.blake2b(body, digest_size=_DIGEST_BYTES).hexdigest()}"'
 
 
 def names_tag(header: str, tag: str, place: str, *, is_weak: bool) -> bool:
-    """True where the list in a header names `tag`, or is `*`: any.
+    """True if the header's list contains `tag` or is `*`.
 
     Args:
         place: the header's name.
-        is_weak: whether what is marked as only alike (`W/`) counts: for `If-None-Match` it does, for `If-Match` never.
+        is_weak: whether weak tags (`W/`) match: True for `If-None-Match`, False for `If-Match`.
 
     Raises:
-        Rejected: it is no list of tags.
+        Rejected: the header is not a list of entity tags.
     """
     if header.strip() == "*":
         return True
     if not header.strip() or _LIST.fullmatch(header) is None:
         raise Rejected(
             "invalid_request",
-            "this is no list of entity tags",
+            "the header is not a list of entity tags",
             place,
-            'send the ETag header of an answer as it came, with its quotation marks: "5f1c…"',
+            'send the value of an ETag header unchanged, with its quotation marks: "5f1c…"',
         )
     found = _TAGS.findall(header)
     return tag in ([one.removeprefix("W/") for one in found] if is_weak else found)

@@ -1,4 +1,4 @@
-"""JSON documents of callers: limits against bombs, merging, and the place of what is wrong."""
+"""JSON documents of callers: limits on depth and size, merging, and error locations."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ JsonObject = dict[str, JsonValue]
 
 
 def check_document(document: JsonValue, place: str = "body") -> None:
-    """Raises Rejected when `document` is deeper or larger than any honest one."""
+    """Raise Rejected if `document` exceeds the maximum depth or number of values."""
     level: list[JsonValue] = [document]
     nodes = depth = 0
     while level:
@@ -28,12 +28,12 @@ def check_document(document: JsonValue, place: str = "body") -> None:
                 below.extend(value)
         nodes += len(level)
         if nodes + len(below) > MAX_NODES:
-            raise Rejected("too_many_values", f"the JSON holds more than {MAX_NODES} values", place)
+            raise Rejected("too_many_values", f"the JSON contains more than {MAX_NODES} values", place)
         level = below
 
 
 def merge_patch(document: JsonObject, patch: JsonObject) -> JsonObject:
-    """`document` with `patch` applied (RFC 7396): objects merge, null removes, all else replaces."""
+    """Apply a JSON merge patch (RFC 7396): objects are merged, null removes, other values replace."""
     merged = dict(document)
     for key, value in patch.items():
         before = merged.get(key)
@@ -47,7 +47,7 @@ def merge_patch(document: JsonObject, patch: JsonObject) -> JsonObject:
 
 
 def render_place(location: Sequence[str | int]) -> str:
-    """A location within a document as people write it: `labels[2]`, `config.searcher`."""
+    """Format a location in a document: `labels[2]`, `config.searcher`."""
     text = ""
     for part in location:
         if isinstance(part, int):

@@ -1,4 +1,4 @@
-"""Values that JSON has no word for, as resources show them: floats that are not finite, and times in milliseconds."""
+"""Conversions for responses: floats that are not finite, times in milliseconds, and fractional slots."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from shared.messages.specs import WHOLE_SLOT, Thousandths
 
 
 class NotFinite(StrEnum):
-    """Which of the values it is that JSON has no word for."""
+    """A float value that JSON cannot represent."""
 
     NAN = "nan"
     INFINITY = "infinity"
@@ -17,12 +17,12 @@ class NotFinite(StrEnum):
 
 
 def finite(value: float) -> float | None:
-    """None for NaN and infinities, which JSON has no word for."""
+    """Return the value, or None for NaN and infinities, which JSON cannot represent."""
     return value if math.isfinite(value) else None
 
 
 def not_finite(value: float) -> NotFinite | None:
-    """What stands beside that None."""
+    """Return which value `finite` replaced by None; None if the value is finite."""
     if math.isnan(value):
         return NotFinite.NAN
     if math.isinf(value):
@@ -35,8 +35,8 @@ def finite_only(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def not_finite_only(values: Mapping[str, float]) -> dict[str, NotFinite]:
-    """What stands beside those."""
-    return {name: word for name, value in values.items() if (word := not_finite(value))}
+    """Return the values that `finite_only` leaves out."""
+    return {name: kind for name, value in values.items() if (kind := not_finite(value))}
 
 
 def to_time(time_ms: int) -> datetime:
@@ -44,5 +44,5 @@ def to_time(time_ms: int) -> datetime:
 
 
 def part_of(part: Thousandths) -> float | None:
-    """As people write it; none where slots are whole."""
+    """Convert thousandths to the share of a slot; None for whole slots."""
     return part / WHOLE_SLOT if part else None

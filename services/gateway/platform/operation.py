@@ -1,4 +1,4 @@
-"""What one operation of the public API is: a row, served by REST and gRPC alike."""
+"""The definition of an operation of the public API, which REST and gRPC serve alike."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,34 +24,34 @@ Stream = Literal["server", "upload"]
 """`server`: many answers (SSE, server stream). `upload`: the body is bytes (raw body, client stream)."""
 
 MAX_KEY_CHARS = 200
-"""Of an `Idempotency-Key`."""
+"""Maximum length of an `Idempotency-Key`."""
 
 _NAME = re.compile(r"[A-Z][A-Za-z]+")
 _PATH = re.compile(r"/v1(/[a-z][a-z-]*|/\{[a-z][a-z0-9_]*\})+")
-_PLACES = re.compile(r"\{([a-z0-9_]+)\}")
+_PARAMETERS = re.compile(r"\{([a-z0-9_]+)\}")
 
 
 class Idempotency(StrEnum):
-    """What happens when the same request comes twice."""
+    """How an operation handles repeated requests."""
 
     SAFE = "safe"
-    """It only reads."""
+    """The operation only reads."""
     NATURAL = "natural"
-    """The second finds it done."""
+    """Repeating a request has no further effect."""
     KEY = "key"
-    """The second has the first's answer when both carry the same `Idempotency-Key`."""
+    """A repeated request with the same `Idempotency-Key` gets the first one's answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """From when on an operation should not be used any more, from when on it is gone, and what to read about it."""
+    """When an operation is deprecated (`since`) and removed (`until`), and the URL of the documentation (`about`)."""
 
     since: datetime
     until: datetime
     about: str
 
     def headers(self) -> dict[str, str]:
-        """As RFC 9745 (Deprecation) and RFC 8594 (Sunset) say it."""
+        """Return the headers of RFC 9745 (Deprecation) and RFC 8594 (Sunset)."""
         return {
             "Deprecation": f"@{int(self.since.timestamp())}",
             "Sunset": format_datetime(self.until.astimezone(UTC), usegmt=True),
@@ -64,7 +64,7 @@ Handler = Callable[[Call, Req], Awaitable[Res]] | Callable[[Call, Req], AsyncIte
 
 @dataclass(frozen=True)
 class Operation(Generic[Req, Res]):
-    """One row of the table: whatever REST, gRPC, OpenAPI and the proto file know of it. What follows from it is found once: each request asks."""
+    """One row of the table of operations: the source for REST, gRPC, OpenAPI and the proto file. Derived values are cached, as every request reads them."""
 
     name: str
     verb: Verb
@@ -78,61 +78,61 @@ class Operation(Generic[Req, Res]):
     rate: RateClass | None = None
     status: int = 200
     csv: Callable[[Res], str] | None = None
-    """For who asks REST for `text/csv`."""
+    """Renders the answer as `text/csv` for REST clients that accept it."""
     retired: Retirement | None = None
-    """Set for what is on its way out: answers and documents say so."""
+    """Set for deprecated operations; responses and documents then say so."""
     secret: bool = False
-    """Whether the answer holds a secret that is shown once."""
+    """Whether the answer contains a secret, which is returned only once."""
     outcome: OperationOutcome | None = None
-    """How it is seen to have worked, where it orders what may take longer than a request waits."""
+    """Set for long operations: finds the outcome of an operation that may take longer than its request waits."""
     waits: bool = False
-    """Whether its handler asks another service, and so may wait for one that is slow, without being answered with 202."""
+    """Whether the handler may wait for another service without answering with 202."""
     is_probe: bool = False
-    """Whether it answers at once, from memory, also where everything else has to wait."""
+    """Whether the operation answers at once, from memory, without concurrency limits."""
     conditional: bool = False
-    """Whether it heeds `If-Match`: its handler then checks what is shown of the thing before it changes it."""
+    """Whether the operation supports `If-Match`; its handler checks the current resource before it changes it."""
     audited: Audited | None = None
-    """None: what changes is, and what reads is not."""
+    """None: audit operations that may change something, and no others."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.permission, Permission | Access):
-            raise TypeError(f"operation {self.name} has no permission: name one in its row")
+            raise TypeError(f"operation {self.name} has no permission; set one in its row")
         if not _NAME.fullmatch(self.name) or not _PATH.fullmatch(self.path):
             raise ValueError(f"operation {self.name} has a malformed name or path {self.path!r}")
         may_change = self.idempotent is not Idempotency.SAFE
         if may_change and self.audits is not Audited.CHANGE and not str(self.permission).endswith(".read"):
             raise ValueError(
-                f"operation {self.name} may change something and is not audited: let `audited` be"
+                f"operation {self.name} may change something but is not audited; do not set `audited`"
             )
         unknown = set(self.path_fields) - set(self.request.model_fields)
         if unknown:
-            raise ValueError(f"{self.path} names {sorted(unknown)}, which {self.request.__name__} has not")
+            raise ValueError(f"{self.path} contains {sorted(unknown)}, which {self.request.__name__} lacks")
 
     @cached_property
     def path_fields(self) -> tuple[str, ...]:
-        """The request's fields that stand in the path."""
-        return tuple(_PLACES.findall(self.path))
+        """The request's fields that the path contains."""
+        return tuple(_PARAMETERS.findall(self.path))
 
     @cached_property
     def audits(self) -> Audited:
-        """What of it stands in the audit log, as the row says or its idempotency suggests."""
+        """When the audit log records the operation; the default follows from its idempotency."""
         if self.audited is not None:
             return self.audited
         return Audited.NEVER if self.idempotent is Idempotency.SAFE else Audited.CHANGE
 
     @cached_property
     def long(self) -> bool:
-        """True where it orders what may take longer than a request waits: REST then answers 202 with the operation."""
+        """True if the operation may take longer than a request waits. REST then answers 202 with the operation."""
         return self.outcome is not None
 
     @cached_property
     def has_effect(self) -> bool:
-        """True where it may change something."""
+        """True if the operation may change something."""
         return self.idempotent is not Idempotency.SAFE
 
     @cached_property
     def occupies(self) -> Occupied | None:
-        """Which concurrency limit its requests count against; open streams have a limit of their own."""
+        """The concurrency limit that requests count against. None for probes, and for streams, which have their own limit."""
         if self.is_probe or self.stream == "server":
             return None
         if self.stream == "upload":
@@ -141,17 +141,17 @@ class Operation(Generic[Req, Res]):
 
     @cached_property
     def is_tagged(self) -> bool:
-        """True where the answer has an entity tag."""
+        """True if the answer has an entity tag."""
         return self.stream is None and (self.verb == "GET" or (self.conditional and self.verb != "DELETE"))
 
     @cached_property
     def is_masked(self) -> bool:
-        """True where callers may say which fields they want to be shown."""
+        """True if callers may select the fields of the answer."""
         return self.stream is None and self.verb == "GET"
 
     @property
     def has_body(self) -> bool:
-        """True when the fields outside the path come as a JSON body, not in the query."""
+        """True if the fields outside the path are in a JSON body and not in the query."""
         return self.verb in ("POST", "PUT", "PATCH") and self.stream != "upload"
 
     @property
@@ -161,7 +161,7 @@ class Operation(Generic[Req, Res]):
 
     @cached_property
     def rate_class(self) -> RateClass:
-        """The row's rate class, or the one that its verb and stream suggest."""
+        """The row's rate class; the default follows from its verb and stream."""
         if self.rate is not None:
             return self.rate
         if self.stream == "server":

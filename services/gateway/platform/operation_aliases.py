@@ -1,4 +1,4 @@
-"""What rows of the table say, in short."""
+"""Short names for the values in the table of operations."""
 
 from services.gateway.platform.audit.records import Audited
 from services.gateway.platform.auth.permissions import Permission

@@ -1,4 +1,4 @@
-"""Changing what one has seen, and nothing that somebody has changed since: `If-Match`."""
+"""Conditional changes (`If-Match`): change a resource only if it has not changed since the caller read it."""
 
 from typing import TypedDict
 
@@ -9,32 +9,32 @@ from services.gateway.platform.schema import Resource
 
 HEADER = "If-Match"
 VERSION_CONFLICTS = frozenset({"version_changed", "version_conflict"})
-"""What owners refuse a command with that was made for another state."""
+"""Codes with which owners refuse a command for another version."""
 
 
 class Guard(TypedDict, total=False):
-    """What a command carries so that its owner refuses it for another state than the one that was looked at."""
+    """Fields of a command that make its owner refuse it for any other version."""
 
     expected_version: int
 
 
 def tag_of_resource(resource: Resource, body: bytes | None = None) -> str:
-    """Return the tag of a resource, the same over both protocols; `body` is its JSON where that is known."""
+    """Return the entity tag of a resource, the same for both protocols. `body`: its JSON, if already serialized."""
     tagged = resource.tagged()
     return tag_of(tagged.to_json() if body is None or tagged is not resource else body)
 
 
 def check_unchanged(call: Call, shown: Resource) -> None:
-    """Raises Conflict where the caller asks for a change of what it saw, and `shown`, as its GET gives it now, is not that."""
+    """Raise Conflict if the call has `If-Match` and it does not match `shown`, the current representation."""
     if call.if_match is None:
         return
     now = tag_of_resource(shown)
     if not names_tag(call.if_match, now, HEADER, is_weak=False):
-        raise precondition_failed(f"what you want to change has changed meanwhile; its ETag is {now} now")
+        raise precondition_failed(f"the resource has changed since you read it; its current ETag is {now}")
 
 
 def guard(call: Call, shown: Resource, version: int) -> Guard:
-    """Checks as `check_unchanged`, and has the owner check the version once more: its answer may be later than what is known here."""
+    """Check like `check_unchanged`, and return the fields with which the owner checks the version again, as it may know a newer one."""
     if call.if_match is None:
         return {}
     check_unchanged(call, shown)
@@ -42,6 +42,4 @@ def guard(call: Call, shown: Resource, version: int) -> Guard:
 
 
 def precondition_failed(message: str) -> Conflict:
-    return Conflict(
-        "precondition_failed", message, HEADER, "look at it again, and send the ETag of what you see"
-    )
+    return Conflict("precondition_failed", message, HEADER, "read the resource again and send its new ETag")

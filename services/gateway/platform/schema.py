@@ -1,4 +1,4 @@
-"""Types that every request and resource of the public API is built from."""
+"""Base types of the requests and resources of the public API."""
 
 import math
 from typing import Annotated, ClassVar, Self
@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from shared.filters.fields import Listing
 
 MAX_PAGE = 200
-"""The most items one page holds."""
+"""Maximum number of items in a page."""
 
 JsonObject = dict[str, JsonValue]
-"""What users own: configs, hyperparameters, metadata."""
+"""JSON objects of users: configs, hyperparameters, metadata."""
 
 Reference = Annotated[str, Field(min_length=1, max_length=200)]
-"""A number, name or id in a path; a malformed one is as unknown as a missing one."""
+"""A number, name or id in a path. A malformed reference is answered like an unknown one."""
 
 Label = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f]+$")]
 MOST_LABELS = 32
@@ -26,7 +26,7 @@ Text = Annotated[str, Field(max_length=10_000)]
 
 
 class Request(BaseModel):
-    """What a caller sends: unknown fields are refused, and values that neither JSON nor a database can hold."""
+    """A request. Unknown fields, and values that JSON or the database cannot store, are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,28 +38,28 @@ class Request(BaseModel):
 
 
 class Resource(BaseModel):
-    """What a caller is shown."""
+    """A resource or another response body."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     def to_json(self) -> bytes:
-        """As it is shown; equal things have equal bytes."""
+        """Serialize the resource. Equal resources have equal bytes."""
         return self.__pydantic_serializer__.to_json(self)
 
     def tagged(self) -> Self:
-        """The resource as its entity tag is made of: without what is only true at the moment, and so not what a change is made for."""
+        """Return the resource that the entity tag is computed from: without values that change by themselves."""
         return self
 
 
 class PageRequest(Request):
-    """One page of a list; the cursor is the `next_cursor` of the page before."""
+    """One page of a list. `cursor` is the `next_cursor` of the previous page."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
     cursor: Annotated[str | None, Field(max_length=1000)] = None
 
 
 Expression = Annotated[str, Field(max_length=4000)]
-"""A filter or an order, in the language of `shared/filters`."""
+"""A filter or sort expression in the language of `shared/filters`."""
 
 
 class ListRequest(PageRequest):
@@ -70,43 +70,43 @@ class ListRequest(PageRequest):
     filter: Expression = Field(
         default="",
         description='Such as `name contains digits and not created_at < "2026-11-01"`: `= != < <= > >=`, `in (…)`, `contains`, `is absent`, '
-        "`and`, `or`, `not`. What an item has not meets no comparison.",
+        "`and`, `or`, `not`. A missing value matches no comparison.",
     )
     sort: Expression = Field(
         default="",
-        description="Up to four fields separated by commas, the greatest first behind `-`. What an item has not comes last.",
+        description="Up to four fields, separated by commas. A leading `-` sorts in descending order. Missing values come last.",
     )
 
 
 def is_none(value: object) -> bool:
-    """What is left out of an answer: a curve has thousands of points."""
+    """Condition for omitting a field from a response: curves have thousands of points."""
     return value is None
 
 
 def describe_field(model: type[BaseModel], name: str) -> str:
-    """What documents say of a field; of a filter also what it can speak of."""
-    told = model.model_fields[name].description or ""
+    """Return the description of a field; for `filter` and `sort`, with the names of the fields they accept."""
+    description = model.model_fields[name].description or ""
     listing: Listing | None = getattr(model, "listing", None)
     if listing is not None and name in ("filter", "sort"):
-        told += f" Fields: {', '.join(f'`{field}`' for field in listing.names)}."
-    return told
+        description += f" Fields: {', '.join(f'`{field}`' for field in listing.names)}."
+    return description
 
 
 class Empty(Request):
-    """A request that says nothing more than its name."""
+    """A request without fields."""
 
 
 class Done(Resource):
-    """The answer of an operation that has nothing to show."""
+    """An empty response."""
 
 
 def _refuse_unstorable(name: str, value: object) -> None:
     if isinstance(value, str):
         if "\0" in value:
-            raise ValueError(f"{name} holds a NUL character")
+            raise ValueError(f"{name} contains a NUL character")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError(f"{name} holds a number that is not finite")
+            raise ValueError(f"{name} contains a number that is not finite")
     elif isinstance(value, dict):
         for key, item in value.items():
             _refuse_unstorable(name, key)

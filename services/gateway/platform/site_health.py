@@ -1,4 +1,4 @@
-"""The health of all services as this replica knows it: its own checks, and the cached report of each of the others."""
+"""The health of all services: this replica's own checks, and the cached reports of the other services."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from shared.messages.health import BY_OWNER, CheckResult, HealthReport
 from shared.runtime.cache import Cache
 
 ANSWERS = "answers"
-"""The check of a service that is asked: some replica of it answers."""
+"""Name of the check that some replica of a service answers."""
 _TIMEOUT_S = 1.0
 _CACHED_S = 2.0
 _NAME = "gateway"
@@ -22,7 +22,7 @@ _UNANSWERED = f"no replica answered within {_TIMEOUT_S:g} s"
 
 
 class SiteHealth:
-    """Asks the services for their reports; those that do not answer have failed since they last did."""
+    """Asks the services for their health reports. A service that does not answer counts as failed since its first missed answer."""
 
     def __init__(self, own: Callable[[], HealthReport], bus: Bus, clock: Clock) -> None:
         self._own = own
@@ -32,7 +32,7 @@ class SiteHealth:
         self._silent: dict[str, datetime] = {}
 
     async def reports(self) -> dict[str, HealthReport]:
-        """Return the report of each service by its name, at most two seconds old."""
+        """Return the health report of each service by name, at most two seconds old."""
         asked = await asyncio.gather(*(self._ask(name, question()) for name, question in BY_OWNER.items()))
         return {_NAME: self._own(), **dict(zip(BY_OWNER, asked, strict=True))}
 

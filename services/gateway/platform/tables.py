@@ -1,4 +1,4 @@
-"""The schema of the gateway's tables. A table that another service's events are projected into carries the entity's `version`."""
+"""The database schema of the gateway. Tables with projections of another service's events have the entity's `version`."""
 
 from sqlalchemy import MetaData
 

@@ -1,4 +1,4 @@
-"""Policies over experiments' configs: what is set whatever users write, and what they may not exceed. Pure."""
+"""Policies on experiment configs: values that they override, and limits. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from pydantic import JsonValue
 from muster.config import ExperimentConfig
 from muster.errors import Rejected
 
-_HINT = "ask for less, or have the policy changed: `muster policy list` shows it"
+_HINT = "change the config, or ask for a policy change; `muster policy list` shows the policies"
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRules:
-    """What a workspace's experiments, or without one all of the tenant's, are held to."""
+    """A policy on the experiments of a workspace, or of the whole tenant."""
 
     workspace: str | None = None
     invariant_config: dict[str, JsonValue] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class PolicyRules:
 
 @dataclass(frozen=True, slots=True)
 class RequestedQueueing:
-    """What somebody wants of the queue: None where nothing is said of it."""
+    """Requested priority and slots; None if not set."""
 
     priority: int | None = None
     fewest_slots: int = 0
@@ -36,7 +36,7 @@ class RequestedQueueing:
 
 
 def check_requested(policies: Sequence[PolicyRules], asked: RequestedQueueing) -> None:
-    """Raises Rejected for what a policy does not allow, with the key and the limit."""
+    """Raise Rejected, with the config key and the limit, if a policy does not allow the request."""
     for policy in policies:
         limit = policy.max_slots
         if limit is not None and asked.fewest_slots > limit:
@@ -51,10 +51,10 @@ def check_requested(policies: Sequence[PolicyRules], asked: RequestedQueueing) -
 
 
 def apply_policies(policies: Sequence[PolicyRules], config: ExperimentConfig) -> ExperimentConfig:
-    """The config within what the policies allow: where it says nothing of a thing that they limit, it is given the limit.
+    """Apply the limits of policies to a config: keys that are not set get the limit as their value.
 
     Raises:
-        Rejected: It asks for more; `place` is the key.
+        Rejected: the config exceeds a limit; `place` is the config key.
     """
     resources = config.resources
     check_requested(
@@ -73,11 +73,11 @@ def apply_policies(policies: Sequence[PolicyRules], config: ExperimentConfig) ->
 
 
 def check_kept(policies: Sequence[PolicyRules]) -> None:
-    """Raises Rejected where a cap of slots would be taken away that a policy asks for."""
+    """Raise Rejected if a policy limits slots: an experiment's `max_slots` then cannot be removed."""
     for policy in policies:
         if policy.max_slots is not None:
             raise _exceeded(policy, "resources.max_slots", "none", f"at most {policy.max_slots}")
 
 
 def _exceeded(policy: PolicyRules, key: str, asked: object, allowed: str) -> Rejected:
-    return Rejected("policy_violated", f"{key} would be {asked}, and {policy} allows {allowed}", key, _HINT)
+    return Rejected("policy_violated", f"{key} would be {asked}, but {policy} allows {allowed}", key, _HINT)

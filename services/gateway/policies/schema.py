@@ -1,4 +1,4 @@
-"""What configs are held to, and what they are built from: policies and templates, as users see them."""
+"""Requests and responses for config policies and templates."""
 
 from datetime import datetime
 from typing import Annotated
@@ -22,48 +22,52 @@ Slots = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class ConfigPolicy(Resource):
-    """What experiments are held to when they are submitted, and when their part in the queue is changed."""
+    """Limits and overrides for experiment configs. They apply when an experiment is submitted, and when its priority or slots change."""
 
-    workspace: str | None = Field(default=None, description="None: all workspaces of the tenant.")
+    workspace: str | None = Field(default=None, description="Null: the policy applies to the whole tenant.")
     invariant_config: JsonObject = Field(
         default={},
-        description="A part of a config that is set whatever is submitted; the tenant's wins over a workspace's.",
+        description="Config values that override the submitted ones. The tenant's policy takes precedence over a workspace's.",
     )
     max_slots: int | None = Field(
-        default=None, description="No experiment may have more; one that names no `max_slots` is given this."
+        default=None,
+        description="Maximum slots of an experiment, and the default where a config sets no `max_slots`.",
     )
     priority_limit: int | None = Field(
-        default=None, description="No priority may be more urgent (lower); one that names none is given this."
+        default=None,
+        description="Most urgent (lowest) priority allowed, and the default where a config sets no priority.",
     )
     changed_at: datetime | None = None
-    by: str | None = Field(default=None, description="Who set it.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    by: str | None = Field(default=None, description="Name of the user or token that set the policy.")
+    warnings: list[str] = Field(default=[], description="Warnings about a policy that was just set.")
 
 
 class ConfigPolicies(Resource):
-    """The tenant's own policy first, then those of its workspaces by name."""
+    """The tenant's policy first, then the policies of its workspaces by name."""
 
     items: list[ConfigPolicy]
 
 
 class SetPolicyRequest(Request):
-    """A whole policy in place of the one before; without anything the policy is taken away. What was submitted before goes on as it is."""
+    """A policy that replaces the previous one. A policy without limits and overrides is deleted. Submitted experiments keep their configs."""
 
-    workspace: Annotated[Name | None, Field(description="None: all workspaces of the tenant.")] = None
+    workspace: Annotated[Name | None, Field(description="Null: the whole tenant.")] = None
     invariant_config: JsonObject = {}
     max_slots: Slots | None = None
     priority_limit: Priority | None = None
 
 
 class Template(Resource):
-    """A part of a config, under a name: what is submitted with it is laid over it."""
+    """A named partial config. Configs that are submitted with the template are merged over it."""
 
     name: str
-    workspace: str | None = Field(default=None, description="Whose it is; none: the whole tenant's.")
+    workspace: str | None = Field(
+        default=None, description="Workspace that the template belongs to. Null: the whole tenant."
+    )
     description: str = ""
     config: JsonObject
     changed_at: datetime
-    by: str = Field(description="Who changed it last.")
+    by: str = Field(description="Name of the user or token that changed it last.")
 
 
 class TemplatePage(Resource):
@@ -74,16 +78,16 @@ class TemplatePage(Resource):
 
 
 class CreateTemplateRequest(Request):
-    """A template under a name that is new in the tenant."""
+    """A new template. Its name must be unique in the tenant."""
 
     name: ModelName
-    workspace: Annotated[Name | None, Field(description="None: for the whole tenant.")] = None
+    workspace: Annotated[Name | None, Field(description="Null: the whole tenant.")] = None
     description: Text = ""
     config: JsonObject
 
 
 class ListTemplatesRequest(ListRequest):
-    """Those that the caller sees."""
+    """The templates that the caller may read."""
 
     listing = Listing.of(Template, *("name", "workspace", "description", "changed_at", "by"), usual="name")
 
@@ -95,7 +99,7 @@ class TemplateRequest(Request):
 
 
 class EditTemplateRequest(Request):
-    """Another text or part of a config; what is left out stays. Experiments that were made from it stay as they are."""
+    """Changes to a template. Omitted fields keep their values. Experiments created from the template do not change."""
 
     template: Reference
     description: Text | None = None

@@ -1,4 +1,4 @@
-"""Policies by workspace, and templates by name."""
+"""Reads and writes policies and templates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
 TEMPLATES = Cells(template, {"workspace": func.nullif(template.c.workspace, "")})
-"""What of a template a list can go by."""
+"""Columns that lists of templates filter and sort by."""
 _held = policy.alias("held")
 _OF_EXPERIMENT = (
     select(func.json_agg(aggregate_order_by(_held.table_valued(), _held.c.workspace.desc())))
@@ -26,7 +26,7 @@ _OF_EXPERIMENT = (
 
 
 async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """The tenant's own first, then those of its workspaces by name."""
+    """Load the tenant's policy first, then the policies of its workspaces by name."""
     return (await connection.execute(select(policy).order_by(policy.c.workspace))).all()
 
 
@@ -35,20 +35,20 @@ async def find_policy(connection: AsyncConnection, workspace: str) -> Row[Any] |
 
 
 async def load_held(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:
-    """An experiment, by its number or id, with those that it is held to as `policies` (for `read_policies`; None without any)."""
+    """Load an experiment by number or id; its column `policies` holds the policies that apply (input of `read_policies`; None without any)."""
     column = experiment.c.number if isinstance(reference, int) else experiment.c.id
     query = select(experiment, _OF_EXPERIMENT).where(column == reference)
     return (await connection.execute(query)).one_or_none()
 
 
 async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[PolicyRules, ...]:
-    """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
+    """Load the policies that apply in a workspace: the workspace's first, then the tenant's, which takes precedence."""
     query = select(policy).where(policy.c.workspace.in_(("", workspace))).order_by(policy.c.workspace.desc())
     return read_policies(row._mapping for row in await connection.execute(query))
 
 
 def read_policies(rows: Iterable[Mapping[Any, Any]]) -> tuple[PolicyRules, ...]:
-    """From rows of theirs, in their order."""
+    """Convert rows to policies, in the same order."""
     return tuple(
         PolicyRules(
             row["workspace"] or None, row["invariant_config"], row["max_slots"], row["priority_limit"]
@@ -58,7 +58,7 @@ def read_policies(rows: Iterable[Mapping[Any, Any]]) -> tuple[PolicyRules, ...]:
 
 
 async def save_policy(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
-    """Puts it in the place of the one before."""
+    """Insert a policy or replace the previous one."""
     statement = upsert(policy).values(**values)
     changed = {name: value for name, value in values.items() if name not in ("tenant", "workspace")}
     await connection.execute(
@@ -75,7 +75,7 @@ async def find_template(connection: AsyncConnection, name: str) -> Row[Any] | No
 
 
 async def lock_template(connection: AsyncConnection, name: str) -> None:
-    """Until the transaction ends, others who would change it wait; what was changed before counts then."""
+    """Lock a template until the transaction ends, so that concurrent changes apply one after another."""
     query = select(template.c.name).where(template.c.name == name)
     await connection.execute(query.with_for_update())
 
@@ -85,7 +85,7 @@ async def load_templates(connection: AsyncConnection, wanted: ListQuery) -> RowP
 
 
 async def insert_template(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
-    """False where there is one of that name."""
+    """Insert a template. Return False if the name is taken."""
     statement = upsert(template).values(**values).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 

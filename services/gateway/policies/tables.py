@@ -1,4 +1,4 @@
-"""What configs are held to and built from: policies and templates."""
+"""Tables of policies and templates."""
 
 from sqlalchemy import Column, DateTime, Integer, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
@@ -16,7 +16,7 @@ policy = Table(
     Column("changed_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""An empty workspace is the tenant as a whole. It binds also those who see nothing of it, and is not narrowed to places."""
+"""An empty workspace stands for the whole tenant. Row-level security does not filter policies by workspace: they apply to callers who may not read them."""
 
 template = Table(
     "template",
@@ -29,4 +29,4 @@ template = Table(
     Column("changed_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""An empty workspace: for the whole tenant."""
+"""An empty workspace stands for the whole tenant."""

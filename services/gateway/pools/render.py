@@ -1,4 +1,4 @@
-"""From the scheduler's view of a pool to what users see."""
+"""Renders the scheduler's view of a pool as an API resource."""
 
 from services.gateway.pools import schema as pools
 from shared.messages.pools import PoolView

@@ -1,4 +1,4 @@
-"""Pools, how they are shared, and what tenants and workspaces may hold in them."""
+"""Requests and responses for pools, their scheduling rules, and limits of tenants and workspaces."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -15,7 +15,7 @@ PoolName = Annotated[str, Field(min_length=1, max_length=128)]
 
 
 class PoolOrder(StrEnum):
-    """Who goes first: by submission, by priority, or who has had least of its share."""
+    """Queue order: by submission time, by priority, or by least use relative to the fair share."""
 
     FIFO = "fifo"
     PRIORITY = "priority"
@@ -23,61 +23,67 @@ class PoolOrder(StrEnum):
 
 
 class PoolPlacement(StrEnum):
-    """What fits on one machine goes to the fullest that will do, or to the emptiest."""
+    """Machine for work that fits on one machine: the fullest with enough free slots, or the emptiest."""
 
     BEST_FIT = "best_fit"
     SPREAD = "spread"
 
 
 class PoolRules(Resource):
-    """How a pool is shared."""
+    """Scheduling rules of a pool."""
 
     order: PoolOrder
-    preemption: bool = Field(description="A waiting request may ask for slots of runs that stand below it.")
-    elastic: bool = Field(description="Idle slots are lent to runs that take more than their minimum.")
-    default_priority: int = Field(description="Of experiments that name none: 1 (first) to 99 (last).")
-    ageing_s: float | None = Field(
-        default=None, description="Waiting so long counts as one priority level; none: it never does."
+    preemption: bool = Field(description="Waiting requests may preempt runs that rank below them.")
+    elastic: bool = Field(description="Elastic runs get idle slots on top of their minimum.")
+    default_priority: int = Field(
+        description="Priority of experiments that set none, from 1 (most urgent) to 99 (least urgent)."
     )
-    half_life_s: float = Field(description="After this long, past use counts half (fair share).")
-    min_run_s: float = Field(description="So long a run is not asked for its slots.")
+    ageing_s: float | None = Field(
+        default=None,
+        description="Seconds of waiting that raise a request by one priority level. Null: no ageing.",
+    )
+    half_life_s: float = Field(description="Half-life of past usage under fair share, in seconds.")
+    min_run_s: float = Field(description="Seconds that a run holds its slots before it can be preempted.")
     max_preemptions: int | None = Field(
         default=None,
-        description="So often a trial is asked for its slots at most; none: whenever it must be.",
+        description="Maximum number of times that a trial is preempted. Null: no limit.",
     )
     quantum_s: float | None = Field(
         default=None,
-        description="A run that has had its slots for so long, and has saved a checkpoint, yields them to an experiment of equal right; none: never.",
+        description="Length of a time slice, in seconds. After it, a run that has saved a checkpoint yields its slots to an experiment of the same rank. Null: no time slicing.",
     )
     defragment: bool = Field(
-        default=False, description="Runs are moved so that free slots come together for a waiting request."
+        default=False, description="Move runs so that enough free slots come together for a waiting request."
     )
     topology: list[str] = Field(
         default=[],
-        description="Keys of labels from narrow to wide, such as rack and zone: gangs stay within one domain where they can.",
+        description="Label keys of placement domains, from narrow to wide, such as rack and zone. Gangs are placed within one domain where possible.",
     )
     placement: PoolPlacement = Field(
-        default=PoolPlacement.BEST_FIT, description="Which of the machines that will do is taken."
+        default=PoolPlacement.BEST_FIT,
+        description="How the scheduler chooses among machines with enough free slots.",
     )
 
 
 class Pool(Resource):
-    """A set of workers under one policy."""
+    """A set of workers with common scheduling rules."""
 
     name: str
     slot_kind: str | None = None
-    workers: int = Field(description="That take work, or hold some although they take no more.")
-    slots: int = Field(description="Of machines that take no more work, those that runs still hold.")
+    workers: int = Field(description="Workers that accept work, and draining workers that still hold runs.")
+    slots: int = Field(
+        description="Slots of the workers. For a draining worker, only the slots that runs still hold count."
+    )
     used_slots: int
     waiting_slots: int
-    max_slots: int | None = Field(default=None, description="What it can grow to, where that is known.")
+    max_slots: int | None = Field(default=None, description="Slots that the pool can grow to. Null: unknown.")
     preemption: bool
-    exclusive: bool = Field(description="A machine serves one tenant at a time.")
+    exclusive: bool = Field(description="Each machine runs work of one tenant at a time.")
     rules: PoolRules
 
 
 class PoolPage(Resource):
-    """All pools by name."""
+    """A page of pools by name."""
 
     items: list[Pool]
     next_cursor: str | None = None
@@ -101,7 +107,7 @@ class PoolRequest(Request):
 
 
 class EditPoolRequest(Request):
-    """Changes of a pool's rules, at once for all that waits and runs; what is left out stays as it is."""
+    """Changes to a pool's rules. Omitted fields keep their values. The rules apply at once to waiting and running work."""
 
     pool: Reference
     order: PoolOrder | None = None
@@ -109,43 +115,45 @@ class EditPoolRequest(Request):
     elastic: bool | None = None
     default_priority: Priority | None = None
     ageing_s: Annotated[float, Field(ge=1, le=1e9)] | None = None
-    no_ageing: bool = Field(default=False, description="True takes `ageing_s` away.")
+    no_ageing: bool = Field(default=False, description="True removes `ageing_s`.")
     half_life_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
     min_run_s: Annotated[float, Field(ge=0, le=1e9)] | None = None
     max_preemptions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     topology: Annotated[list[LabelPart], Field(max_length=8)] = []
-    no_topology: bool = Field(default=False, description="True takes `topology` away.")
+    no_topology: bool = Field(default=False, description="True removes `topology`.")
     placement: PoolPlacement | None = None
-    no_max_preemptions: bool = Field(default=False, description="True takes `max_preemptions` away.")
+    no_max_preemptions: bool = Field(default=False, description="True removes `max_preemptions`.")
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
-    no_quantum: bool = Field(default=False, description="True takes `quantum_s` away.")
+    no_quantum: bool = Field(default=False, description="True removes `quantum_s`.")
     defragment: bool | None = None
 
 
 class Limit(Resource):
-    """What a tenant, or a workspace of one, may hold in a pool, in slots."""
+    """Slots that a tenant or a workspace may use in a pool."""
 
     id: UUID
     pool: str
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the limit applies to the whole tenant.")
     guaranteed: int = Field(
-        description="Its own: given back on demand in pools with preemption. Beyond is borrowed."
+        description="Guaranteed slots. In pools with preemption, the scheduler reclaims them from borrowers on demand. Slots beyond the guarantee are borrowed."
     )
-    maximum: int | None = Field(default=None, description="Never more; none: whatever is free.")
-    weight: float = Field(description="Its part among its siblings under fair share.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    maximum: int | None = Field(default=None, description="Maximum slots. Null: all free slots.")
+    weight: float = Field(
+        description="Weight under fair share, relative to other tenants, or to other workspaces of the tenant."
+    )
+    warnings: list[str] = Field(default=[], description="Warnings about a limit that was just set.")
 
 
 class LimitPage(Resource):
-    """Limits by pool, tenant and workspace."""
+    """A page of limits by pool, tenant and workspace."""
 
     items: list[Limit]
     next_cursor: str | None = None
 
 
 class ListLimitsRequest(ListRequest):
-    """The limits of the caller's tenant (an operator sees all), in one pool or in all."""
+    """The limits of the caller's tenant, in one pool or in all pools. Operators see the limits of all tenants."""
 
     listing = Listing.of(
         Limit,
@@ -157,29 +165,29 @@ class ListLimitsRequest(ListRequest):
 
 
 class SetWorkspaceLimitRequest(Request):
-    """The whole limit of a workspace of the caller's tenant, within what the tenant itself may hold; the defaults limit nothing."""
+    """The limit of a workspace, within the tenant's own limit. It replaces the previous limit. The defaults limit nothing."""
 
     pool: PoolName
     workspace: Annotated[str, Field(min_length=1, max_length=200)]
     guaranteed: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=0,
-        description="Of what is guaranteed to the tenant: all its workspaces together have no more.",
+        description="Guaranteed slots. The guarantees of all workspaces together cannot exceed the tenant's guarantee.",
     )
     maximum: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
-        default=None, description="None: the tenant's."
+        default=None, description="Null: the tenant's maximum."
     )
     weight: Weight = 1.0
 
 
 class SetLimitRequest(Request):
-    """The whole limit, in place of what was said before; the defaults limit nothing."""
+    """A limit that replaces the previous one. The defaults limit nothing."""
 
     pool: PoolName
     tenant: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
-        default=None, description="By its name; by default the caller's own."
+        default=None, description="Name of the tenant. Default: the caller's tenant."
     )
     workspace: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
-        default=None, description="None: the tenant as a whole."
+        default=None, description="Null: the limit applies to the whole tenant."
     )
     guaranteed: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     maximum: Annotated[int, Field(ge=0, le=1_000_000)] | None = None

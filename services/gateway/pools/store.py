@@ -1,4 +1,4 @@
-"""What tenants and workspaces may hold in pools, as who keeps the site has said."""
+"""Reads and writes the limits of tenants and workspaces in pools."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from services.gateway.pools.tables import limits
 
 
 async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
-    """Puts the limit in the place of the one before; returns its version, which rises."""
+    """Insert a limit or replace the previous one. Return its new version."""
     changed = {name: values[name] for name in ("guaranteed", "maximum", "weight")}
     statement = (
         upsert(limits)
@@ -27,20 +27,20 @@ async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> 
 
 
 async def lock_limits(connection: AsyncConnection, tenant: UUID) -> None:
-    """Holds the tenant's limits until the end of the transaction: what is given of one guarantee is counted by one at a time."""
+    """Lock the tenant's limits until the transaction ends, so that concurrent changes cannot exceed the tenant's guarantee together."""
     await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"limits:{tenant}", 0))))
 
 
 async def load_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> Row[Any] | None:
-    """The one of the same tenant, workspace and pool; None: there is none yet."""
+    """Load the limit of the given tenant, workspace and pool; None if there is none."""
     same = (limits.c[name] == values[name] for name in ("tenant", "workspace", "pool"))
     return (await connection.execute(select(limits).where(*same))).one_or_none()
 
 
 async def load_limits(connection: AsyncConnection, pool: str | None) -> Sequence[Row[Any]]:
-    """Those that limit anything; whose is the connection's matter."""
-    says_something = (limits.c.guaranteed > 0) | limits.c.maximum.is_not(None) | (limits.c.weight != 1.0)
-    query = select(limits).where(says_something)
+    """Load the limits that differ from the defaults. The connection's role decides of which tenants."""
+    is_effective = (limits.c.guaranteed > 0) | limits.c.maximum.is_not(None) | (limits.c.weight != 1.0)
+    query = select(limits).where(is_effective)
     if pool is not None:
         query = query.where(limits.c.pool == pool)
     order = (limits.c.pool, limits.c.tenant, limits.c.workspace)

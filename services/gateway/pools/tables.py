@@ -1,4 +1,4 @@
-"""Limits of tenants and workspaces in pools."""
+"""Table of the limits of tenants and workspaces in pools."""
 
 from sqlalchemy import BigInteger, Column, Double, Integer, Table, Text, Uuid
 
@@ -15,4 +15,4 @@ limits = Table(
     Column("weight", Double, nullable=False),
     Column("version", BigInteger, nullable=False),
 )
-"""What tenants may hold; an empty workspace is the tenant as a whole."""
+"""An empty workspace stands for the whole tenant."""

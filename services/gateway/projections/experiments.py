@@ -1,6 +1,6 @@
-"""What searcher and scheduler last said of experiments, trials and runs: one statement for whatever number of them.
+"""Projects events of searcher and scheduler into the tables of experiments, trials and runs, with one statement per batch.
 
-Whoever projects holds the tenant's lock of the feed (`events.feed_lock`), so that what a statement finds known is what its changes are compared with.
+Callers hold the lock of the tenant's feed (`events.feed_lock`), so that the known states cannot change while they are compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from shared.messages.runs import RunEvent
 async def apply_experiments(
     connection: AsyncConnection, batch: Sequence[ExperimentChanged]
 ) -> list[Applied[ExperimentChanged]]:
-    """Takes over what is newer than what is known; in the order of the batch. Of experiments that are not here nothing is."""
+    """Apply newer states of experiments and return them in the order of the batch. Unknown experiments are skipped."""
     newest = newest_of((one.experiment_id, one) for one in batch)
     names = ("version", "state", "reason", "progress", "best", "trials", "priority", "archived")
     more = ("final", "started_at", "ended_at", "terms", "budget")
@@ -33,26 +33,26 @@ async def apply_experiments(
     known = select(experiment.c.id, experiment.c.version, experiment.c.state)
     known = known.where(among(experiment.c.id, newest)).add_cte(write)
     return _of_here(
-        await _standing(connection, known), [(one.experiment_id, one.state, one) for one in batch]
+        await _load_known(connection, known), [(one.experiment_id, one.state, one) for one in batch]
     )
 
 
 async def apply_ranks(
     connection: AsyncConnection, batch: Sequence[RequestRanked]
 ) -> list[Applied[RequestRanked]]:
-    """The same of what experiments have in the queue."""
+    """Apply newer queue states of experiments like `apply_experiments`."""
     newest = newest_of((one.experiment_id, one) for one in batch)
     rows = [(id_, one.version, _whole(one)) for id_, one in newest.items()]
     write = _update(experiment, ("id", "rank_version", "rank"), rows, version="rank_version")
     known = select(experiment.c.id, experiment.c.rank_version, literal(""))
     known = known.where(among(experiment.c.id, newest)).add_cte(write)
-    return _of_here(await _standing(connection, known), [(one.experiment_id, "", one) for one in batch])
+    return _of_here(await _load_known(connection, known), [(one.experiment_id, "", one) for one in batch])
 
 
 async def apply_trials(
     connection: AsyncConnection, tenant: UUID, batch: Sequence[TrialChanged]
 ) -> list[Applied[TrialChanged]]:
-    """The same of trials; one that is not known is made so."""
+    """Apply newer states of trials. Unknown trials are inserted."""
     newest = newest_of((one.trial_id, one) for one in batch)
     fixed = ("tenant", "id", "experiment", "number")
     rows = [
@@ -61,14 +61,14 @@ async def apply_trials(
     ]
     write = _upsert(trial, fixed, ("version", "state", "best_value", "changed"), rows)
     known = select(trial.c.id, trial.c.version, trial.c.state).where(among(trial.c.id, newest))
-    standing = await _standing(connection, known.add_cte(write))
-    return list(newer_states(standing, [(one.trial_id, one.state, one) for one in batch]))
+    before = await _load_known(connection, known.add_cte(write))
+    return list(newer_states(before, [(one.trial_id, one.state, one) for one in batch]))
 
 
 async def apply_runs(
     connection: AsyncConnection, tenant: UUID, batch: Sequence[RunEvent], state: str
 ) -> list[Applied[RunEvent]]:
-    """The same of runs, all of which are in `state` now."""
+    """Apply newer states of runs, all of which are now in `state`. Unknown runs are inserted."""
     newest = newest_of((one.run_id, one) for one in batch)
     fixed = ("tenant", "id", "trial", "number")
     rows = [
@@ -77,12 +77,12 @@ async def apply_runs(
     ]
     write = _upsert(run, fixed, ("version", "state", "changed"), rows)
     known = select(run.c.id, run.c.version, run.c.state).where(among(run.c.id, newest))
-    standing = await _standing(connection, known.add_cte(write))
-    return list(newer_states(standing, [(one.run_id, state, one) for one in batch]))
+    before = await _load_known(connection, known.add_cte(write))
+    return list(newer_states(before, [(one.run_id, state, one) for one in batch]))
 
 
 def _update(table: Table, names: Sequence[str], rows: Iterable[Sequence[object]], version: str) -> CTE:
-    """Rows by their `id`, the newer of them written over what is known."""
+    """Return a CTE that updates rows by `id` where the given version is newer."""
     given = _given(table, names, rows)
     is_newer = and_(table.c.id == given["id"], table.c[version] < given[version])
     values = {name: value for name, value in given.items() if name != "id"}
@@ -92,7 +92,7 @@ def _update(table: Table, names: Sequence[str], rows: Iterable[Sequence[object]]
 def _upsert(
     table: Table, fixed: Sequence[str], changing: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> CTE:
-    """The same, and those that are not known are made."""
+    """Return a CTE that inserts rows, or updates them where the given version is newer."""
     given = _given(table, (*fixed, *changing), rows)
     write = insert(table).from_select(list(given), select(*given.values()))
     write = write.on_conflict_do_update(
@@ -106,7 +106,7 @@ def _upsert(
 def _given(
     table: Table, names: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> dict[str, ColumnElement[Any]]:
-    """The rows' columns by their names; what is JSON comes as text, which keeps the order of its keys."""
+    """Return the rows' columns by name. JSON is passed as text, which keeps the order of its keys."""
     types = {name: table.c[name].type for name in names}
     columns = [column(name, Text() if isinstance(one, JSON) else one) for name, one in types.items()]
     given = rows_given(columns, rows)
@@ -116,16 +116,16 @@ def _given(
     }
 
 
-async def _standing(
+async def _load_known(
     connection: AsyncConnection, known: Select[UUID, int, str]
 ) -> dict[UUID, tuple[int, str]]:
     return {id_: (version, state) for id_, version, state in await connection.execute(known)}
 
 
 def _of_here(
-    standing: Mapping[UUID, tuple[int, str]], told: Iterable[tuple[UUID, str, V]]
+    known: Mapping[UUID, tuple[int, str]], announced: Iterable[tuple[UUID, str, V]]
 ) -> list[Applied[V]]:
-    return list(newer_states(standing, (one for one in told if one[0] in standing)))
+    return list(newer_states(known, (one for one in announced if one[0] in known)))
 
 
 def _plain(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Projections: what other services announce, as far as lists, names and the events' feed need it. Only newer versions are applied."""
+"""Projects the events of other services into the gateway's tables, for lists, names and the event feed. Only newer versions are applied."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -43,22 +43,22 @@ Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Projections:
-    """One method per kind of event; each batch is one tenant's, in a unit that began with the lock of its feed (`events.feed_lock`)."""
+    """Event handlers, one method per kind of event. Each batch belongs to one tenant and runs in a unit that holds the lock of its feed (`events.feed_lock`)."""
 
     publisher: Publisher
     deletions: DeletionRunner
-    _told: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
-    """What goes into the feed at the end of each unit of work."""
+    _pending: WeakKeyDictionary[Unit, list[NewEvent]] = field(default_factory=WeakKeyDictionary)
+    """Events to append to the feed at the end of each unit of work."""
 
     async def on_experiment_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
     ) -> None:
-        """The state, progress and best of experiments."""
-        _, told = self._begin(unit)
+        """Project the state, progress and best of experiments."""
+        _, events = self._begin(unit)
         for applied in await experiment_projections.apply_experiments(unit.connection, _messages(batch)):
             message = applied.message
             name = event_name("experiment", "changed", applied.before, message.state)
-            told.append(
+            events.append(
                 _event("experiment", "changed", message.experiment_id, message.experiment_id, message, name)
             )
         if any(message.final for message in _messages(batch)):
@@ -67,35 +67,35 @@ class Projections:
     async def on_trial_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
     ) -> None:
-        """The state and values of trials."""
-        tenant, told = self._begin(unit)
+        """Project the state and metrics of trials."""
+        tenant, events = self._begin(unit)
         for applied in await experiment_projections.apply_trials(unit.connection, tenant, _messages(batch)):
             message = applied.message
             name = event_name("trial", "changed", applied.before, message.state)
-            told.append(_event("trial", "changed", message.trial_id, message.experiment_id, message, name))
+            events.append(_event("trial", "changed", message.trial_id, message.experiment_id, message, name))
 
     async def on_run(self, change: str, unit: Unit, batch: list[Delivery[RunEvent]]) -> None:
-        """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
-        tenant, told = self._begin(unit)
+        """Project granted, resized and ended runs. A resized run stays in its state."""
+        tenant, events = self._begin(unit)
         state = "ended" if change == "ended" else "granted"
         for applied in await experiment_projections.apply_runs(
             unit.connection, tenant, _messages(batch), state
         ):
             message = applied.message
-            told.append(
+            events.append(
                 _event("run", change, message.run_id, message.experiment_id, message, f"run.{change}")
             )
 
     async def on_checkpoint(self, change: str, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
-        """Checkpoints go into the feed only; who lists them asks the registry."""
-        _, told = self._begin(unit)
+        """Append checkpoints to the feed. Lists of checkpoints come from the registry."""
+        _, events = self._begin(unit)
         for message in _messages(without_old(batch)):
             entity, name = message.checkpoint_id, f"checkpoint.{change}"
-            told.append(_event("checkpoint", change, entity, message.experiment_id, message, name))
+            events.append(_event("checkpoint", change, entity, message.experiment_id, message, name))
 
     async def on_model_changed(self, unit: Unit, batch: list[Delivery[ModelChanged]]) -> None:
-        """Models by name."""
-        tenant, told = self._begin(unit)
+        """Project models."""
+        tenant, events = self._begin(unit)
         for message in _messages(batch):
             if (applied := await model_projections.apply_model(unit.connection, tenant, message)) is None:
                 continue
@@ -103,34 +103,34 @@ class Projections:
                 model_projections.KEPT, is_deleted=message.deleted_at is not None
             )
             name = event_name("model", "changed", applied.before, now)
-            told.append(_event("model", "changed", message.model_id, None, message, name))
+            events.append(_event("model", "changed", message.model_id, None, message, name))
 
     async def on_version_changed(self, unit: Unit, batch: list[Delivery[VersionChanged]]) -> None:
-        """Model versions by number."""
-        tenant, told = self._begin(unit)
+        """Project model versions."""
+        tenant, events = self._begin(unit)
         for message in _messages(batch):
             if (applied := await model_projections.apply_version(unit.connection, tenant, message)) is None:
                 continue
             now = model_projections.stage_or_deleted(message.stage, is_deleted=message.deleted_at is not None)
             name, of = event_name("version", "changed", applied.before, now), message.lineage.experiment_id
-            told.append(_event("version", "changed", message.version_id, of, message, name))
+            events.append(_event("version", "changed", message.version_id, of, message, name))
 
     async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
-        """What experiments have in the queue, for lists and for whoever waits for a change."""
-        tenant, told = self._begin(unit)
+        """Project the queue state of experiments, and pass answers to waiting requests."""
+        tenant, events = self._begin(unit)
         answers = {one.operation_id: one for one in _messages(batch) if one.operation_id is not None}
         if answers:
             unit.then(partial(self.publisher.feed.answered, tenant, answers))
         for applied in await experiment_projections.apply_ranks(unit.connection, _messages(batch)):
             message = applied.message
-            told.append(
+            events.append(
                 _event("request", "ranked", message.experiment_id, message.experiment_id, message, None)
             )
 
     async def on_refused(
         self, unit: Unit, batch: list[Delivery[experiment_messages.OperationRefused]]
     ) -> None:
-        """Why a command was not carried out, for whoever waits for it."""
+        """Store refusals of commands for the requests that wait for them."""
         tenant = _tenant(unit)
         for message in _messages(batch):
             await command_store.save_refusal(unit.connection, tenant, unit.now, message)
@@ -139,47 +139,47 @@ class Projections:
         unit.then(partial(self.publisher.feed.changed, tenant, 0, refused))
 
     async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
-        """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
-        _, told = self._begin(unit)
+        """Append budget events to the feed. Lists of budgets come from the scheduler."""
+        _, events = self._begin(unit)
         for message in _messages(without_old(batch)):
-            told.append(_event("budget", change, message.budget_id, None, message, f"budget.{change}"))
+            events.append(_event("budget", change, message.budget_id, None, message, f"budget.{change}"))
 
     async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
-        """Machines, which belong to no tenant: the site's feed tells of them."""
-        told = self._gather(unit)
+        """Project machines, which belong to no tenant, and append them to the site's feed."""
+        events = self._gather(unit)
         for message in _messages(batch):
             if await instance_projections.apply_instance(unit.connection, message):
-                told.append(_event("instance", "changed", message.instance_id, None, message, None))
+                events.append(_event("instance", "changed", message.instance_id, None, message, None))
 
     async def on_provider_changed(self, unit: Unit, batch: list[Delivery[instances.ProviderChanged]]) -> None:
-        """What pools may rent goes into the site's feed only; who lists them asks the provisioner."""
-        told = self._gather(unit)
+        """Append changes of machine providers to the site's feed. Lists of providers come from the provisioner."""
+        events = self._gather(unit)
         for message in _messages(without_old(batch)):
             pool = derived_id(SITE, "pool", message.pool)
-            told.append(_event("provider", "changed", pool, None, message, None))
+            events.append(_event("provider", "changed", pool, None, message, None))
 
     def _begin(self, unit: Unit) -> tuple[TenantId, list[NewEvent]]:
-        """Whose it is, and where what is to be told is gathered."""
+        """Return the unit's tenant and its list of pending events."""
         tenant = _tenant(unit)
         if tenant == SITE:
-            raise Broken("an event of a tenant's entity came without its tenant")
+            raise Broken("an event of a tenant's entity has no tenant")
         return tenant, self._gather(unit)
 
     def _gather(self, unit: Unit) -> list[NewEvent]:
-        """What is gathered here is told at the unit's end."""
-        if unit not in self._told:
-            self._told[unit] = []
-            unit.at_end(self._tell)
-        return self._told[unit]
+        """Return the unit's list of pending events, which are published at its end."""
+        if unit not in self._pending:
+            self._pending[unit] = []
+            unit.at_end(self._publish)
+        return self._pending[unit]
 
-    async def _tell(self, unit: Unit) -> None:
-        await self.publisher.publish(unit, _tenant(unit), self._told[unit])
+    async def _publish(self, unit: Unit) -> None:
+        await self.publisher.publish(unit, _tenant(unit), self._pending[unit])
 
 
 def handlers_of(
     publisher: Publisher, deletions: DeletionRunner
 ) -> Mapping[type[Event] | type[Command], Handler]:
-    """Which method takes which event."""
+    """Return the handlers by kind of event."""
     on = Projections(publisher, deletions)
     return {
         experiment_messages.ExperimentChanged: on.on_experiment_changed,
@@ -209,7 +209,7 @@ def _messages(batch: list[Delivery[E]]) -> list[E]:
 
 def _tenant(unit: Unit) -> TenantId:
     if unit.tenant is None:
-        raise Broken("a projection was given a unit of no tenant")
+        raise Broken("a projection got a unit of work without a tenant")
     return unit.tenant
 
 

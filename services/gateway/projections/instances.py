@@ -1,4 +1,4 @@
-"""Rented machines as the provisioner announces them."""
+"""Projects events of the provisioner on rented machines."""
 
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -8,7 +8,7 @@ from shared.messages.instances import InstanceChanged
 
 
 async def apply_instance(connection: AsyncConnection, changed: InstanceChanged) -> bool:
-    """Takes over a newer version; False for one already known."""
+    """Apply a newer version. Return False if it is not newer."""
     values = {"version": changed.version, "changed": changed.as_json()}
     statement = (
         upsert(instance)

@@ -1,4 +1,4 @@
-"""Models and versions as the registry announces them."""
+"""Projects events of the registry on models and model versions."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ KEPT = "kept"
 async def apply_model(
     connection: AsyncConnection, tenant: UUID, changed: ModelChanged
 ) -> Applied[ModelChanged] | None:
-    """Takes over a newer version; None for one already known."""
+    """Apply a newer version. Return None if it is not newer."""
     query = select(model.c.is_deleted).where(model.c.id == changed.model_id)
     was_deleted = (await connection.execute(query)).scalar_one_or_none()
     values = {
@@ -42,7 +42,7 @@ async def apply_model(
 async def apply_version(
     connection: AsyncConnection, tenant: UUID, changed: VersionChanged
 ) -> Applied[VersionChanged] | None:
-    """Takes over a newer version; None for one already known."""
+    """Apply a newer version. Return None if it is not newer."""
     before = await load_version_by_id(connection, changed.version_id)
     values = {
         "number": changed.number,
@@ -67,5 +67,5 @@ async def apply_version(
 
 
 def stage_or_deleted(stage: str, *, is_deleted: bool) -> str:
-    """What a model or a version is to who hears of it: in a stage, or gone."""
+    """Return the stage of a model or version for webhooks, or `REMOVED`."""
     return REMOVED if is_deleted else stage

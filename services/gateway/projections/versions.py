@@ -1,4 +1,4 @@
-"""Which of the states that an owner announces are news: each entity's versions rise, and only a higher one than what is known is taken over."""
+"""Selects the newer states among the published ones: an entity's versions increase, and only higher versions are applied."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _UNKNOWN = -1, None
 
 
 class Versioned(Protocol):
-    """A state of an entity, as its owner announces it."""
+    """A state of an entity, as its owner publishes it."""
 
     @property
     def version(self) -> int: ...
@@ -22,14 +22,14 @@ V = TypeVar("V", bound=Versioned)
 
 @dataclass(frozen=True, slots=True)
 class Applied(Generic[V]):
-    """A newer version that was taken over; `before` is the state that was known, None for what was not."""
+    """A newer state that was applied. `before`: the previous state; None if the entity was not known."""
 
     message: V
     before: str | None
 
 
 def newest_of(batch: Iterable[tuple[UUID, V]]) -> dict[UUID, V]:
-    """What is left to be written, by entity: of several versions the highest."""
+    """Return the highest version of each entity in a batch."""
     newest: dict[UUID, V] = {}
     for entity, message in batch:
         before = newest.get(entity)
@@ -41,15 +41,15 @@ def newest_of(batch: Iterable[tuple[UUID, V]]) -> dict[UUID, V]:
 def newer_states(
     known: Mapping[UUID, tuple[int, str]], told: Iterable[tuple[UUID, str, V]]
 ) -> Iterator[Applied[V]]:
-    """Those that are news, in order; several of one entity follow on each other.
+    """Yield the newer states in order. Several states of one entity build on each other.
 
     Args:
-        known: version and state of each entity before.
-        told: entity, state and message.
+        known: previous version and state of each entity.
+        told: entity, state and message of each published state.
     """
-    standing: dict[UUID, tuple[int, str | None]] = dict(known)
+    current: dict[UUID, tuple[int, str | None]] = dict(known)
     for entity, state, message in told:
-        version, before = standing.get(entity, _UNKNOWN)
+        version, before = current.get(entity, _UNKNOWN)
         if version < message.version:
             yield Applied(message, before)
-            standing[entity] = message.version, state
+            current[entity] = message.version, state

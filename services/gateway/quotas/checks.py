@@ -1,4 +1,4 @@
-"""Refuses what a quota leaves no room for."""
+"""Checks requests against quotas."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,18 @@ from shared.bus import Unit
 
 
 async def check_open(unit: Unit, most: Mapping[str, int]) -> None:
-    """Raises Conflict where one more experiment would be too many. The tenant's counter is held: nobody adds one meanwhile.
+    """Raise Conflict if one more open experiment would exceed a quota.
+
+    The caller holds the lock on the tenant's counter, so no other experiment is added concurrently.
 
     Args:
-        most: of open ones, by workspace; the tenant's own as "".
+        most: maximum number of open experiments by workspace; "" is the whole tenant.
     """
     for place, limit in most.items():
         count = await store.count_open(unit.connection, place or None)
         if count >= limit:
             raise Conflict(
                 "too_many_experiments",
-                f"{Scope(place or None)} has {count} experiments that are not over, and may have {limit}",
-                hint="wait until one has ended, or end one: `muster experiment list --state active --state paused`",
+                f"{Scope(place or None)} has reached its quota of open experiments ({count} of {limit})",
+                hint="wait until an experiment ends, or end one; `muster experiment list --state active --state paused` lists them",
             )

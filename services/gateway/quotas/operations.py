@@ -1,4 +1,7 @@
-"""Quotas that the gateway keeps to itself, but for stored bytes, which the registry does: of a tenant said by who keeps the site, of a workspace by who manages its tenant (decision 0139)."""
+"""Operations on quotas. The gateway enforces them, except stored bytes, which the registry enforces.
+
+Operators of the site set the quotas of tenants; admins of a tenant set those of its workspaces (decision 0139).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +30,7 @@ _LIMITS = ("max_experiments", "requests_per_s", "max_stored_bytes")
 
 
 async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
-    """Lists what the caller's tenant and its workspaces may do at once; an operator sees every tenant's own."""
+    """List the quotas of the caller's tenant and its workspaces. Operators see the quotas of all tenants."""
     if call.caller.keeps_site:
         return await _list_of_site(call)
     async with call.read() as connection:
@@ -42,7 +45,7 @@ async def list_quotas(call: Call, request: Empty) -> WorkQuotas:
 
 
 async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQuota:
-    """Says how much a tenant may do at once, from now on; what is open already stays."""
+    """Set the quota of a tenant. Experiments that are already open are not affected."""
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
     async with call.site_transaction() as unit:
@@ -53,7 +56,7 @@ async def set_tenant_quota(call: Call, request: SetTenantQuotaRequest) -> WorkQu
 
 
 async def set_workspace_quota(call: Call, request: SetWorkspaceQuotaRequest) -> WorkQuota:
-    """Says how much a workspace of the caller's tenant may do at once, and store, from now on; what is open and stored already stays."""
+    """Set the quota of a workspace of the caller's tenant. Open experiments and stored data are not affected."""
     call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
     async with call.transaction() as unit:
         limits = request.model_dump(include={*_LIMITS})
@@ -76,14 +79,14 @@ async def _list_of_site(call: Call) -> WorkQuotas:
         rows = await store.load_quotas(connection)
         names = await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
     own = call.caller.grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE)
-    shown = [row for row in rows if not row.workspace or (own and row.tenant == call.tenant)]
-    return WorkQuotas(items=[_render(row._mapping, names[TenantId(row.tenant)]) for row in shown])
+    visible = [row for row in rows if not row.workspace or (own and row.tenant == call.tenant)]
+    return WorkQuotas(items=[_render(row._mapping, names[TenantId(row.tenant)]) for row in visible])
 
 
 async def _save(
     call: Call, unit: Unit, tenant: TenantId, workspace: str, limits: Mapping[str, Any]
 ) -> tuple[dict[str, Any], int]:
-    """What stands there now, and its version."""
+    """Save a quota. Return its values and its version."""
     before = await store.load_quota(unit.connection, tenant, workspace)
     if before is not None:
         call.note(before={name: before._mapping[name] for name in _LIMITS})

@@ -1,4 +1,4 @@
-"""What a tenant and its workspaces may do at once, and what a workspace may store, as users see it."""
+"""Requests and responses for quotas of tenants and workspaces."""
 
 from datetime import datetime
 from typing import Annotated
@@ -13,44 +13,45 @@ StoredBytes = Annotated[int, Field(ge=0, le=2**62)]
 
 
 class WorkQuota(Resource):
-    """How many experiments may be open at once, how many requests a second may be sent, and of a workspace how many bytes may be stored; null bounds nothing."""
+    """Limits on open experiments, on requests per second and, for a workspace, on stored bytes. Null means no limit."""
 
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the quota applies to the whole tenant.")
     max_experiments: int | None = Field(
-        default=None, description="Open at once: submitted and not over, running or not."
+        default=None,
+        description="Maximum number of experiments that are submitted and not over, running or not.",
     )
     requests_per_s: float | None = Field(
         default=None,
-        description="Of a workspace: by those whose roles are all in it. Twice as many may come at once.",
+        description="Maximum requests per second. Bursts of up to twice the rate are allowed. A workspace's limit counts the callers whose roles are all in that workspace.",
     )
     max_stored_bytes: int | None = Field(
         default=None,
-        description="Of a workspace: what its checkpoints and media may take, each content once. A tenant's is its storage limit.",
+        description="Maximum bytes of a workspace's checkpoints and media; identical content counts once. For a tenant, the storage limit applies instead.",
     )
     changed_at: datetime | None = None
-    by: str | None = Field(default=None, description="Who set it.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+    by: str | None = Field(default=None, description="Name of the user or token that set the quota.")
+    warnings: list[str] = Field(default=[], description="Warnings about a quota that was just set.")
 
 
 class WorkQuotas(Resource):
-    """By tenant: its own first, then those of its workspaces by name."""
+    """Quotas by tenant: the tenant's own first, then those of its workspaces by name."""
 
     items: list[WorkQuota]
 
 
 class SetTenantQuotaRequest(Request):
-    """A tenant's whole quota, in place of the one before; without anything it is taken away."""
+    """A tenant's quota. It replaces the previous one; a quota without limits is deleted."""
 
     tenant: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
-        default=None, description="By its name; by default the caller's own."
+        default=None, description="Name of the tenant. Default: the caller's tenant."
     )
     max_experiments: Experiments | None = None
     requests_per_s: RequestsPerSecond | None = None
 
 
 class SetWorkspaceQuotaRequest(Request):
-    """A workspace's whole quota, in place of the one before; without anything it is taken away."""
+    """A workspace's quota. It replaces the previous one; a quota without limits is deleted."""
 
     workspace: Name
     max_experiments: Experiments | None = None

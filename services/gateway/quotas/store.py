@@ -1,4 +1,4 @@
-"""Quotas by workspace, and what is counted against them."""
+"""Reads and writes quotas, and counts open experiments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,11 +12,11 @@ from services.gateway.experiments.tables import experiment
 from services.gateway.quotas.tables import quota
 
 _SEEN = "muster.experiments"
-"""The setting that narrows what of the experiments the caller sees."""
+"""Database setting that row-level security filters experiments by."""
 
 
 async def load_quotas(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Those that bound anything, by tenant, its own first, then those of its workspaces by name; whose is the connection's matter."""
+    """Load the quotas with any limit: by tenant, the tenant's own first, then its workspaces by name. The connection's role decides of which tenants."""
     order = (quota.c.tenant, quota.c.workspace)
     bounds = (quota.c.max_experiments, quota.c.requests_per_s, quota.c.max_stored_bytes)
     query = select(quota).where(or_(*(bound.is_not(None) for bound in bounds)))
@@ -24,31 +24,31 @@ async def load_quotas(connection: AsyncConnection) -> Sequence[Row[Any]]:
 
 
 async def load_quota(connection: AsyncConnection, tenant: UUID, workspace: str) -> Row[Any] | None:
-    """That one; None: there is none."""
+    """Load one quota; None if there is none."""
     query = select(quota).where(quota.c.tenant == tenant, quota.c.workspace == workspace)
     return (await connection.execute(query)).one_or_none()
 
 
 async def load_rates(connection: AsyncConnection) -> dict[str, float]:
-    """Requests a second by workspace; the empty one is the tenant as a whole."""
+    """Load requests per second by workspace; "" is the whole tenant."""
     query = select(quota.c.workspace, quota.c.requests_per_s).where(quota.c.requests_per_s.is_not(None))
     return {row.workspace: row.requests_per_s for row in await connection.execute(query)}
 
 
 async def count_open(connection: AsyncConnection, workspace: str | None = None) -> int:
-    """How many of the tenant's experiments, or of a workspace's, are not over: also those that the caller does not see."""
-    places = await connection.scalar(select(func.current_setting(_SEEN, True)))
+    """Count the open experiments of the tenant or a workspace, including those that the caller may not read."""
+    filtered_to = await connection.scalar(select(func.current_setting(_SEEN, True)))
     query = select(func.count()).select_from(experiment).where(not_(experiment.c.final))
     if workspace is not None:
         query = query.where(experiment.c.workspace == workspace)
     await connection.execute(select(func.set_config(_SEEN, "", True)))
     count: int = (await connection.execute(query)).scalar_one()
-    await connection.execute(select(func.set_config(_SEEN, places or "", True)))
+    await connection.execute(select(func.set_config(_SEEN, filtered_to or "", True)))
     return count
 
 
 async def save_quota(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
-    """Puts it in the place of the one before; returns its version, which rises also where nothing is bounded any more."""
+    """Insert a quota or replace the previous one. Return its new version; a quota without limits gets one too."""
     changed = {name: value for name, value in values.items() if name not in ("tenant", "workspace")}
     statement = (
         upsert(quota)

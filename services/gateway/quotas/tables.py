@@ -1,4 +1,4 @@
-"""What a tenant and its workspaces may do at once, which the gateway itself keeps to, and what a workspace may store, which the registry does."""
+"""Table of quotas. The gateway enforces them, except stored bytes, which the registry enforces."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Double, Integer, Table, Text, Uuid
 
@@ -16,4 +16,4 @@ quota = Table(
     Column("changed_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""`version` counts what was said. An empty workspace is the tenant as a whole. It binds also those who see nothing of it, and is not narrowed to places."""
+"""`version` counts changes. An empty workspace stands for the whole tenant. Row-level security does not filter quotas by workspace: they apply to callers who may not read them."""

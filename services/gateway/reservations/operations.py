@@ -1,4 +1,4 @@
-"""Reservations: booked and cancelled here, kept by the scheduler."""
+"""Operations on slot reservations. The scheduler stores and enforces them."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -33,7 +33,7 @@ LONG_AGO = timedelta(minutes=5)
 
 
 async def create_reservation(call: Call, request: CreateReservationRequest) -> Reservation:
-    """Books slots of a pool for a window of time; in it they serve their holder alone."""
+    """Reserve slots of a pool for a time window. During the window, only the holder can use them."""
     begins_at, ends_at = _window(call, request)
     pool = await view_of(call, request.pool)
     tenant, name = await named_tenant(call, request.tenant)
@@ -51,7 +51,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
     earlier = await claim_apart(call, request, command.operation_id)
     if earlier is not None and earlier.response is not None:
         return Reservation.model_validate(earlier.response)
-    await _send(call, command)  # The same again books nothing more: a reservation's id is what it is made of.
+    await _send(call, command)  # Idempotent: the reservation's id is derived from its contents.
 
     async def ask() -> ReservationView | None:
         return await _find(call, command.reservation_id)
@@ -63,14 +63,14 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         raise
     if found is None:
         raise _unanswered(call)
-    warnings = [*_begun(call, begins_at), *await warn_unused_workspace(call, tenant, request.workspace)]
+    warnings = [*_past_start(call, begins_at), *await warn_unused_workspace(call, tenant, request.workspace)]
     answer = _render(found, name).model_copy(update={"warnings": warnings})
     async with call.transaction() as unit:
         return await remember(call, unit.connection, answer)
 
 
 async def list_reservations(call: Call, request: ListReservationsRequest) -> ReservationPage:
-    """Lists the reservations of the caller's tenant that are not over, by their begin or as they are sorted; an operator sees every tenant's."""
+    """List the current and future reservations of the caller's tenant, by start time unless `sort` is set. Operators see all tenants."""
     wanted = read_wanted(call, request)
     found = await _load(call)
     names = await _names(call, {one.tenant for one in found})
@@ -80,16 +80,17 @@ async def list_reservations(call: Call, request: ListReservationsRequest) -> Res
 
 
 async def delete_reservation(call: Call, request: ReservationRequest) -> Reservation:
-    """Gives a booking up; what its holder runs goes on."""
+    """Cancel a reservation. Runs of its holder continue."""
     name = parse_uuid(request.reservation)
     found = await _find(call, name) if name else None
     if found is None:
         raise NotFound(
-            f"reservation {request.reservation}", "`muster reservation list` shows those that are not over"
+            f"reservation {request.reservation}",
+            "`muster reservation list` lists current and future reservations",
         )
     names = await _names(call, {found.tenant})
-    shown = _render(found, names.get(found.tenant, str(found.tenant)))
-    call.note(before=shown)
+    cancelled = _render(found, names.get(found.tenant, str(found.tenant)))
+    call.note(before=cancelled)
     command = CancelReservation(operation_id=new_id(call.doors.clock), reservation_id=found.reservation_id)
     await _send(call, command)
 
@@ -98,11 +99,11 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
 
     if await wait_for(call, command.operation_id, ask=ask, sent_for=SITE) is None:
         raise _unanswered(call)
-    return shown
+    return cancelled
 
 
 def _unanswered(call: Call) -> Transient:
-    """The command is stored; the front says that it may still take effect."""
+    """Return the error for a stored command without an answer. The dispatcher adds that it may still take effect."""
     return Transient(waiting_for_bus(call) or "the scheduler has not answered yet", retry_after_s=2.0)
 
 
@@ -116,7 +117,7 @@ async def _find(call: Call, name: UUID) -> ReservationView | None:
 
 
 async def _load(call: Call) -> tuple[ReservationView, ...]:
-    """Those that the caller may see."""
+    """Load the reservations that the caller may read."""
     tenant = SITE if call.caller.keeps_site else call.tenant
     found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.timeouts.query_s)).items
     seen = call.caller.grants
@@ -138,25 +139,27 @@ def _window(call: Call, request: CreateReservationRequest) -> tuple[datetime, da
     if begins_at >= ends_at:
         raise Rejected(
             "bad_window",
-            f"the window would begin at {begins_at:%Y-%m-%d %H:%M:%S} and end at {ends_at:%Y-%m-%d %H:%M:%S} UTC",
+            f"the window's end, {ends_at:%Y-%m-%d %H:%M:%S} UTC, is not after its start, {begins_at:%Y-%m-%d %H:%M:%S} UTC",
             "ends_at",
-            "give an end that lies after the begin",
+            "set `ends_at` to a time after `begins_at`",
         )
     if ends_at <= call.doors.clock.now():
         raise Rejected(
             "bad_window",
-            f"the window was over at {ends_at:%Y-%m-%d %H:%M:%S} UTC",
+            f"the window's end, {ends_at:%Y-%m-%d %H:%M:%S} UTC, is in the past",
             "ends_at",
-            "give a later end",
+            "set `ends_at` to a later time",
         )
     return begins_at, ends_at
 
 
-def _begun(call: Call, begins_at: datetime) -> list[str]:
-    """What is worth saying where a window has begun long ago: the date may be a slip, and nothing can be kept for what is past."""
+def _past_start(call: Call, begins_at: datetime) -> list[str]:
+    """Return a warning if the window started long ago: the date may be a mistake."""
     if call.doors.clock.now() - begins_at < LONG_AGO:
         return []
-    return [f"the window's begin, {begins_at:%Y-%m-%d %H:%M} UTC, is past: the slots are kept from now on"]
+    return [
+        f"the window's start, {begins_at:%Y-%m-%d %H:%M} UTC, is in the past; the slots are reserved from now on"
+    ]
 
 
 def _render(view: ReservationView, tenant: str) -> Reservation:

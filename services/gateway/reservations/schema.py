@@ -1,4 +1,4 @@
-"""Slots of a pool booked for a window of time."""
+"""Requests and responses for slot reservations."""
 
 from datetime import datetime
 from typing import Annotated
@@ -12,28 +12,28 @@ from shared.filters.fields import Listing
 
 
 class Reservation(Resource):
-    """From `begins_at` on and before `ends_at` these slots serve their holder alone."""
+    """Slots that only their holder can use, from `begins_at` until `ends_at`."""
 
     id: UUID
     pool: str
     tenant: str
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the holder is the whole tenant.")
     slots: int
     begins_at: datetime
     ends_at: datetime
-    held_slots: int = Field(description="What the holder has of them now, while the window lasts.")
-    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just made.")
+    held_slots: int = Field(description="Reserved slots that the holder's runs use now, during the window.")
+    warnings: list[str] = Field(default=[], description="Warnings about a reservation that was just created.")
 
 
 class ReservationPage(Resource):
-    """Reservations that are not over, by their begin."""
+    """A page of current and future reservations, by start time."""
 
     items: list[Reservation]
     next_cursor: str | None = None
 
 
 class ListReservationsRequest(ListRequest):
-    """The reservations that are not over."""
+    """The current and future reservations."""
 
     listing = Listing.of(
         Reservation,
@@ -49,15 +49,15 @@ class ReservationRequest(Request):
 
 
 class CreateReservationRequest(Request):
-    """A window of time (times without a zone are UTC) and how many slots. The same one sent twice is one."""
+    """A time window and a number of slots. Times without a zone are UTC. Sending the same request twice creates one reservation."""
 
     pool: PoolName
     slots: Annotated[int, Field(ge=1, le=1_000_000)]
     begins_at: datetime
     ends_at: datetime
     tenant: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
-        default=None, description="By its name; by default the caller's own."
+        default=None, description="Name of the tenant. Default: the caller's tenant."
     )
     workspace: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
-        default=None, description="None: the tenant as a whole."
+        default=None, description="Null: the holder is the whole tenant."
     )

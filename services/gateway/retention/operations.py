@@ -1,4 +1,4 @@
-"""For how long metrics and logs are kept: the registry's to keep to, ours to check who says so."""
+"""Operations on the retention of metrics and logs. The gateway checks permissions; the registry stores and enforces the rules."""
 
 from services.gateway.experiments.workspaces import warn_unused_workspace
 from services.gateway.platform.auth.grants import Scope
@@ -12,7 +12,7 @@ from shared.messages import retention as messages
 
 
 async def get_retention(call: Call, request: Empty) -> RetentionRules:
-    """Shows for how long the caller's tenant and its workspaces keep metrics and logs."""
+    """Get the retention rules for metrics and logs of the caller's tenant and its workspaces."""
     found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     return RetentionRules(
@@ -25,7 +25,7 @@ async def get_retention(call: Call, request: Empty) -> RetentionRules:
 
 
 async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRule:
-    """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour."""
+    """Set how long the caller's tenant or a workspace keeps metrics and logs. Older data is deleted within an hour."""
     call.check_place(Permission.RETENTION_MANAGE, Scope(request.workspace))
     rule = messages.RetentionRule(**request.model_dump())
     known = await call.ask_if_available(messages.GetRetention())

@@ -1,4 +1,4 @@
-"""For how long metrics and logs are kept, as users see it."""
+"""Requests and responses for the retention of metrics and logs."""
 
 from typing import Annotated
 
@@ -10,30 +10,34 @@ Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
 class RetentionRule(Resource):
-    """What a tenant or a workspace of it says; null says nothing. What metrics were summed up to stays in any case."""
+    """The retention rule of a tenant or a workspace. Null fields set no rule. Summaries of metrics are always kept."""
 
-    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the rule applies to the whole tenant.")
     metric_detail_days: int | None = Field(
-        default=None, description="After so many days a series keeps a sixteenth of its points."
+        default=None, description="Days after which a metric series is thinned to a sixteenth of its points."
     )
-    metric_retention_days: int | None = Field(default=None, description="After so many days its points go.")
-    log_retention_days: int | None = Field(default=None, description="After so many days log lines go.")
+    metric_retention_days: int | None = Field(
+        default=None, description="Days after which the points of a metric series are deleted."
+    )
+    log_retention_days: int | None = Field(
+        default=None, description="Days after which log lines are deleted."
+    )
     warnings: list[str] = []
 
 
 class RetentionRules(Resource):
-    """The tenant's own rule first, then those of its workspaces by name."""
+    """The tenant's rule first, then the rules of its workspaces by name."""
 
     items: list[RetentionRule]
 
 
 class SetRetentionRequest(Request):
-    """A rule in place of the one before; without any days the rule is taken away.
+    """A retention rule. It replaces the previous one; a rule without any days is deleted.
 
-    Points and log lines go after the fewest days that their experiment's config, its workspace and the tenant name, and points are thinned after those of the first that names any.
+    Points and log lines are deleted after the smallest number of days set by the experiment's config, its workspace and the tenant. For thinning, the first of these three that sets a number applies.
     """
 
-    workspace: Annotated[Name | None, Field(description="None: the tenant as a whole.")] = None
+    workspace: Annotated[Name | None, Field(description="Null: the whole tenant.")] = None
     metric_detail_days: Days | None = None
     metric_retention_days: Days | None = None
     log_retention_days: Days | None = None

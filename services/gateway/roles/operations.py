@@ -1,4 +1,4 @@
-"""Roles, and who was given them where: on the tenant, a workspace or a project. It counts on every replica within two seconds."""
+"""Operations on roles and role bindings. Changes take effect on every replica within two seconds."""
 
 from typing import Any
 
@@ -38,18 +38,18 @@ from services.gateway.users.find import group_in, user_in
 from shared.ids import derived_id
 
 DESCRIPTIONS = {
-    "admin": "All of the tenant, its users and their roles.",
-    "workspace-admin": "All of a workspace, and who else may work in it.",
-    "editor": "Runs experiments and registers models.",
-    "approver": "Sees what a viewer sees, and agrees to stages of models.",
-    "viewer": "Sees experiments and models, and downloads them.",
-    "auditor": "Sees who may do what and how much was used, and no content.",
-    "operator": "Keeps machines, pools, limits and tenants of the site, and sees no tenant's content.",
+    "admin": "Full access to the tenant, its users and their roles.",
+    "workspace-admin": "Full access to a workspace, including its role bindings.",
+    "editor": "Run experiments and register models.",
+    "approver": "Everything a viewer can do, and approve model stages.",
+    "viewer": "Read experiments and models, and download them.",
+    "auditor": "Read users, roles, the audit log and usage, but no content.",
+    "operator": "Manage the machines, pools, limits and tenants of the site, without access to tenants' content.",
 }
 
 
 async def list_roles(call: Call, request: Empty) -> RolePage:
-    """Lists the roles that can be given, those that every tenant has first."""
+    """List the roles that can be granted, built-in roles first."""
     async with call.read() as connection:
         made = await store.load_roles(connection)
     built_in = [_render_built_in(name) for name in ROLES]
@@ -57,15 +57,15 @@ async def list_roles(call: Call, request: Empty) -> RolePage:
 
 
 async def get_role(call: Call, request: RoleRequest) -> RoleDefinition:
-    """Shows one role with its permissions."""
+    """Get one role with its permissions."""
     if request.role in ROLES:
         return _render_built_in(request.role)
     async with call.read() as connection:
-        return _render(await _made_role(connection, request.role))
+        return _render(await _custom_role(connection, request.role))
 
 
 async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
-    """Makes a role of permissions; the caller has all of them."""
+    """Create a role from permissions. Callers can only use permissions that they hold themselves."""
     permissions = read_permissions(request.permissions, "permissions")
     check_caller_holds(
         call, combine_bindings([Binding(request.name, permissions)]), f"role {request.name}", "permissions"
@@ -85,21 +85,21 @@ async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
         }
         if not await store.insert_role(unit.connection, values):
             raise _exists(request.name)
-        role = _render(await _made_role(unit.connection, request.name))
+        role = _render(await _custom_role(unit.connection, request.name))
         call.note(after=role)
         await remember(call, unit.connection, role)
     return role
 
 
 async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
-    """Changes a role that the tenant made, for all who have it."""
+    """Change a custom role. The change applies to every user who has it."""
     permissions = read_permissions(request.permissions, "permissions")
     check_caller_holds(
         call, combine_bindings([Binding(request.role, permissions)]), f"role {request.role}", "permissions"
     )
     async with call.transaction() as unit:
         await store.lock_access(unit.connection, call.tenant)
-        role = await _made_role(unit.connection, _changeable(request.role))
+        role = await _custom_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
         call.note(before=_render(role))
         changed: dict[str, Any] = {}
@@ -110,34 +110,37 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
         if changed:
             await store.save_role(unit.connection, role.name, changed)
             await check_no_self_lockout(call, unit.connection)
-        edited = _render(await _made_role(unit.connection, role.name))
+        edited = _render(await _custom_role(unit.connection, role.name))
         call.note(after=edited)
         return edited
 
 
 async def delete_role(call: Call, request: RoleRequest) -> Done:
-    """Takes a role away that the tenant made and nobody has."""
+    """Delete a custom role that has no bindings."""
     async with call.transaction() as unit:
         await store.lock_access(unit.connection, call.tenant)
-        role = await _made_role(unit.connection, _changeable(request.role))
+        role = await _custom_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
         call.note(before=_render(role))
         if given := await store.count_bindings(unit.connection, role.name):
             raise Conflict(
                 "role_in_use",
-                f"role {role.name} was given {given} times",
-                hint=f"take it from those who have it first: `muster role bindings --role {role.name}`",
+                f"role {role.name} has {given} bindings",
+                hint=f"revoke them first; `muster role bindings --role {role.name}` lists them",
             )
         await store.delete_role(unit.connection, role.name)
     return Done()
 
 
 async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
-    """Gives a role to a user or a group, on the tenant, a workspace or a project; the same again changes nothing."""
+    """Grant a role to a user or a group on the tenant, a workspace or a project. Repeating the request has no effect."""
     place = _place(request)
     if (request.user is None) == (request.group is None):
         raise Rejected(
-            "invalid_request", "a role is given to one user or to one group", "user", "name one of them"
+            "invalid_request",
+            "a role binding needs either a user or a group",
+            "user",
+            "set exactly one of `user` and `group`",
         )
     call.check_place(Permission.ACCESS_GRANT, place)
     async with call.transaction() as unit:
@@ -145,9 +148,9 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
         if place != TENANT_SCOPE and permissions & WIDE:
             raise Rejected(
                 "role_too_wide",
-                f"role {request.role} holds what counts on the tenant only: {', '.join(sorted(permissions & WIDE))}",
+                f"role {request.role} has permissions that can only be granted on the whole tenant: {', '.join(sorted(permissions & WIDE))}",
                 "role",
-                "give it on the tenant, or another role here, such as workspace-admin",
+                "grant it on the tenant, or grant another role here, such as workspace-admin",
             )
         check_caller_holds(
             call,
@@ -168,7 +171,7 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
 
 
 async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> RoleBindingPage:
-    """Lists who was given which role where, as far as the caller may see who has access."""
+    """List role bindings, as far as the caller may read access settings."""
     wanted = read_wanted(call, request)
     named = request.model_dump(include={"role", "user", "group", "workspace"}, exclude_none=True)
     async with call.read() as connection:
@@ -179,13 +182,13 @@ async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> Ro
 
 
 async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
-    """Takes back what was given: as nobody gives more than they have, nobody takes it from those above them."""
+    """Revoke a role binding. Callers can only revoke roles whose permissions they hold themselves."""
     binding = parse_uuid(request.binding)
     async with call.transaction() as unit:
         row = await store.load_binding(unit.connection, binding) if binding else None
         if row is None:
             raise NotFound(
-                f"binding {request.binding}", "`muster role bindings` shows those there are with their ids"
+                f"binding {request.binding}", "`muster role bindings` lists the bindings with their ids"
             )
         given = await store.load_one_binding(unit.connection, call.tenant, row.id)
         check_caller_holds(call, combine_bindings(given), f"role {row.role}", "binding")
@@ -197,21 +200,21 @@ async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
 
 def _place(request: GrantRoleRequest) -> Scope:
     if request.project is not None and request.workspace is None:
-        raise Rejected("invalid_request", "a project is one of a workspace: name it too", "workspace")
+        raise Rejected("invalid_request", "a project needs its workspace", "workspace", "set `workspace`")
     return Scope(request.workspace, request.project)
 
 
 async def _permissions(connection: AsyncConnection, name: str) -> Permissions:
     if name in ROLES:
         return ROLES[name]
-    return parse_permissions((await _made_role(connection, name)).permissions)
+    return parse_permissions((await _custom_role(connection, name)).permissions)
 
 
-async def _made_role(connection: AsyncConnection, name: str) -> Any:
-    """Raises NotFound."""
+async def _custom_role(connection: AsyncConnection, name: str) -> Any:
+    """Load a custom role. Raises NotFound."""
     row = await store.find_role(connection, name)
     if row is None:
-        raise NotFound(f"role {name}", "`muster role list` shows those there are")
+        raise NotFound(f"role {name}", "`muster role list` lists the roles")
     return row
 
 
@@ -219,14 +222,14 @@ def _changeable(name: str) -> str:
     if name in ROLES:
         raise Conflict(
             "role_built_in",
-            f"role {name} is every tenant's",
-            hint="make one of your own: `muster role create`",
+            f"role {name} is built in and cannot be changed or deleted",
+            hint="create a custom role with `muster role create`",
         )
     return name
 
 
 def _exists(name: str) -> Conflict:
-    return Conflict("role_exists", f"there is a role {name} already", "name")
+    return Conflict("role_exists", f"a role named {name} already exists", "name")
 
 
 def _render_built_in(name: str) -> RoleDefinition:

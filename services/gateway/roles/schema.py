@@ -1,4 +1,4 @@
-"""Roles, who was given them where, and the tenants of a site."""
+"""Requests and responses for roles, role bindings and tenants."""
 
 from datetime import datetime
 from typing import Annotated
@@ -16,26 +16,26 @@ PlaceName = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00
 
 
 class RoleDefinition(Resource):
-    """A named set of permissions: one that every tenant has, or one that this tenant made."""
+    """A named set of permissions: a built-in role or a custom role of the tenant."""
 
     name: str
     description: str
     permissions: list[str]
     built_in: bool
     tenant_only: bool = Field(
-        description="It holds what counts on the tenant as a whole, so that it cannot be given on a workspace."
+        description="True if the role has permissions that apply to the whole tenant only. Such a role cannot be granted on a workspace."
     )
 
 
 class RolePage(Resource):
-    """All roles, those that every tenant has first."""
+    """All roles, built-in roles first."""
 
     items: list[RoleDefinition]
     next_cursor: str | None = None
 
 
 class CreateRoleRequest(Request):
-    """A role made of permissions that the caller has on the tenant."""
+    """A custom role. The caller must hold its permissions on the tenant."""
 
     name: RoleName
     description: Description = ""
@@ -49,36 +49,36 @@ class RoleRequest(Request):
 
 
 class EditRoleRequest(RoleRequest):
-    """Changes a role that the tenant made, for all who have it; what is left out stays as it is."""
+    """Changes to a custom role. Omitted fields keep their values."""
 
     description: Description | None = None
     permissions: Annotated[list[PermissionName], Field(max_length=64)] = Field(
-        default=[], description="In place of those before; none named: they stay."
+        default=[], description="The new set of permissions. Empty: the permissions do not change."
     )
 
 
 class RoleBinding(Resource):
-    """A role given to a user or a group."""
+    """A role that is granted to a user or a group."""
 
     id: UUID
     role: str
     user: str | None = None
     group: str | None = None
-    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
-    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the role applies to the whole tenant.")
+    project: str | None = Field(default=None, description="Null: the role applies to the whole workspace.")
     created_at: datetime
-    by: str = Field(description="Who gave it.")
+    by: str = Field(description="Name of the user or token that granted the role.")
 
 
 class RoleBindingPage(Resource):
-    """A page of what was given."""
+    """A page of role bindings."""
 
     items: list[RoleBinding]
     next_cursor: str | None = None
 
 
 class GrantRoleRequest(Request):
-    """A role for a user or a group, on the tenant, a workspace, or a project of one."""
+    """A role to grant to a user or a group, on the tenant, a workspace or a project."""
 
     role: Reference
     user: Reference | None = None
@@ -88,7 +88,7 @@ class GrantRoleRequest(Request):
 
 
 class ListRoleBindingsRequest(ListRequest):
-    """What was given, of a role, to a user or a group itself, or on a workspace."""
+    """Role bindings, optionally of one role, one user, one group or one workspace. Bindings of a user's groups are not included."""
 
     listing = Listing.of(
         RoleBinding,
@@ -103,13 +103,13 @@ class ListRoleBindingsRequest(ListRequest):
 
 
 class RoleBindingRequest(Request):
-    """One thing that was given, by its id."""
+    """One role binding by its id."""
 
     binding: Reference
 
 
 class Tenant(Resource):
-    """A company or department of its own: none sees anything of another."""
+    """A tenant, such as a company or a department. Tenants cannot see each other's data."""
 
     id: UUID
     name: str
@@ -130,21 +130,21 @@ class TenantPage(Resource):
 
 
 class CreateTenantRequest(Request):
-    """A new tenant, which begins with one admin."""
+    """A new tenant with one admin account."""
 
     name: AccountName
     ttl_s: Annotated[int, Field(ge=60, le=366 * 86400)] = 7 * 86400
 
 
 class RecoverTenantRequest(Request):
-    """A tenant that nobody can get into any more, by its name."""
+    """A tenant whose users have lost access, by name."""
 
     tenant: Reference
     ttl_s: Annotated[int, Field(ge=60, le=7 * 86400)] = 86400
 
 
 class CreatedTenant(Tenant):
-    """A tenant with the secret of its first admin, which is shown this one time; whoever takes the tenant over makes tokens of their own."""
+    """A tenant with the secret of its admin account. Only this response contains the secret; use it to create other tokens."""
 
     secret: str
     expires_at: datetime

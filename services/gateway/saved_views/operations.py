@@ -1,4 +1,4 @@
-"""Saved views: places of the dashboard that a person has named, for that person alone."""
+"""Operations on saved views: named dashboard addresses, private to the user who saved them."""
 
 from muster.errors import Conflict, NotFound
 from services.gateway.platform.auth.permissions import Permission
@@ -18,20 +18,22 @@ from services.gateway.saved_views.schema import (
 
 
 async def list_views(call: Call, _: Empty) -> SavedViews:
-    """Lists the caller's own views, by name."""
+    """List the caller's saved views, by name."""
     async with call.read() as connection:
         rows = await store.load_views(connection, orderer_of(call))
     return SavedViews(items=[SavedView.model_validate(row._mapping) for row in rows])
 
 
 async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
-    """Keeps a view under a name, for the caller alone; one of that name is replaced."""
+    """Save a view for the caller. It replaces the caller's view of the same name."""
     person = orderer_of(call)
     async with call.transaction() as unit:
         others = {row.name for row in await store.load_views(unit.connection, person)} - {request.name}
         if len(others) >= MOST_VIEWS:
             raise Conflict(
-                "too_many_views", f"you have {len(others)} views", hint="forget one that you do not use"
+                "too_many_views",
+                f"you have {len(others)} saved views; the maximum is {MOST_VIEWS}",
+                hint="delete one that you do not use",
             )
         saved = SavedView(name=request.name, address=request.address, saved_at=unit.now)
         values = saved.model_dump() | {"tenant": call.tenant, "person": person}
@@ -41,11 +43,11 @@ async def save_view(call: Call, request: SaveViewRequest) -> SavedView:
 
 
 async def delete_view(call: Call, request: ViewRequest) -> Done:
-    """Forgets one of the caller's own views."""
+    """Delete one of the caller's saved views."""
     async with call.transaction() as unit:
         row = await store.delete_view(unit.connection, orderer_of(call), request.view)
         if row is None:
-            raise NotFound(f"view {request.view}", "`muster view list` shows yours")
+            raise NotFound(f"view {request.view}", "`muster view list` lists your views")
         call.note(before=SavedView.model_validate(row._mapping))
     return Done()
 

@@ -1,4 +1,4 @@
-"""What people keep for themselves of what they look at."""
+"""Requests and responses for saved views of the dashboard."""
 
 from datetime import datetime
 from typing import Annotated
@@ -12,29 +12,29 @@ ViewName = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[^\x00-\
 
 
 class SavedView(Resource):
-    """A place of the dashboard that its reader has named: a list with its filter, order and columns."""
+    """A named address of the dashboard, such as a list with its filter, order and columns."""
 
     name: str
-    address: str = Field(description="The place within the dashboard, such as `/experiments?filter=…`.")
+    address: str = Field(description="Path and query within the dashboard, such as `/experiments?filter=…`.")
     saved_at: datetime
 
 
 class SavedViews(Resource):
-    """The caller's own views, by name."""
+    """The caller's saved views, by name."""
 
     items: list[SavedView]
 
 
 class SaveViewRequest(Request):
-    """A view under a name, in the place of one that the caller has under it."""
+    """A view to save. It replaces the caller's view of the same name."""
 
     name: ViewName
     address: Annotated[str, Field(min_length=2, max_length=4000, pattern=r"^/[a-z][^\x00-\x20]*$")] = Field(
-        description="Path and query of the place, without a host."
+        description="Path and query within the dashboard, without a host."
     )
 
 
 class ViewRequest(Request):
-    """One of the caller's own views."""
+    """One of the caller's saved views."""
 
     view: ViewName

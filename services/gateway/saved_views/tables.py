@@ -1,4 +1,4 @@
-"""What people keep for themselves of what they look at."""
+"""Table of saved views."""
 
 from sqlalchemy import Column, DateTime, Table, Text, Uuid
 
@@ -13,4 +13,4 @@ view = Table(
     Column("address", Text, nullable=False),
     Column("saved_at", DateTime(timezone=True), nullable=False),
 )
-"""`person`: an account, or a token that is nobody's."""
+"""`person` is an account, or a token without one."""

@@ -1,4 +1,4 @@
-"""Searches that a program drives: asked and told at their owner; events are waited for here."""
+"""Operations on custom searches, which a program drives (ask and tell). The searcher owns them; long polling happens here."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ CUSTOM = "custom"
 
 
 async def get_search(call: Call, request: SearchRequest) -> DrivenSearch:
-    """Shows who drives a custom search, and how far that is."""
+    """Get the driver of a custom search and its progress through the events."""
     row = await _find(call, request.experiment)
     return _render(row, await _ask(call, row, searches.GetDrivenSearch(experiment_id=ExperimentId(row.id))))
 
 
 async def list_search_events(call: Call, request: ListSearchEventsRequest) -> SearchEventPage:
-    """Lists what happened in a custom search, oldest first; waits for the first event where there is none."""
+    """List the events of a custom search, oldest first. With `wait`, wait for the first event if there is none."""
     row = await _find(call, request.experiment)
     clock, after = call.doors.clock, request.after
     end = clock.monotonic() + request.wait
@@ -48,11 +48,11 @@ async def list_search_events(call: Call, request: ListSearchEventsRequest) -> Se
 
 
 async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:
-    """Tells a custom search what to do: all of the operations or none. The same again changes nothing."""
+    """Apply operations to a custom search, all or none. Repeating the request has no effect."""
     row = await _find(call, request.experiment)
     question = searches.SubmitSearchOperations(
         experiment_id=ExperimentId(row.id),
-        operations=tuple(_told(each) for each in request.operations),
+        operations=tuple(_to_message(each) for each in request.operations),
         acknowledge=request.acknowledge,
         driver=request.driver,
     )
@@ -65,8 +65,8 @@ async def _find(call: Call, reference: str) -> Any:
     if row.searcher != CUSTOM:
         raise Conflict(
             "not_driven",
-            f"experiment {row.number} is searched by '{row.searcher}', which decides by itself",
-            hint="a program drives searches of searcher.name: custom",
+            f"experiment {row.number} uses searcher '{row.searcher}', which no program can drive",
+            hint="set `searcher.name: custom` in the config of experiments that a program drives",
         )
     return row
 
@@ -77,10 +77,10 @@ async def _ask(call: Call, row: Any, question: Query[Any]) -> Any:
     except NotFound:
         if row.version:
             raise
-        raise Transient("the searcher has not taken the experiment up yet", 1.0, "still_working") from None
+        raise Transient("the searcher has not started the experiment yet", 1.0, "still_working") from None
 
 
-def _told(operation: SearchOperation) -> searches.SearchOperation:
+def _to_message(operation: SearchOperation) -> searches.SearchOperation:
     return searches.SearchOperation(
         verb=operation.verb.value,
         key=operation.key or "",

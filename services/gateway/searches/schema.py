@@ -1,4 +1,4 @@
-"""Searches that a program drives: what it tells, and what it is told."""
+"""Requests and responses for custom searches, which a program drives."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -17,7 +17,7 @@ Driver = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x
 
 
 class SearchVerb(StrEnum):
-    """What a program may tell its search."""
+    """Kind of an operation on a custom search."""
 
     CREATE = "create"
     GO_ON = "go_on"
@@ -44,27 +44,28 @@ _ALLOWED = {
 
 
 class SearchOperation(Request):
-    """One thing that a program tells its search. Told again it changes nothing."""
+    """One operation on a custom search. Repeating it has no effect."""
 
     verb: SearchVerb
     key: TrialKey | None = Field(
-        default=None, description="The trial, by the name that the program chose when it created it."
+        default=None, description="The trial, by the name that the program chose when it created the trial."
     )
     hyperparameters: JsonObject | None = Field(
-        default=None, description="Of `create`: the point; left out, the config's sampler proposes one."
+        default=None,
+        description="For `create`: the trial's hyperparameters. If omitted, the config's sampler proposes them.",
     )
     until: Annotated[float | None, Field(gt=0)] = Field(
         default=None,
-        description="Of `create` and `go_on`: the time (of `searcher.time_metric`) at which the program is asked again; left out: never.",
+        description="For `create` and `go_on`: the time, in units of `searcher.time_metric`, at which the program is asked for the trial's next decision. If omitted, the trial trains to its end.",
     )
     source: TrialKey | None = Field(
-        default=None, description="Of `create`: the trial from whose newest checkpoint it starts."
+        default=None, description="For `create`: start from the newest checkpoint of this trial."
     )
     share: Annotated[float | None, Field(ge=0, le=1)] = Field(
-        default=None, description="Of `progress`: how much of the search is done."
+        default=None, description="For `progress`: completed share of the search."
     )
     reason: Annotated[str | None, Field(max_length=1000)] = Field(
-        default=None, description="Of `shutdown` and `fail`: why, for people."
+        default=None, description="For `shutdown` and `fail`: the reason, shown to users."
     )
 
     @model_validator(mode="after")
@@ -72,34 +73,34 @@ class SearchOperation(Request):
         given = {name for name in type(self).model_fields if getattr(self, name) is not None} - {"verb"}
         for name in _NEEDED.get(self.verb, ()):
             if name not in given:
-                raise ValueError(f"'{self.verb}' needs {name}")
+                raise ValueError(f"operation '{self.verb}' needs `{name}`")
         if foreign := sorted(given - _ALLOWED[self.verb]):
-            raise ValueError(f"'{self.verb}' takes no {foreign[0]}")
+            raise ValueError(f"operation '{self.verb}' does not accept `{foreign[0]}`")
         return self
 
 
 class TellSearchRequest(Request):
-    """Operations, carried out in order: all of them or none."""
+    """Operations on a custom search. They are applied in order, all or none."""
 
     experiment: Reference
     operations: Annotated[list[SearchOperation], Field(max_length=MAX_OPERATIONS)] = []
     acknowledge: Annotated[int | None, Field(ge=0)] = Field(
         default=None,
-        description="The events up to this number are done with: these operations are the answer.",
+        description="Number of the last event that the program has handled. The operations are its response.",
     )
-    driver: Driver | None = Field(default=None, description="The program's name, for people.")
+    driver: Driver | None = Field(default=None, description="Name of the program, shown to users.")
 
 
 class DrivenSearch(Resource):
-    """Who drives a search, and how far that is."""
+    """The driver of a custom search and its progress through the events."""
 
     experiment: UUID
     experiment_number: int
-    driver: str | None = Field(default=None, description="The program that asked or told last.")
-    seen_at: datetime | None = Field(default=None, description="When it did.")
-    acknowledged: int = Field(default=0, description="It is done with the events up to this number.")
-    waiting: int = Field(default=0, description="How many events it is not done with; 500 stands for more.")
-    waiting_since: datetime | None = Field(default=None, description="When the oldest of them happened.")
+    driver: str | None = Field(default=None, description="The program that sent the last request.")
+    seen_at: datetime | None = Field(default=None, description="Time of its last request.")
+    acknowledged: int = Field(default=0, description="Number of the last acknowledged event.")
+    waiting: int = Field(default=0, description="Number of events that are not acknowledged, up to 500.")
+    waiting_since: datetime | None = Field(default=None, description="Time of the oldest of these events.")
 
 
 class SearchRequest(Request):
@@ -109,7 +110,7 @@ class SearchRequest(Request):
 
 
 class SearchEventKind(StrEnum):
-    """What happened to a trial."""
+    """Kind of an event of a trial."""
 
     CREATED = "created"
     VALIDATION = "validation"
@@ -117,52 +118,55 @@ class SearchEventKind(StrEnum):
 
 
 class SearchEvent(Resource):
-    """What a program is to know of a trial."""
+    """An event of a trial, for the program that drives the search."""
 
     number: int = Field(
-        description="Rises; events that happened at once share it. Acknowledge all of a number."
+        description="Increasing number. Simultaneous events have the same number and are acknowledged together."
     )
     time: datetime
     kind: SearchEventKind
     key: str = Field(description="The program's name of the trial.")
-    trial: UUID | None = Field(default=None, description="None for a trial that ended without having begun.")
+    trial: UUID | None = Field(default=None, description="Null for a trial that ended before it started.")
     trial_number: int | None = None
-    hyperparameters: JsonObject | None = Field(default=None, description="Of `created`.")
-    at: float | None = Field(default=None, description="Of `validation`: how far it is, in the time metric.")
+    hyperparameters: JsonObject | None = Field(default=None, description="For `created`.")
+    at: float | None = Field(
+        default=None, description="For `validation`: progress of the trial, in units of the time metric."
+    )
     value: float | None = Field(
         default=None,
-        description="The search's metric: of `validation` there, of `ended` its best. Null where it is no finite number, or the trial was no good.",
+        description="The search's metric: for `validation` its value, for `ended` the trial's best. Null if it is not finite or the trial is invalid.",
     )
     others: dict[str, float] = Field(
-        default={}, description="Beside the value: what the config's `metrics` and `limits` name further."
+        default={}, description="Values of the other metrics that the config's `metrics` and `limits` name."
     )
     state: str | None = Field(
-        default=None, description="Of `ended`: completed, stopped, error, cancelled, invalid."
+        default=None, description="For `ended`: completed, stopped, error, cancelled or invalid."
     )
-    reason: str | None = Field(default=None, description="Of `ended`: why, where there is something to say.")
+    reason: str | None = Field(default=None, description="For `ended`: the reason, if there is one.")
 
 
 class SearchEventPage(Resource):
     """Events of a search, oldest first."""
 
     items: list[SearchEvent]
-    after: int = Field(description="There is no other event up to this number: go on behind it.")
+    after: int = Field(description="Pass this number as `after` to get the next events.")
     acknowledged: int
-    over: bool = Field(description="True when the experiment has ended and these are its last events.")
+    over: bool = Field(description="True if the experiment has ended and these are its last events.")
 
 
 class ListSearchEventsRequest(Request):
-    """Events of one search; waits for the first where there is none yet."""
+    """Events of one search, with long polling."""
 
     experiment: Reference
     after: Annotated[int | None, Field(ge=0)] = Field(
-        default=None, description="Only events behind this number; left out: behind what is acknowledged."
+        default=None,
+        description="Return events after this number. Default: after the last acknowledged event.",
     )
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 100
     wait: Annotated[float, Field(ge=0, le=MAX_WAIT_S)] = Field(
-        default=0.0, description="So many seconds are waited where there is no event yet."
+        default=0.0, description="Seconds to wait for an event if there is none yet."
     )
     driver: Driver | None = Field(
         default=None,
-        description="The program's name, for people: who gives one counts as driving the search.",
+        description="Name of the program, shown to users. Setting it makes the program the driver of the search.",
     )

@@ -1,4 +1,4 @@
-"""From what a provider says of a person to that person's account: known, linked, or new, as the site's sign-in file allows."""
+"""Finds, links or creates the account of a person from a provider's claims, as the site's sign-in file allows."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from shared.ids import derived_id, new_id
 
 
 async def account_of(call: Call, unit: Unit, section: ProviderSection, claims: Claims) -> Any | None:
-    """The account with the groups that the provider says; None where nobody is known by this subject and nobody may be made."""
+    """Return the subject's account, with its groups updated. None if no account is linked and none may be created."""
     known = await store.find_account_of(unit.connection, section.issuer, claims["sub"])
     account = known or await _by_email(call, unit, section, claims) or await _new(call, unit, section, claims)
     if account is not None:
@@ -38,7 +38,7 @@ async def _by_email(call: Call, unit: Unit, section: ProviderSection, claims: Cl
 
 
 async def _new(call: Call, unit: Unit, section: ProviderSection, claims: Claims) -> Any | None:
-    """An account under a name that nobody has: one of a name that is there already is somebody else's."""
+    """Create an account under the first free name. An existing account of that name belongs to another person."""
     if not section.new_people:
         return None
     for name in names_for(claims):
@@ -79,7 +79,7 @@ async def _link(call: Call, unit: Unit, section: ProviderSection, claims: Claims
 async def _join_groups(
     call: Call, unit: Unit, section: ProviderSection, claims: Claims, account: Any
 ) -> None:
-    """Into those of our groups that the provider's mean, and out of the others that it speaks for. A group that is not there is nobody's."""
+    """Update the account's membership in every group that the sign-in file maps. Groups that do not exist are skipped."""
     theirs = groups_of(claims, section.groups_claim, section.groups)
     for name in sorted(set(section.groups.values())):
         group = await people.load_team(unit.connection, name)

@@ -1,4 +1,4 @@
-"""What a provider's claims say of a person: a name to begin with, an e-mail address that it vouches for, and groups."""
+"""Reads account names, verified e-mail addresses and groups from a provider's claims."""
 
 import hashlib
 import re
@@ -12,17 +12,17 @@ _FIRST = re.compile(r"^[^A-Za-z0-9]+")
 
 
 def names_for(claims: Claims) -> list[str]:
-    """Names for a new account, the nearest first; the last of them is nobody else's."""
+    """Return candidate names for a new account, best first. The last one is unique to the subject."""
     mark = hashlib.sha256(f"{claims['iss']}\0{claims['sub']}".encode()).hexdigest()[:12]
-    said = [claims.get("preferred_username"), verified_email(claims)]
-    plain = [_FIRST.sub("", _NOT_IN_NAMES.sub("-", one)) for one in said if isinstance(one, str)]
+    claimed = [claims.get("preferred_username"), verified_email(claims)]
+    plain = [_FIRST.sub("", _NOT_IN_NAMES.sub("-", one)) for one in claimed if isinstance(one, str)]
     names = [one[:MAX_NAME_CHARS] for one in plain if one]
     first = names[0][: MAX_NAME_CHARS - 13] if names else "person"
     return [*names, f"{first}-{mark}"]
 
 
 def verified_email(claims: Claims) -> str | None:
-    """The address, if the provider says that it is the person's."""
+    """Return the e-mail address if the provider has verified it."""
     address = claims.get("email")
     return address if isinstance(address, str) and claims.get("email_verified") is True else None
 
@@ -33,12 +33,12 @@ def display_name(claims: Claims) -> str:
 
 
 def fulfils(claims: Claims, required: Mapping[str, str]) -> bool:
-    """True when each claim is as it must be, or a list that holds it."""
+    """True if each claim equals the required value or is a list that contains it."""
     return all(value in _listed(claims.get(name)) for name, value in required.items())
 
 
 def groups_of(claims: Claims, claim: str, known: Mapping[str, str]) -> frozenset[str]:
-    """Our groups that the claim's mean; others of the provider's count for nothing."""
+    """Map the provider's groups in the claim to groups of the tenant. Unmapped groups are ignored."""
     return frozenset(known[one] for one in _listed(claims.get(claim)) if one in known)
 
 

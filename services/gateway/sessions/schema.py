@@ -1,4 +1,4 @@
-"""Signing in: sessions of people, their passwords, and who of a provider they are."""
+"""Requests and responses for sign-in, sessions, passwords and linked identities."""
 
 from datetime import datetime
 from typing import Annotated
@@ -16,7 +16,7 @@ Subject = Annotated[str, Field(min_length=1, max_length=255)]
 
 
 class SignInRequest(Request):
-    """A user's name and password."""
+    """A user's name and password, to sign in with."""
 
     tenant: AccountName = "default"
     user: AccountName
@@ -24,44 +24,44 @@ class SignInRequest(Request):
 
 
 class TokenSignInRequest(Request):
-    """A token, in whose place a session counts: a browser keeps no token."""
+    """An access token to exchange for a session, so that a browser does not store the token."""
 
     token: Password
 
 
 class SignInLink(Resource):
-    """A link that signs a browser in once, shown this one time."""
+    """A single-use sign-in link. Only this response contains its code."""
 
     id: UUID
     path: str = Field(
-        description="Open it at the platform's address. It holds the code behind a `#`, which a browser sends to no server."
+        description="Path to open at the platform's address. The code follows a `#`, so browsers do not send it to any server."
     )
-    secret: str = Field(description="The code that the page trades for a session.")
+    secret: str = Field(description="The code that the page exchanges for a session.")
     expires_at: datetime
 
 
 class LinkSignInRequest(Request):
-    """The code of a link that signs in once."""
+    """The code of a single-use sign-in link."""
 
     code: Password
 
 
 class SignInProvider(Resource):
-    """A provider that the site shows to everybody."""
+    """An OpenID Connect provider that the sign-in page shows."""
 
-    name: str = Field(description="For `GET /v1/sign-in`.")
+    name: str = Field(description="Value of `provider` in `GET /v1/sign-in`.")
     label: str
 
 
 class SignInWays(Resource):
-    """The ways to sign in that a site tells strangers of. A provider without a label is known to those who were told its name."""
+    """The ways to sign in that unauthenticated clients can see. Providers without a label are not listed; users must know their names."""
 
-    passwords: bool = Field(description="False where the site takes none.")
+    passwords: bool = Field(description="True if the site accepts passwords.")
     providers: list[SignInProvider]
 
 
 class BeginSignInRequest(Request):
-    """A sign-in with a provider of one's tenant."""
+    """A sign-in with an OpenID Connect provider of the user's tenant."""
 
     provider: ProviderName
     redirect: Annotated[
@@ -69,47 +69,49 @@ class BeginSignInRequest(Request):
         Field(
             min_length=1,
             max_length=500,
-            description="Where the browser is sent back to: an address that the site allows, or `http://127.0.0.1:PORT/signed-in`.",
+            description="Address that the provider redirects the browser to: one that the site allows, or `http://127.0.0.1:PORT/signed-in`.",
         ),
     ]
 
 
 class BegunSignIn(Resource):
-    """Where the browser goes, and what is kept from it: who began finishes with the ticket, and nobody else can."""
+    """A started sign-in: the provider's page for the browser, and the ticket that finishes the sign-in."""
 
     url: str
-    ticket: str = Field(description="Kept by who began, and shown to nobody.")
-    state: str = Field(description="What the browser must bring back: check it before anything is sent on.")
+    ticket: str = Field(description="Secret of the client that started the sign-in. `FinishSignIn` needs it.")
+    state: str = Field(
+        description="Value that the redirect must contain. Check it before you send the code to `FinishSignIn`."
+    )
     expires_at: datetime
 
 
 class FinishSignInRequest(Request):
-    """The ticket, and what the browser brought back."""
+    """The ticket, and the parameters of the redirect."""
 
     ticket: Annotated[str, Field(min_length=1, max_length=2000)]
     state: Annotated[str, Field(min_length=1, max_length=200)]
     code: Annotated[str, Field(min_length=1, max_length=4000)]
     iss: Annotated[
-        str | None, Field(max_length=500, description="The issuer that the provider names, if it does.")
+        str | None, Field(max_length=500, description="The `iss` parameter of the redirect, if it has one.")
     ] = None
 
 
 class Session(Resource):
-    """A sign-in of a person, without its secret."""
+    """A session of a user, without its secret."""
 
     id: UUID
-    via: str = Field(description="`password`, `token`, `link`, or the provider's name.")
-    address: str = Field(description="From where.")
+    via: str = Field(description="`password`, `token`, `link`, or the name of the provider.")
+    address: str = Field(description="IP address of the sign-in.")
     created_at: datetime
-    used_at: datetime = Field(description="To the minute.")
-    expires_at: datetime = Field(description="Sooner, when it is not used.")
-    current: bool = Field(default=False, description="It is the session that asks.")
+    used_at: datetime = Field(description="Time of the last use, to the minute.")
+    expires_at: datetime = Field(description="Latest end of the session. An unused session ends earlier.")
+    current: bool = Field(default=False, description="True if this request uses the session.")
 
 
 class CreatedSession(Session):
-    """A session with its secret, which is shown this one time and sent as `Authorization: Bearer mss_…`."""
+    """A session with its secret. Only this response contains the secret; send it as `Authorization: Bearer mss_…`."""
 
-    secret: str = Field(description="Empty where a browser has it in a cookie.")
+    secret: str = Field(description="Empty if the browser gets the secret in a cookie.")
     user: str
     tenant: str
 
@@ -117,11 +119,11 @@ class CreatedSession(Session):
 SESSIONS = Listing.of(
     Session, *("via", "address", "created_at", "used_at", "expires_at", "current"), usual="-id"
 )
-"""Ids rise with time."""
+"""The usual order is newest first: ids increase with time."""
 
 
 class SessionPage(Resource):
-    """A page of sessions that count, newest first."""
+    """A page of active sessions, newest first."""
 
     items: list[Session]
     next_cursor: str | None = None
@@ -134,7 +136,7 @@ class ListSessionsRequest(ListRequest):
 
 
 class SessionRequest(Request):
-    """One session of the caller's by its id; `current` is the one that asks."""
+    """One of the caller's sessions by its id. `current` is the session that sends the request."""
 
     session: Reference
 
@@ -148,27 +150,27 @@ class ListUserSessionsRequest(ListRequest):
 
 
 class SessionsEnded(Resource):
-    """How many sessions were ended."""
+    """Result of ending a user's sessions."""
 
-    ended: int
+    ended: int = Field(description="Number of sessions that were ended.")
 
 
 class ChangePasswordRequest(Request):
-    """The caller's password, in place of the one before."""
+    """The caller's old and new password."""
 
     old_password: Password
     new_password: Password
 
 
 class SetPasswordRequest(Request):
-    """A password for somebody; that person's sessions end."""
+    """A new password for a user. The user's sessions end."""
 
     user: Reference
     password: Password
 
 
 class Identity(Resource):
-    """Who of a provider a user is."""
+    """A link between a user and a subject of a provider."""
 
     id: UUID
     issuer: str
@@ -177,14 +179,14 @@ class Identity(Resource):
 
 
 class IdentityList(Resource):
-    """All that a user is known by, oldest first."""
+    """The linked identities of a user, oldest first."""
 
     items: list[Identity]
     next_cursor: str | None = None
 
 
 class LinkIdentityRequest(Request):
-    """From now on a provider's subject is this user."""
+    """A subject of a provider to link to a user."""
 
     user: Reference
     provider: ProviderName
@@ -192,7 +194,7 @@ class LinkIdentityRequest(Request):
 
 
 class IdentityRequest(Request):
-    """One identity of a user, by its id."""
+    """One linked identity of a user, by its id."""
 
     user: Reference
     identity: Reference

@@ -1,4 +1,4 @@
-"""Links that sign a browser in once. The look-up comes before a tenant is known."""
+"""Stores single-use sign-in links. Look-ups run before the tenant is known."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,17 +16,17 @@ async def insert_link(connection: AsyncConnection, values: Mapping[str, Any]) ->
 
 
 async def find_link(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
-    """The link with this hash, used or not."""
+    """Load the link with this hash, used or not."""
     query = select(sign_in_link).where(sign_in_link.c.hash == hashed)
     return (await connection.execute(query)).one_or_none()
 
 
 async def use_link(connection: AsyncConnection, link_id: UUID, now: datetime) -> bool:
-    """Mark the link as used; False where it is already. Of two that come at once, one succeeds."""
+    """Mark the link as used. Return False if it already is; of concurrent calls, one succeeds."""
     unused = (sign_in_link.c.id == link_id) & sign_in_link.c.used_at.is_(None)
     return (await connection.execute(update(sign_in_link).where(unused).values(used_at=now))).rowcount > 0
 
 
 async def sweep(connection: AsyncConnection, now: datetime) -> None:
-    """Delete links past their time, of all tenants."""
+    """Delete expired links of all tenants."""
     await connection.execute(delete(sign_in_link).where(sign_in_link.c.expires_at < now))

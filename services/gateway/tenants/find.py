@@ -1,4 +1,4 @@
-"""The tenant that a request names."""
+"""Resolves tenant names in requests."""
 
 from muster.errors import NotFound
 from services.gateway.platform.auth.store import tokens as access
@@ -7,7 +7,7 @@ from shared.ids import TenantId
 
 
 async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
-    """The tenant that is meant: only who sees all tenants may name another than their own."""
+    """Return the named tenant, by default the caller's. Raises NotFound, also if a caller who is no operator names another tenant."""
     if name is None or name == call.caller.tenant_name:
         return call.tenant, call.caller.tenant_name
     if call.caller.keeps_site:

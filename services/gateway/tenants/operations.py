@@ -1,4 +1,4 @@
-"""The tenants of a site: who keeps it makes them and sees their names, and nothing that is theirs."""
+"""Operations on tenants. Operators of the site create and list tenants, but cannot read their content."""
 
 import secrets
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ from shared.ids import TenantId, new_id
 
 
 async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTenant:
-    """Makes a tenant with one admin, and shows that admin's token, this one time."""
+    """Create a tenant with one admin account and return that account's token, only in this response."""
     tenant = TenantId(new_id(call.doors.clock))
     async with call.site_transaction() as unit:
         earlier = await claim(call, unit, request, tenant)
@@ -38,7 +38,7 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
         connection, now = unit.connection, unit.now
         expires_at = now + timedelta(seconds=request.ttl_s)
         if not await access.ensure_tenant(connection, tenant, request.name, now):
-            raise Conflict("tenant_exists", f"there is a tenant {request.name} already", "name")
+            raise Conflict("tenant_exists", f"a tenant named {request.name} already exists", "name")
         account = await first_account.ensure_first_account(connection, tenant, (ADMIN,), now)
         secret = await _insert_token(
             call, connection, tenant, account, first_account.FIRST_ACCOUNT, expires_at
@@ -52,7 +52,7 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
 
 
 async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTenant:
-    """Lets a tenant in again whose admins have all lost their access: its first account counts, is admin, and has a token, shown this one time."""
+    """Restore access to a tenant whose admins have all lost theirs. Enables its first account, makes it an admin and returns a token for it, only in this response."""
     async with call.site_transaction() as unit:
         earlier = await claim(call, unit, request, new_id(call.doors.clock))
         if earlier is not None:
@@ -61,13 +61,13 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
         expires_at = now + timedelta(seconds=request.ttl_s)
         row = await access.load_tenant(connection, request.tenant)
         if row is None:
-            raise NotFound(f"tenant {request.tenant}", "`muster tenant list` shows those there are")
+            raise NotFound(f"tenant {request.tenant}", "`muster tenant list` lists the tenants")
         account = await first_account.ensure_first_account(connection, row.id, (ADMIN,), now)
         await people.save_account(connection, account, {"disabled_at": None})
         given = first_account.binding_values(row.id, ADMIN, account, None, TENANT_SCOPE)
         by = f"{call.caller.name} of {call.caller.tenant_name}"
         await roles.insert_binding(connection, given | {"created_at": now, "by": by})
-        # Its name is for the tenant's own list of tokens: that this happened is not for the operator alone to know.
+        # The token's name makes the recovery visible in the tenant's own list of tokens.
         name = f"recovery by {by}"
         secret = await _insert_token(call, connection, TenantId(row.id), account, name, expires_at)
         call.concerns(TenantId(row.id))
@@ -79,7 +79,7 @@ async def recover_tenant(call: Call, request: RecoverTenantRequest) -> CreatedTe
 
 
 async def list_tenants(call: Call, request: ListTenantsRequest) -> TenantPage:
-    """Lists the tenants of the site by name, or as they are sorted."""
+    """List the tenants of the site, by name unless `sort` is set."""
     wanted = read_wanted(call, request)
     async with call.doors.database.system() as connection:
         found = await access.load_tenants(connection, wanted)
@@ -92,7 +92,7 @@ async def list_tenants(call: Call, request: ListTenantsRequest) -> TenantPage:
 async def _insert_token(
     call: Call, connection: AsyncConnection, tenant: TenantId, account: UUID, name: str, expires_at: datetime
 ) -> str:
-    """A token of a tenant's first account; returns its secret."""
+    """Create a token for a tenant's first account and return its secret."""
     secret = render_token(secrets.token_bytes(RANDOM_BYTES))
     values = {
         "tenant": tenant,

@@ -1,4 +1,4 @@
-"""Callers and their tokens."""
+"""Operations on the caller's identity and on access tokens."""
 
 import secrets
 from datetime import timedelta
@@ -33,7 +33,7 @@ from shared.ids import new_id
 
 
 async def get_me(call: Call, request: Empty) -> Me:
-    """Says who the caller is and what the caller may do."""
+    """Get the caller's identity, roles and permissions."""
     caller = call.caller
     return Me(
         tenant=caller.tenant,
@@ -51,7 +51,7 @@ async def get_me(call: Call, request: Empty) -> Me:
 
 
 async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
-    """Makes an access token and shows its secret, this one time."""
+    """Create an access token and return its secret, only in this response."""
     check_caller_holds(
         call, combine_bindings([Binding(request.role, ROLES[request.role])]), f"role {request.role}", "role"
     )
@@ -79,7 +79,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
 
 
 async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
-    """Lists the tenant's access tokens, newest first or as they are sorted, without their secrets."""
+    """List the tenant's access tokens without their secrets, newest first unless `sort` is set."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         found = await store.load_tokens(connection, wanted)
@@ -89,7 +89,7 @@ async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
 
 
 async def revoke_token(call: Call, request: TokenRequest) -> Token:
-    """Ends an access token; every replica refuses it within seconds."""
+    """Revoke an access token. Every replica rejects it within seconds."""
     token_id = parse_uuid(request.token)
     async with call.transaction() as unit:
         if token_id is not None:
@@ -103,8 +103,8 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
 
 
 def _render_token(row: Any) -> Token:
-    told = {} if row.account is None else {"role": OF_A_USER, "scope": row.scope or []}
-    return Token.model_validate({**row._mapping, "scope": [], **told})
+    of_user = {} if row.account is None else {"role": OF_A_USER, "scope": row.scope or []}
+    return Token.model_validate({**row._mapping, "scope": [], **of_user})
 
 
 # fmt: off

@@ -1,4 +1,4 @@
-"""Callers and their tokens."""
+"""Requests and responses for the caller's identity and for access tokens."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +12,7 @@ from shared.filters.fields import Listing
 
 
 class Role(StrEnum):
-    """The roles that a token without a user can have; there are more for users, by name (`RoleDefinition`)."""
+    """Roles of tokens without a user. Users can have any role, also custom ones (`RoleDefinition`)."""
 
     ADMIN = "admin"
     EDITOR = "editor"
@@ -21,28 +21,28 @@ class Role(StrEnum):
 
 
 OF_A_USER = "viewer"
-"""What the released field `role` says of a token whose user's roles count."""
+"""Value of the field `role` for tokens of users. The user's roles apply to such a token; the field remains for older clients."""
 
 
 class HeldRole(Resource):
-    """A role that the caller has, and where it counts."""
+    """A role of the caller, and the scope that it applies to."""
 
     role: str
-    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
-    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
+    workspace: str | None = Field(default=None, description="Null: the role applies to the whole tenant.")
+    project: str | None = Field(default=None, description="Null: the role applies to the whole workspace.")
 
 
 class Me(Resource):
-    """Who the caller is and what the caller may do."""
+    """The caller's identity, roles and permissions."""
 
     tenant: UUID
     tenant_name: str
     token: UUID
     name: str
     role: Role = Field(
-        description="The widest of these roles that the caller has on the tenant, or viewer; `roles` says more."
+        description="The widest of the four basic roles whose permissions the caller holds on the whole tenant, or `viewer`. See `roles` for the actual roles."
     )
-    permissions: list[str] = Field(description="What the caller may do somewhere.")
+    permissions: list[str] = Field(description="Permissions that the caller holds in at least one scope.")
     expires_at: datetime | None = None
     roles: list[HeldRole] = []
 
@@ -53,13 +53,17 @@ class Token(Resource):
     id: UUID
     name: str
     role: Role = Field(
-        description="What it may do; of a user's token it says nothing (`viewer`), that user's roles do."
+        description="Role of a token without a user. Always `viewer` for a user's token, which has that user's roles instead."
     )
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
-    user: str | None = Field(default=None, description="Whose it is; none: it has its role itself.")
-    scope: list[str] = Field(default=[], description="It is narrowed to these permissions of its user's.")
+    user: str | None = Field(
+        default=None, description="User that the token belongs to. Null: the token has its own role."
+    )
+    scope: list[str] = Field(
+        default=[], description="Limits the token to these permissions of its user. Empty: no limit."
+    )
 
 
 class TokenPage(Resource):
@@ -70,7 +74,7 @@ class TokenPage(Resource):
 
 
 class CreateTokenRequest(Request):
-    """A new token of the caller's tenant; never with more rights than the caller's."""
+    """A new token of the caller's tenant. It cannot have permissions that the caller does not hold."""
 
     name: Name
     role: Role
@@ -78,7 +82,7 @@ class CreateTokenRequest(Request):
 
 
 class CreatedToken(Token):
-    """A token with its secret, which is shown this one time."""
+    """A token with its secret. Only this response contains the secret."""
 
     secret: str
 

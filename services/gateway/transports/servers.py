@@ -1,4 +1,4 @@
-"""The doors themselves: REST and gRPC, encrypted or not, opened last and closed first. Neighbour: `service`, which composes what they reach."""
+"""Starts and stops the REST and gRPC servers, with or without TLS. `service` builds their dependencies, starts them last and stops them first."""
 
 import asyncio
 from datetime import timedelta
@@ -24,7 +24,7 @@ _log = structlog.get_logger()
 
 
 class Servers:
-    """REST and gRPC. Started last, so that it ends first: what is committed for the last caller still gets published."""
+    """The REST and gRPC servers. They start last and stop first, so that the commits of the last requests are still published."""
 
     def __init__(self, front: Dispatcher, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
         self._own = own
@@ -38,7 +38,7 @@ class Servers:
         self._closing = asyncio.Event()
 
     async def open(self) -> None:
-        """Raises OSError for a port that is in use."""
+        """Open the ports. Raises OSError if a port is in use."""
         own = self._own
         self._runner = web.AppRunner(
             self._rest.application(OPERATIONS), handler_cancellation=True, shutdown_timeout=_CLOSE_S
@@ -52,10 +52,10 @@ class Servers:
         self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)
         await self._server.start()
         await self._rpc.show_serving(True)
-        _log.info("the doors are open", rest_port=own.port, grpc_port=port, operations=len(OPERATIONS))
+        _log.info("serving", rest_port=own.port, grpc_port=port, operations=len(OPERATIONS))
 
     async def run(self) -> None:
-        """Until `close`: takes no new call then, sends streams away, and answers the calls in hand."""
+        """Serve until `close`; then stop accepting calls, end streams, and answer the calls in progress."""
         await self._closing.wait()
         await self._rpc.show_serving(False)
         self._feed.end()
@@ -66,7 +66,7 @@ class Servers:
         self._closing.set()
 
     def start(self, process: ServiceProcess) -> None:
-        """Keeps them open until the process stops."""
+        """Run the servers until the process stops."""
         if self._tls is not None:
             tls = self._tls
             process.start("certificates", lambda: repeat(tls.refresh, _CERTIFICATES_EVERY))
@@ -74,7 +74,7 @@ class Servers:
 
 
 def tls_of(own: GatewaySection) -> Tls | None:
-    """What encrypts the doors; None where nothing does."""
+    """Load the TLS settings; None without TLS."""
     if own.tls_certificate_file is None or own.tls_key_file is None:
         return None
     return Tls(TlsFiles(own.tls_certificate_file, own.tls_key_file, own.client_ca_file))

@@ -1,4 +1,4 @@
-"""Encrypted doors: the certificate files as they are now. Who renews them writes them anew; nothing is restarted."""
+"""TLS of the servers. Renewed certificate files are loaded without a restart."""
 
 import ssl
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ _Mark = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM files: our certificate with its chain, its key, and the authorities that sign clients' certificates."""
+    """PEM files: the server's certificate with its chain, its key, and the CAs of client certificates."""
 
     certificate: Path
     key: Path
     client_ca: Path | None = None
 
     def mark(self) -> _Mark:
-        """Another when one of them was written anew."""
+        """Return a value that changes when one of the files is rewritten."""
         paths = (self.certificate, self.key, *([self.client_ca] if self.client_ca else []))
         return tuple((found.st_mtime_ns, found.st_size) for found in (path.stat() for path in paths))
 
 
 class Tls:
-    """What REST and gRPC encrypt with. A new pair that does not fit together is told, and the one before stays."""
+    """TLS settings of REST and gRPC. If a new certificate and key do not match, a warning is logged and the old pair stays in use."""
 
     def __init__(self, files: TlsFiles) -> None:
-        """Raises Rejected (`bad_settings`) for files that are not there, or do not fit together."""
+        """Load the files. Raises Rejected (`bad_settings`) if they are missing or do not match."""
         self._files = files
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -44,30 +44,30 @@ class Tls:
             raise Rejected("bad_settings", f"{files.certificate}, {files.key}: {error}", place) from error
 
     def credentials(self) -> grpc.ServerCredentials:
-        """gRPC's. It asks before each connection whether there are other files."""
+        """Return the credentials of the gRPC server, which checks for new files before each connection."""
         return grpc.dynamic_ssl_server_credentials(
             self._configuration,
-            self._newer,  # type: ignore[arg-type]  # None for what is as it was: the stubs leave it out
+            self._newer,  # type: ignore[arg-type]  # None means unchanged, which the stubs leave out
             require_client_authentication=self._files.client_ca is not None,
         )
 
     async def refresh(self) -> None:
-        """REST's next connections have the files' newest certificate."""
+        """Load the newest certificate for new REST connections."""
         try:
             mark = self._files.mark()
             if mark == self._rest_mark:
                 return
             self._rest_mark = mark
-            # Tried on a context of its own: half of a pair would be kept by the one in use.
+            # Try a separate context first: a failing load could leave the active one with half of the pair.
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._files.certificate, self._files.key)
             self.context.load_cert_chain(self._files.certificate, self._files.key)
         except (OSError, ValueError) as error:
-            _log.warning("new certificate files were not taken", reason=str(error))
+            _log.warning("new certificate files were not loaded", reason=str(error))
             return
-        _log.info("a new certificate was taken")
+        _log.info("new certificate loaded")
 
     def _newer(self) -> grpc.ServerCertificateConfiguration | None:
-        """Called by gRPC in a thread of its own."""
+        """Return a new gRPC configuration, or None if the files have not changed. gRPC calls it in its own thread."""
         try:
             mark = self._files.mark()
             if mark == self._grpc_mark:
@@ -76,7 +76,7 @@ class Tls:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._files.certificate, self._files.key)
             return self._read()
         except (OSError, ValueError) as error:
-            _log.warning("new certificate files were not taken", reason=str(error))
+            _log.warning("new certificate files were not loaded", reason=str(error))
             return None
 
     def _read(self) -> grpc.ServerCertificateConfiguration:

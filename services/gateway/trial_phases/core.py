@@ -1,4 +1,4 @@
-"""What a trial did when, of what scheduler and workers noted: one main phase after another, and what lies within them. Pure."""
+"""Computes the phases of a trial from the records of scheduler and workers. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Kind = Literal[
     "uploading_checkpoint",
     "running",
 ]
-"""`running`: of a run whose worker has told nothing, all of it."""
+"""`running` covers a whole run whose worker reported no phases."""
 
 _WITHIN: Mapping[str, tuple[Kind, Kind]] = {
     "fetch_code": ("fetching_code", "preparing"),
@@ -29,15 +29,15 @@ _WITHIN: Mapping[str, tuple[Kind, Kind]] = {
     "write_checkpoint": ("writing_checkpoint", "training"),
     "upload_checkpoint": ("uploading_checkpoint", "training"),
 }
-"""What a worker tells, what it is called here, and what it lies within."""
+"""By the worker's name of a phase: the kind, and the main phase that contains it."""
 _MAIN: Sequence[tuple[Kind, str]] = (("preparing", "prepare"), ("starting", "start"), ("training", ""))
-"""What follows each other in a run, and as what its end is told: of training by the run's own."""
+"""The main phases of a run in order, with the worker's phase whose end closes each. Training closes with the run."""
 Waiting = Literal["queued", "parked"]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPhase:
-    """A phase that a worker has told of, by its own clock. `waits_for`: an upload that fails and is tried again is not over; this is why."""
+    """A phase as a worker reported it, by the worker's clock. `waits_for`: why an upload fails; it is retried, so the phase is not over."""
 
     kind: str
     began: datetime
@@ -48,7 +48,7 @@ class WorkerPhase:
 
 @dataclass(frozen=True, slots=True)
 class RunPhases:
-    """A run: when it had its slots, and what its worker told."""
+    """A run: when it held its slots, and the phases that its worker reported."""
 
     number: int
     granted: datetime
@@ -58,7 +58,7 @@ class RunPhases:
 
 @dataclass(frozen=True, slots=True)
 class TrialPhase:
-    """`run`: None while it waits; `ended`: None while it goes on; `within`: the main phase that it is a part of; `reason`: why an upload waits."""
+    """A phase. `run`: None while the trial waits; `ended`: None while it continues; `within`: the main phase that contains it; `reason`: why an upload fails."""
 
     kind: Kind
     run: int | None
@@ -71,7 +71,7 @@ class TrialPhase:
 
 @dataclass(frozen=True, slots=True)
 class WaitingUploads:
-    """Checkpoints whose uploads fail and are tried again: how many, since when the first was announced, and why it waits."""
+    """Number of checkpoints whose uploads fail, when the oldest was announced, and why its upload fails."""
 
     checkpoints: int
     since: datetime
@@ -79,12 +79,12 @@ class WaitingUploads:
 
 
 def phases_of(created: datetime, waits: Waiting | None, runs: Iterable[RunPhases]) -> list[TrialPhase]:
-    """Return a trial's phases: the main ones follow each other, each before what lies within it; what lasted no time is left out.
+    """Return a trial's phases in order, each main phase before the phases within it. Phases of zero length are left out.
 
-    A worker's clock may go wrong: what it tells is cut to the time for which its run had slots, but for what is sent behind its end.
+    Worker clocks may be wrong: phases are clipped to the time for which the run held slots, except uploads, which may end after it.
 
     Args:
-        waits: what it does without a run; None where it is over.
+        waits: the phase of a trial without a run; None if the trial is over.
     """
     found: list[TrialPhase] = []
     free: datetime | None = created
@@ -99,7 +99,7 @@ def phases_of(created: datetime, waits: Waiting | None, runs: Iterable[RunPhases
 
 
 def waiting_uploads(phases: Iterable[TrialPhase]) -> WaitingUploads | None:
-    """Return what a trial's phases say of uploads that wait; None where none does."""
+    """Return the failing uploads among a trial's phases, or None."""
     waiting = [one for one in phases if one.ended is None and one.reason is not None]
     if not waiting:
         return None
@@ -118,20 +118,20 @@ def _phases_of_run(run: RunPhases, *, is_over: bool) -> Iterable[TrialPhase]:
 
 
 def _main_phases(run: RunPhases) -> Iterable[TrialPhase]:
-    """Each lasts until its end was told; the first whose end was not is the last."""
-    ends = {one.kind: _clamped(one.ended, run) for one in run.told}
+    """Yield the main phases, up to the first one whose end the worker did not report."""
+    ended_at = {one.kind: _clamped(one.ended, run) for one in run.told}
     began = run.granted
-    for kind, told_as in _MAIN:
-        ended = max(began, ends[told_as]) if told_as in ends else run.ended
+    for kind, reported_kind in _MAIN:
+        ended = max(began, ended_at[reported_kind]) if reported_kind in ended_at else run.ended
         if ended != began:
             yield TrialPhase(kind, run.number, began, ended)
-        if ended is None or told_as not in ends:
+        if ended is None or reported_kind not in ended_at:
             return
         began = ended
 
 
 def _inner(run: RunPhases, one: WorkerPhase, *, is_over: bool) -> TrialPhase:
-    """Of a trial that is over nothing waits, whatever was told last."""
+    """Return a phase within a main phase. Once the trial is over, uploads no longer count as waiting."""
     kind, within = _WITHIN[one.kind]
     began = _clamped(one.began, run)
     if one.waits_for is not None and not is_over:

@@ -1,4 +1,4 @@
-"""What trials did when: grants and ends are the scheduler's word, what happened in between the workers', which the registry keeps."""
+"""Phases of trials. The scheduler reports when runs get slots and end; workers report the phases in between, which the registry stores."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -28,7 +28,7 @@ from shared.messages.phases import GetPhases, RunPhases
 
 
 async def list_experiment_phases(call: Call, request: ListExperimentPhasesRequest) -> TrialPhasesPage:
-    """Lists what an experiment's trials did when: waiting, getting ready, training, checkpoints; by number of the trial."""
+    """List the phases (queueing, preparation, training, checkpoints) of an experiment's trials, by trial number."""
     position = read_cursor(call, request, request.cursor)
     above = int(str(position[0])) if position else None
     async with call.read() as connection:
@@ -36,15 +36,15 @@ async def list_experiment_phases(call: Call, request: ListExperimentPhasesReques
         trials = await trial_store.load_trials(
             connection, experiment.id, trial_store.TrialStateFilter(), above, request.limit + 1
         )
-    shown = trials[: request.limit]
+    page = trials[: request.limit]
     return TrialPhasesPage(
-        items=await _phases_of(call, shown),
-        next_cursor=make_cursor(call, request, [shown[-1].number]) if len(trials) > len(shown) else None,
+        items=await _phases_of(call, page),
+        next_cursor=make_cursor(call, request, [page[-1].number]) if len(trials) > len(page) else None,
     )
 
 
 async def get_trial_phases(call: Call, request: TrialRequest) -> TrialPhases:
-    """Shows what a trial did when: waiting, getting ready, training, checkpoints."""
+    """Get the phases of a trial: queueing, preparation, training, checkpoints."""
     (found,) = await _phases_of(call, [await find_trial(call, request.trial)])
     return found
 
@@ -56,14 +56,14 @@ async def _phases_of(call: Call, trials: Sequence[Row]) -> list[TrialPhases]:
     async with call.read() as connection:
         runs = await load_runs_of(connection, ids)
     question = GetPhases(trials=tuple(map(TrialId, ids)))
-    told = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
+    reported = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
     return [
-        _render(row, runs.get(row.id, ()), one.runs) for row, one in zip(trials, told.trials, strict=True)
+        _render(row, runs.get(row.id, ()), one.runs) for row, one in zip(trials, reported.trials, strict=True)
     ]
 
 
-def _render(trial: Row, runs: Sequence[Row], told: Sequence[RunPhases]) -> TrialPhases:
-    by_run = {one.run_number: one.phases for one in told}
+def _render(trial: Row, runs: Sequence[Row], reported: Sequence[RunPhases]) -> TrialPhases:
+    by_run = {one.run_number: one.phases for one in reported}
     attempts = [
         core.RunPhases(
             row.number,

@@ -1,4 +1,4 @@
-"""What trials did when, as users see it."""
+"""Requests and responses for the phases of trials."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +11,7 @@ from services.gateway.trials.schema import TrialState
 
 
 class PhaseKind(StrEnum):
-    """`queued` or `parked`, `preparing`, `starting` and `training` follow each other; `running` is all of a run whose worker has told nothing. The others lie within one of these."""
+    """The main phases are `queued` or `parked`, `preparing`, `starting` and `training`, in this order. `running` covers a whole run whose worker reported no phases. All other phases lie within a main phase."""
 
     QUEUED = "queued"
     PARKED = "parked"
@@ -28,36 +28,36 @@ class PhaseKind(StrEnum):
 
 
 class Phase(Resource):
-    """A stretch of a trial's time. Of checkpoints the first of each run is told, and those that took a second or more."""
+    """A phase of a trial. Of the checkpoint phases, only the first of each run and those of one second or more are listed."""
 
     kind: PhaseKind
-    run: int | None = Field(default=None, description="None while it waits.")
+    run: int | None = Field(default=None, description="Number of the run. Null while the trial waits.")
     began_at: datetime
-    ended_at: datetime | None = Field(default=None, description="None while it goes on.")
-    within: PhaseKind | None = Field(default=None, description="The phase that it is a part of.")
-    step: int | None = Field(default=None, description="Of a checkpoint.")
+    ended_at: datetime | None = Field(default=None, description="Null while the phase continues.")
+    within: PhaseKind | None = Field(default=None, description="The main phase that contains this phase.")
+    step: int | None = Field(default=None, description="Step of the checkpoint, for checkpoint phases.")
     reason: str | None = Field(
-        default=None, description="Why an upload waits: its last attempt failed, and it is tried again."
+        default=None, description="Why the last attempt to upload failed. The upload is retried."
     )
 
 
 class WaitingUploads(Resource):
-    """Checkpoints that wait on their machine because their upload fails; it is tried again."""
+    """Checkpoints that are still on their machine because their upload fails. Uploads are retried."""
 
-    checkpoints: int = Field(description="How many wait.")
-    since: datetime = Field(description="When the first of them was saved by the script.")
-    reason: str = Field(description="Why its last attempt failed.")
+    checkpoints: int = Field(description="Number of waiting checkpoints.")
+    since: datetime = Field(description="When the script saved the oldest of them.")
+    reason: str = Field(description="Why the last attempt to upload the oldest of them failed.")
 
 
 class TrialPhases(Resource):
-    """One trial's phases, each before those within it."""
+    """The phases of one trial. Each main phase comes before the phases within it."""
 
     trial: UUID
     trial_number: int
     state: TrialState
     phases: list[Phase]
     waiting_uploads: WaitingUploads | None = Field(
-        default=None, description="None while no upload has failed for more than a moment."
+        default=None, description="Null if no checkpoint upload is failing."
     )
 
 
@@ -69,6 +69,6 @@ class TrialPhasesPage(Resource):
 
 
 class ListExperimentPhasesRequest(PageRequest):
-    """What an experiment's trials did when."""
+    """The phases of an experiment's trials."""
 
     experiment: Reference

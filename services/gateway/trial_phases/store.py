@@ -1,4 +1,4 @@
-"""Trials with all their runs, as they are shown along time."""
+"""Reads the runs of trials."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from services.gateway.trials.tables import run
 
 
 async def load_runs_of(connection: AsyncConnection, trials: Collection[UUID]) -> Mapping[UUID, Sequence[Any]]:
-    """The runs of each trial by number; of one without any, none."""
+    """Return the runs of each trial, by number. Trials without runs are left out."""
     found: dict[UUID, list[Any]] = defaultdict(list)
     query = select(run.c.trial, run.c.number, run.c.changed).where(run.c.trial.in_(trials))
     for row in await connection.execute(query.order_by(run.c.number)):

@@ -1,4 +1,4 @@
-"""What a stored config declares of the table of its trials: metrics that its searcher reads, and hyperparameters. Pure."""
+"""Reads the declared columns of a trial table from an experiment's config: the searcher's metrics, and hyperparameters. Pure."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,18 +9,18 @@ from services.gateway.platform.references import Row
 from shared.messages.tables import DeclaredColumns
 
 _STEP = "step"
-"""As a `time_metric` it is no metric but the number of the step."""
+"""As a `time_metric`, this is the step number and not a metric."""
 
 
 def declared_by(experiment: Row) -> DeclaredColumns:
-    """What the config of a stored experiment declares of its table."""
+    """Return the columns that a stored experiment's config declares."""
     return declared_columns(experiment.config, experiment.metric, experiment.smaller_is_better)
 
 
 def declared_columns(
     config: Mapping[str, JsonValue], metric: str | None, smaller_is_better: bool
 ) -> DeclaredColumns:
-    """Return what the config declares; `metric` is the one that ranks its trials."""
+    """Return the columns that a config declares. `metric` ranks the trials."""
     return DeclaredColumns(
         metric=metric,
         smaller_is_better=smaller_is_better,
@@ -49,7 +49,7 @@ def _list(value: JsonValue) -> list[JsonValue]:
 
 
 def _paths(space: JsonValue, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Paths of all hyperparameters, nested ones too: a mapping with a `type` is one, another mapping a group of them."""
+    """Yield the paths of all hyperparameters. A mapping with a `type` is a hyperparameter; any other mapping is a group."""
     if isinstance(space, dict) and (not above or "type" not in space):
         for name, value in space.items():
             yield from _paths(value, (*above, name))

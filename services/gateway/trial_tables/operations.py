@@ -1,4 +1,4 @@
-"""The table of an experiment's trials: the registry's to answer, ours to check whose it is."""
+"""Operations on the table of an experiment's trials. The gateway checks access; the registry answers."""
 
 from services.gateway.experiments.find import find_experiment
 from services.gateway.platform.call import Call
@@ -18,7 +18,7 @@ from shared.messages.tables import GetColumns, GetTable
 
 
 async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable:
-    """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order."""
+    """List an experiment's trials as a table with any metrics and hyperparameters as columns, filtered and sorted."""
     position = read_cursor(call, request, request.cursor)
     experiment = await find_experiment(call, request.experiment)
     question = GetTable(
@@ -46,7 +46,7 @@ async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable
 
 
 async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableColumns:
-    """Lists the names by which an experiment's trials can be filtered, sorted and shown."""
+    """List the column names that `ListTrialTable` can show, filter and sort by."""
     position = read_cursor(call, request, request.cursor)
     experiment = await find_experiment(call, request.experiment)
     question = GetColumns(

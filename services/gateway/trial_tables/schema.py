@@ -1,4 +1,4 @@
-"""The table of an experiment's trials as users see it."""
+"""Requests and responses for the table of an experiment's trials."""
 
 from typing import Annotated
 from uuid import UUID
@@ -12,59 +12,63 @@ ColumnName = Annotated[str, Field(min_length=1, max_length=600)]
 
 
 class TableRow(Resource):
-    """One trial with the cells of the columns that were asked for."""
+    """One trial with the values of the requested columns."""
 
     trial: UUID
     experiment_number: int
-    number: int = Field(description="Its number within the experiment.")
+    number: int = Field(description="The trial's number within the experiment.")
     state: str | None = None
     values: JsonObject = Field(
-        description="By column; null where the trial has no such value. What is no finite number is a word: `NaN`, `Infinity` or `-Infinity`."
+        description="Values by column; null if the trial has no such value. Numbers that are not finite are the strings `NaN`, `Infinity` and `-Infinity`."
     )
 
 
 class TrialTable(Resource):
     """A page of a table of trials."""
 
-    columns: list[str] = Field(description="The columns' names, as they were asked for.")
+    columns: list[str] = Field(description="Names of the columns, in the requested order.")
     items: list[TableRow]
-    total: int | None = Field(default=None, description="How many trials meet the filter; on the first page.")
+    total: int | None = Field(
+        default=None, description="Number of trials that match the filter; on the first page only."
+    )
     next_cursor: str | None = None
 
 
 class TrialTableRequest(PageRequest):
-    """The trials of one experiment that meet a filter, in an order.
+    """A filter, an order and columns for the trials of one experiment.
 
-    Columns are `number`, `state`, `invalid`, `runs`, `created`, `ended`, `best` (the search's metric at its best), `hparams.NAME` and
-    `metrics.GROUP.NAME.STAT` with `count`, `min`, `max`, `mean`, `last`, `last_step` or `best`; a part with other characters stands in
-    double quotes.
+    Columns are `number`, `state`, `invalid`, `runs`, `created`, `ended`, `best` (the best value of the search's metric), `hparams.NAME`
+    and `metrics.GROUP.NAME.STAT`, where STAT is `count`, `min`, `max`, `mean`, `last`, `last_step` or `best`. Put name segments with other
+    characters in double quotes.
     """
 
     experiment: Reference
     filter: Expression = Field(
         default="",
         description="Such as `metrics.validation.accuracy.max > 0.9 and (hparams.lr < 0.01 or state in (completed, stopped))`: "
-        "`= != < <= > >=`, `in (…)`, `contains`, `is absent`, `and`, `or`, `not`. A value that a trial has not meets no comparison.",
+        "`= != < <= > >=`, `in (…)`, `contains`, `is absent`, `and`, `or`, `not`. A missing value matches no comparison.",
     )
     sort: Expression = Field(
         default="",
-        description="Up to four columns separated by commas, the greatest first behind `-`; a `best` stands with the best first. "
-        "Values that a trial has not come last, ties are by number.",
+        description="Up to four columns, separated by commas. A leading `-` sorts in descending order; a `best` column sorts the best value first. "
+        "Missing values come last; ties are ordered by trial number.",
     )
     column: Annotated[list[ColumnName], Field(max_length=64)] = Field(
-        default=[], description="Without any: the hyperparameters, and the search's metric."
+        default=[], description="Columns to return. Default: the hyperparameters and the search's metric."
     )
 
 
 class TableColumns(Resource):
-    """What there is to filter, sort and show by; metrics without their stat."""
+    """Names of the available columns. Metric columns are listed without their statistic."""
 
     columns: list[str]
-    next_cursor: str | None = Field(default=None, description="There are more names.")
+    next_cursor: str | None = Field(
+        default=None, description="Cursor of the next page, if there are more names."
+    )
 
 
 class TableColumnsRequest(Request):
-    """The names of one experiment's table."""
+    """The columns of one experiment's trial table."""
 
     experiment: Reference
     cursor: Annotated[str | None, Field(max_length=1000)] = None

@@ -1,4 +1,4 @@
-"""From what a path names to the trial, within the caller's tenant."""
+"""Resolves references in paths to trials of the caller's tenant."""
 
 import re
 
@@ -12,7 +12,7 @@ _TRIAL = re.compile(r"([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
 
 
 async def find_trial(call: Call, reference: str) -> Row:
-    """With its `experiment_number` and its experiment's `config`. Raises NotFound."""
+    """Load a trial with its `experiment_number` and its experiment's `config`. Raises NotFound."""
     pair = _TRIAL.fullmatch(reference)
     key = (int(pair[1]), int(pair[2])) if pair else parse_uuid(reference)
     if key is not None:
@@ -22,4 +22,6 @@ async def find_trial(call: Call, reference: str) -> Row:
             call.note(entity=f"trial/{row.experiment_number}.{row.number}")
             check_not_deleting(call, row.deleting, row.experiment_number)
             return row
-    raise NotFound(f"trial {reference}", "trials are named by their id, or as 31.4: trial 4 of experiment 31")
+    raise NotFound(
+        f"trial {reference}", "use the trial's id or a number such as 31.4: trial 4 of experiment 31"
+    )

@@ -1,4 +1,4 @@
-"""From stored rows and other services' answers to what users see."""
+"""Renders trials and runs from stored rows and from answers of other services."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from shared.messages.experiments import ParetoTrial, TrialChanged
 
 
 def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> trials.Trial:
-    """`config` is its experiment's."""
+    """Render a trial; `config` is its experiment's config."""
     changed = TrialChanged.model_validate(row.changed)
     return trials.Trial(
         id=changed.trial_id,
@@ -75,12 +75,12 @@ def _measured(validated: Any) -> trials.Measured | None:
 
 
 def _least_slots(config: dict[str, Any]) -> int | None:
-    """Of a trial that is elastic."""
+    """Return the minimum slots of an elastic trial, else None."""
     asked = config["resources"]["slots_per_trial"]
     return asked["min"] if isinstance(asked, dict) else None
 
 
 def _slot_part(config: dict[str, Any]) -> float | None:
-    """Of a trial that shares a slot."""
+    """Return the share of a trial with a fractional slot, else None."""
     asked = config["resources"]["slots_per_trial"]
     return asked if isinstance(asked, float) and not asked.is_integer() else None

@@ -1,4 +1,4 @@
-"""Trials and their runs as users see them."""
+"""Requests and responses for trials and their runs."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +21,7 @@ from shared.filters.fields import Listing
 
 
 class TrialState(StrEnum):
-    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
+    """State of a trial. `completed`, `stopped`, `error` and `cancelled` are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -34,61 +34,61 @@ class TrialState(StrEnum):
 
 
 class Measured(Resource):
-    """The search's first metric at one validation."""
+    """The metrics of one validation."""
 
     step: int
-    value: float | None = Field(description="Null when it is not a finite number.")
+    value: float | None = Field(description="Value of the search's first metric. Null if it is not finite.")
     not_finite: NotFinite | None = Field(
         default=None,
         exclude_if=is_none,
-        description="Which it is, where `value` is null; not there otherwise.",
+        description="The value if it is not finite; omitted otherwise.",
     )
     others: dict[str, float] = Field(
-        default={}, description="Further metrics of the search, and those that its limits speak of."
+        default={}, description="Values of the search's other metrics and of the metrics in its limits."
     )
     others_not_finite: dict[str, NotFinite] = Field(
-        default={}, description="Those that were no finite number, and which."
+        default={}, description="Other metrics whose values are not finite."
     )
 
 
 class Trial(Resource):
-    """One point of a search space and how far its training came."""
+    """A trial: one point of the search space and the state of its training."""
 
     id: UUID
     experiment: UUID
     experiment_number: int
     number: int = Field(
-        description="Its number within the experiment; `31.4` names trial 4 of experiment 31."
+        description="The trial's number within the experiment. `31.4` names trial 4 of experiment 31."
     )
     state: TrialState
     invalid: bool = Field(
         default=False,
-        description="Its script called its hyperparameters invalid: it is in `error`, counts for nothing, and was replaced.",
+        description="True if the script reported the hyperparameters as invalid. Such a trial is in `error`, does not count for the search, and was replaced.",
     )
     finishing: bool = Field(
         default=False,
-        description="It is `stopping`: its last run has ended, and checkpoints or validations of it are not all stored yet.",
+        description="True if the trial is `stopping`, its last run has ended, and some of its checkpoints or validations are not stored yet.",
     )
     reason: str | None = Field(
         default=None,
-        description="Why it failed or was ended; while it is `finishing`, what is not stored yet.",
+        description="Why the trial failed or was stopped. While it is `finishing`: the data that is not stored yet.",
     )
     hyperparameters: JsonObject
     seed: int
-    slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")
-    min_slots: int | None = Field(default=None, description="The fewest, where it is elastic.")
+    slots: int = Field(description="Maximum slots of a run. The members of a run show the slots that it got.")
+    min_slots: int | None = Field(default=None, description="Minimum slots of an elastic trial.")
     slot_part: float | None = Field(
-        default=None, description="How much of its slot it takes, where it shares one."
+        default=None, description="Fractional slot: the share of its slot, if the trial shares one."
     )
     source: int | None = Field(
-        default=None, description="The number of the trial that it copies, in population-based training."
+        default=None, description="Number of the trial that this one copies, in population-based training."
     )
     start_checkpoint: UUID | None = Field(
-        default=None, description="That trial's checkpoint, from which it starts."
+        default=None, description="Checkpoint of the source trial that this trial starts from."
     )
     best: Measured | None = None
     latest: Measured | None = None
-    runs: int = Field(default=0, description="Attempts to train it so far.")
+    runs: int = Field(default=0, description="Number of runs so far.")
     final: bool = False
     created_at: datetime
     ended_at: datetime | None = None
@@ -103,7 +103,7 @@ class TrialPage(Resource):
 
 
 class TrialOrder(StrEnum):
-    """How a list of trials is ordered: by number, or by the search's metric, best first."""
+    """Order of a list of trials: by number, or by the search's metric with the best first."""
 
     NUMBER = "number"
     BEST = "best"
@@ -136,28 +136,30 @@ class ListTrialsRequest(ListRequest):
     order: TrialOrder = TrialOrder.NUMBER
     invalid: bool | None = Field(
         default=None,
-        description="Those that their scripts called invalid: true, these beside the states given, or alone; false, none of them; "
-        "left out, they are in `error`.",
+        description="True: return trials that their scripts reported as invalid, in addition to the given states, or alone without states. "
+        "False: exclude them. If omitted, they count as `error`.",
     )
 
 
 class FrontTrial(Resource):
-    """A trial that no other of its experiment beats in every metric, by its best validation."""
+    """A Pareto-optimal trial: no other trial of the experiment is better in every metric. The best validation of each trial counts."""
 
     trial: UUID
     trial_number: int
     state: TrialState
     step: int
-    metrics: dict[str, float] = Field(description="The search's metrics, and those that its limits speak of.")
+    metrics: dict[str, float] = Field(
+        description="Values of the search's metrics and of the metrics in its limits."
+    )
     hyperparameters: JsonObject
 
 
 class FrontPage(Resource):
-    """A page of an experiment's Pareto front, best by the first metric first."""
+    """A page of an experiment's Pareto front, sorted by the first metric, best first."""
 
     items: list[FrontTrial]
-    total: int = Field(description="How many trials are on the front.")
-    admissible: int = Field(description="How many trials have a result within the limits.")
+    total: int = Field(description="Number of trials on the front.")
+    admissible: int = Field(description="Number of trials with a result within the limits.")
     next_cursor: str | None = None
 
 
@@ -174,32 +176,33 @@ class TrialRequest(Request):
 
 
 class RunMember(Resource):
-    """The part of one worker in a run."""
+    """A worker's allocation in a run."""
 
     worker: str
     slots: int
     slot_part: float | None = Field(
-        default=None, description="How much of its slot is the run's, where it shares one."
+        default=None, description="Fractional slot: the run's share of the slot, if the run shares one."
     )
 
 
 class Run(Resource):
-    """One attempt to train a trial."""
+    """A run: one attempt to train a trial."""
 
     id: UUID
     trial: UUID
     number: int
-    state: str = Field(description="granted or ended.")
+    state: str = Field(description="`granted` or `ended`.")
     outcome: str | None = None
     reason: str | None = None
     exit_code: int | None = None
-    charged: bool = Field(default=False, description="True when it counts against max_restarts.")
+    charged: bool = Field(default=False, description="True if the run counts against `max_restarts`.")
     pool: str
     members: list[RunMember]
     granted_at: datetime
     ended_at: datetime | None = None
     labels: list[str] = Field(
-        default_factory=list, description="Names of the log policies that its output met, once it has ended."
+        default_factory=list,
+        description="Names of the log policies that matched the run's output. Set when the run has ended.",
     )
 
 

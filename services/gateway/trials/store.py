@@ -1,4 +1,4 @@
-"""Reads trials and runs."""
+"""Reads trials and runs from the database."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,14 +18,18 @@ from shared.filters.sql import Cells, RowPage, load_part
 
 @dataclass(frozen=True, slots=True)
 class TrialStateFilter:
-    """Which trials: in one of these states (none: in any), and called invalid by their scripts: True, these too, or alone; False, none of these."""
+    """A filter on the states of trials; no states match any.
+
+    Attributes:
+        invalid: trials that their scripts reported as invalid. True: match these too, or only these without states; False: none of these.
+    """
 
     states: Sequence[str] = ()
     invalid: bool | None = None
 
     @property
     def condition(self) -> ColumnElement[bool]:
-        """As the database understands it."""
+        """The filter as an SQL condition."""
         is_in = trial.c.state.in_(self.states) if self.states else true()
         is_invalid = func.coalesce(trial.c.changed["invalid"].as_boolean(), false())
         if self.invalid is None:
@@ -39,7 +43,7 @@ ANY_STATE = TrialStateFilter()
 
 
 def _moment(value: ColumnElement[Any]) -> ColumnElement[datetime]:
-    """The time that stands in a document."""
+    """Cast a JSON string to a time."""
     return cast(value.as_string(), DateTime(timezone=True))
 
 
@@ -54,7 +58,7 @@ TRIALS = Cells(
         **{name: _moment(trial.c.changed[name]) for name in ("created_at", "ended_at")},
     },
 )
-"""What of a trial a list can go by."""
+"""Columns that lists of trials filter and sort by."""
 
 RUNS = Cells(
     run,
@@ -65,18 +69,18 @@ RUNS = Cells(
         **{name: _moment(run.c.changed[name]) for name in ("granted_at", "ended_at")},
     },
 )
-"""What of a run a list can go by."""
+"""Columns that lists of runs filter and sort by."""
 
 
 async def load_points(connection: AsyncConnection, trials: Collection[UUID]) -> dict[UUID, Any]:
-    """The hyperparameters of these trials, by their ids."""
+    """Load the hyperparameters of trials, by trial id."""
     query = select(trial.c.id, trial.c.changed["hyperparameters"].label("point"))
     rows = await connection.execute(query.where(trial.c.id.in_(trials)))
     return {row.id: row.point for row in rows}
 
 
 async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
-    """By its id, or by the experiment's number and its own; with its experiment's number and config, and whether that is being deleted."""
+    """Load a trial by id, or by experiment number and trial number, with its experiment's number, config and `deleting`."""
     query = select(
         trial, experiment.c.number.label("experiment_number"), experiment.c.config, experiment.c.deleting
     ).join(experiment, trial.c.experiment == experiment.c.id)
@@ -90,7 +94,7 @@ async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, i
 async def load_trial_numbers(
     connection: AsyncConnection, ids: Collection[UUID]
 ) -> dict[UUID, tuple[int, int]]:
-    """The numbers of trials' experiments, and their own."""
+    """Load the experiment number and trial number of each trial."""
     query = select(trial.c.id, experiment.c.number, trial.c.number).join(
         experiment, trial.c.experiment == experiment.c.id
     )
@@ -112,7 +116,7 @@ async def load_trials(
     above: int | None,
     limit: int,
 ) -> Sequence[Row[Any]]:
-    """In the order of their numbers, those above `above`."""
+    """Load trials with numbers above `above`, by number."""
     query = select(trial).where(trial.c.experiment == experiment_id)
     query = query.where(standing.condition)
     if above is not None:
@@ -128,13 +132,13 @@ async def load_trial_ends(
     above: int | None = None,
     limit: int | None = None,
 ) -> Sequence[Row[Any]]:
-    """Which of the trials with these numbers, or with numbers above one, have ended, and when; in the order of their numbers."""
-    told = trial.c.changed
+    """Load whether and when trials ended, by number: of the given numbers, or of numbers above `above`."""
+    changed = trial.c.changed
     query = select(
         trial.c.id,
         trial.c.number,
-        told["final"].as_boolean().label("final"),
-        cast(told["ended_at"].as_string(), DateTime(timezone=True)).label("ended_at"),
+        changed["final"].as_boolean().label("final"),
+        cast(changed["ended_at"].as_string(), DateTime(timezone=True)).label("ended_at"),
     ).where(trial.c.experiment == experiment_id)
     query = query.where(trial.c.number > above if above is not None else trial.c.number.in_(numbers))
     return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
@@ -143,7 +147,7 @@ async def load_trial_ends(
 async def load_best_trials(
     connection: AsyncConnection, experiment_id: UUID, smaller_is_better: bool, limit: int
 ) -> Sequence[Row[Any]]:
-    """Best first, ties by number, those without a value last."""
+    """Load the best trials first; ties are ordered by number, trials without a value come last."""
     value = trial.c.best_value if smaller_is_better else -trial.c.best_value
     query = select(trial).where(trial.c.experiment == experiment_id)
     return (await connection.execute(query.order_by(value.nulls_last(), trial.c.number).limit(limit))).all()

@@ -1,4 +1,4 @@
-"""Trials and runs as searcher and scheduler last announced them."""
+"""Tables of trials and runs, as searcher and scheduler last published them."""
 
 from sqlalchemy import BigInteger, Column, Double, Integer, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON

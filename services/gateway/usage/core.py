@@ -1,4 +1,4 @@
-"""Usage by label: what the scheduler tells of experiments, divided among their labels so that the parts add up. Pure."""
+"""Divides the usage of experiments among their labels so that the shares add up. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from enum import StrEnum
 from typing import cast
 from uuid import UUID
 
-from shared.messages.usage import SlotUsageRow, UsageKey as ToldKey
+from shared.messages.usage import SlotUsageRow, UsageKey as MessageUsageKey
 
 SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
 
 
 class UsageKey(StrEnum):
-    """What usage is added up by."""
+    """Keys that usage is grouped by."""
 
     DAY = "day"
     TENANT = "tenant"
@@ -24,24 +24,27 @@ class UsageKey(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LabelledUsage:
-    """What was used by one of each key; the label is ours, the rest the scheduler's."""
+    """Usage of one group: the scheduler's keys and sums, and the label that the gateway adds."""
 
     used: SlotUsageRow
     label: str | None = None
 
 
-def keys_of(by: Sequence[UsageKey], is_by_label: bool) -> tuple[ToldKey, ...]:
-    """What the scheduler is asked for: labels are not known to it, experiments are."""
+def keys_of(by: Sequence[UsageKey], is_by_label: bool) -> tuple[MessageUsageKey, ...]:
+    """Return the keys to ask the scheduler for. It does not know labels, so grouping by label needs usage by experiment."""
     keys = [key.value for key in by]
     if is_by_label and "experiment" not in keys:
         keys.append("experiment")
-    return cast(tuple[ToldKey, ...], tuple(keys))
+    return cast(tuple[MessageUsageKey, ...], tuple(keys))
 
 
 def by_label(
     used: Iterable[SlotUsageRow], labels: Mapping[UUID, Sequence[str]], by: Sequence[UsageKey]
 ) -> list[LabelledUsage]:
-    """Adds up by the keys and by label, each experiment in equal parts under its labels; what has none, or is not seen, stands under None, first."""
+    """Group usage by the keys and by label; each experiment's usage is split equally among its labels.
+
+    Experiments without labels, or that the caller may not read, come first, under the label None.
+    """
     hidden = {} if UsageKey.EXPERIMENT in by else {"experiment": None}
     sums: dict[tuple[object, ...], LabelledUsage] = {}
     for one in used:

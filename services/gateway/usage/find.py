@@ -1,4 +1,4 @@
-"""Usage as the scheduler reports it, with names in the place of ids."""
+"""Loads usage from the scheduler and replaces ids by names."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -17,7 +17,7 @@ DELETED = "(deleted tenants)"
 
 
 async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[SlotUsageRow]:
-    """All pages of what the caller's tenant has used, or of the site. Raises Rejected (`too_many_rows`)."""
+    """Load all pages of the usage of the caller's tenant or of the site. Raises Rejected (`too_many_rows`)."""
     tenant = SITE if is_site else call.tenant
     used: list[SlotUsageRow] = []
     while True:
@@ -28,15 +28,15 @@ async def load_used(call: Call, question: GetUsage, is_site: bool) -> list[SlotU
         if len(used) >= _MOST_ROWS:
             raise Rejected(
                 "too_many_rows",
-                f"there are more than {_MOST_ROWS} rows",
+                f"the result has more than {_MOST_ROWS} rows",
                 "by",
-                "take a shorter period, or add up by fewer keys",
+                "use a shorter period or fewer keys in `by`",
             )
         question = question.model_copy(update={"after": page.next})
 
 
 async def named(call: Call, parts: Sequence[LabelledUsage]) -> list[UsageRow]:
-    """With names in the place of ids."""
+    """Render usage with names in place of ids."""
     used = [part.used for part in parts]
     tenants = {call.tenant: call.caller.tenant_name, SITE: DELETED}
     numbered: Mapping[UUID, tuple[int, str]] = {}

@@ -1,4 +1,4 @@
-"""Usage: asked of the scheduler page by page, with names in the place of ids; as JSON, or as CSV for a spreadsheet."""
+"""Operation that reports slot usage and cost, as JSON or CSV. The scheduler holds the data."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ _OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL, UsageKey.DAY})
 
 
 async def get_usage(call: Call, request: UsageRequest) -> Usage:
-    """Adds up the slot-seconds and cost of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool."""
+    """Get the slot-seconds and cost of the caller's tenant in a period. Operators get those of all tenants, by tenant, pool and day."""
     by = list(dict.fromkeys(request.by))
     if not (by or request.by_label):
         by = [UsageKey.WORKSPACE]
@@ -33,9 +33,9 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
     if is_site and (request.by_label or not _OPEN_TO_OPERATORS.issuperset(by)):
         raise Rejected(
             "forbidden",
-            "an operator sees tenants and pools, not what is inside of a tenant",
+            "operators can see usage by tenant, pool and day only, not within a tenant",
             "by",
-            "add up by tenant, pool or both",
+            "use only `tenant`, `pool` and `day` in `by`",
         )
     sees = _sees(call, by)
     since, until = _period(call, request)
@@ -50,7 +50,7 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
 
 
 def usage_csv(usage: Usage) -> str:
-    """A line of names, then one for each row."""
+    """Render usage as CSV with a header line."""
     columns = [str(key) for key in usage.by]
     if UsageKey.EXPERIMENT in usage.by:
         columns.insert(columns.index("experiment") + 1, "experiment_name")
@@ -64,16 +64,16 @@ def usage_csv(usage: Usage) -> str:
 
 
 def _sees(call: Call, by: list[UsageKey]) -> Callable[[str | None], bool]:
-    """Which workspaces' usage the caller may see. Raises Rejected where it would be in one sum with that of others."""
+    """Return a predicate for the workspaces whose usage the caller may read. Raises Rejected if the sums would include other workspaces."""
     grants, needed = call.caller.grants, Permission.CLUSTER_READ
     if grants.holds(needed, TENANT_SCOPE):
         return lambda _: True
     if UsageKey.WORKSPACE not in by:
         raise Rejected(
             "forbidden",
-            "you see what some workspaces use, not what the tenant does",
+            "you may read the usage of some workspaces only, not of the whole tenant",
             "by",
-            "add up by workspace too",
+            "add `workspace` to `by`",
         )
     return lambda workspace: grants.holds(needed, Scope(workspace))
 
@@ -81,20 +81,22 @@ def _sees(call: Call, by: list[UsageKey]) -> Callable[[str | None], bool]:
 def _period(call: Call, request: UsageRequest) -> tuple[datetime, datetime]:
     until = _aware(request.until or call.doors.clock.now())
     if request.since and request.days:
-        raise Rejected("bad_period", "the period has two beginnings", "days", "give `since` or `days`")
+        raise Rejected(
+            "bad_period", "`since` and `days` cannot be set together", "days", "leave one of them out"
+        )
     since = _aware(request.since) if request.since else _beginning(until, request.days)
     if since >= until:
         raise Rejected(
             "bad_period",
-            f"the period would begin at {since:%Y-%m-%d %H:%M:%S} and end at {until:%Y-%m-%d %H:%M:%S} UTC",
+            f"the period's start, {since:%Y-%m-%d %H:%M:%S} UTC, is not before its end, {until:%Y-%m-%d %H:%M:%S} UTC",
             "since",
-            "give a `since` that lies before `until`",
+            "set `since` to a time before `until`",
         )
     return since, until
 
 
 def _beginning(until: datetime, days: int | None) -> datetime:
-    """Midnight of the first of so many days; the day that ends with `until` is one of them."""
+    """Return the start (UTC midnight) of the period of `days` days that includes the day of `until`; by default 30 times 24 hours before it."""
     if days is None:
         return until - _PERIOD
     last = (until - timedelta(microseconds=1)).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,4 +1,4 @@
-"""From what a path names to the user or the group, within the caller's tenant."""
+"""Resolve references in paths to users and groups of the caller's tenant."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from services.gateway.platform.references import parse_uuid
 
 
 async def user_in(connection: AsyncConnection, reference: str) -> Any:
-    """By name or id. Raises NotFound."""
+    """Load a user by name or id. Raises NotFound."""
     row = await store.load_account(connection, parse_uuid(reference) or reference)
     if row is None:
-        raise NotFound(f"user {reference}", "`muster user list` shows those there are")
+        raise NotFound(f"user {reference}", "`muster user list` lists the users")
     return row
 
 
 async def group_in(connection: AsyncConnection, reference: str) -> Any:
-    """By name or id. Raises NotFound."""
+    """Load a group by name or id. Raises NotFound."""
     row = await store.load_team(connection, parse_uuid(reference) or reference)
     if row is None:
-        raise NotFound(f"group {reference}", "`muster group list` shows those there are")
+        raise NotFound(f"group {reference}", "`muster group list` lists the groups")
     return row

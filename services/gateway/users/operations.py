@@ -1,4 +1,4 @@
-"""Users and groups: who there is, and tokens with which users act. What they may do is given by `roles`."""
+"""Operations on users, groups and the tokens of users. Roles are granted in `roles`."""
 
 import secrets
 from datetime import timedelta
@@ -47,7 +47,7 @@ from shared.ids import new_id
 
 
 async def create_user(call: Call, request: CreateUserRequest) -> User:
-    """Adds a person or a program to the tenant; it may do nothing until it is given a role."""
+    """Create a user: a person or a service account. It has no permissions until a role is granted to it."""
     user_id = new_id(call.doors.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, user_id)
@@ -55,7 +55,7 @@ async def create_user(call: Call, request: CreateUserRequest) -> User:
             return User.model_validate(earlier.response)
         values = {"tenant": call.tenant, "id": user_id, "created_at": unit.now, **request.model_dump()}
         if not await store.insert_account(unit.connection, values | {"kind": str(request.kind)}):
-            raise Conflict("user_exists", f"there is a user {request.name} already", "name")
+            raise Conflict("user_exists", f"a user named {request.name} already exists", "name")
         user = User.model_validate(values | {"groups": []})
         call.note(after=user)
         await remember(call, unit.connection, user)
@@ -63,7 +63,7 @@ async def create_user(call: Call, request: CreateUserRequest) -> User:
 
 
 async def list_users(call: Call, request: ListUsersRequest) -> UserPage:
-    """Lists the tenant's people and programs by name, or as they are sorted."""
+    """List the tenant's users, by name unless `sort` is set."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         group = (await group_in(connection, request.group)).id if request.group else None
@@ -74,13 +74,13 @@ async def list_users(call: Call, request: ListUsersRequest) -> UserPage:
 
 
 async def get_user(call: Call, request: UserRequest) -> User:
-    """Shows one user."""
+    """Get one user."""
     async with call.read() as connection:
         return render_user(await user_in(connection, request.user))
 
 
 async def edit_user(call: Call, request: EditUserRequest) -> User:
-    """Changes a user's shown name, or ends and reopens all it may do."""
+    """Change a user's display name, or disable or enable the user."""
     async with call.transaction() as unit:
         await roles.lock_access(unit.connection, call.tenant)
         user = await user_in(unit.connection, request.user)
@@ -102,7 +102,7 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
 
 
 async def create_user_token(call: Call, request: CreateUserTokenRequest) -> CreatedToken:
-    """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope."""
+    """Create a token for a user. Only this response contains the secret. The token has the permissions of the user's roles, limited to its scope."""
     scope = read_permissions(request.scope, "scope") if request.scope else None
     secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
     async with call.transaction() as unit:
@@ -116,7 +116,7 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
             "tenant": call.tenant,
             "id": token_id,
             "name": request.name,
-            # Not one of the roles: a replica of the version before then refuses the token rather than widen it.
+            # Not a role: a replica of the previous version rejects the token instead of ignoring its scope.
             "role": "user",
             "hash": hash_token(call.doors.keys.token, secret),
             "created_at": unit.now,
@@ -125,14 +125,14 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
             "scope": sorted(scope) if scope is not None else None,
         }
         await access.insert_token(unit.connection, values)
-        shown = {"role": OF_A_USER, "user": user.name, "scope": request.scope, "secret": secret}
-        created = CreatedToken.model_validate(values | shown)
+        visible = {"role": OF_A_USER, "user": user.name, "scope": request.scope, "secret": secret}
+        created = CreatedToken.model_validate(values | visible)
         call.note(after=created, entity=f"user/{user.name}/token/{created.id}")
         return await remember(call, unit.connection, created)
 
 
 async def create_group(call: Call, request: CreateGroupRequest) -> Group:
-    """Makes a group of users without members."""
+    """Create a group without members."""
     group_id = new_id(call.doors.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, group_id)
@@ -140,7 +140,7 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
             return Group.model_validate(earlier.response)
         values = {"tenant": call.tenant, "id": group_id, "created_at": unit.now, **request.model_dump()}
         if not await store.insert_team(unit.connection, values):
-            raise Conflict("group_exists", f"there is a group {request.name} already", "name")
+            raise Conflict("group_exists", f"a group named {request.name} already exists", "name")
         group = Group.model_validate(values | {"members": 0})
         call.note(after=group)
         await remember(call, unit.connection, group)
@@ -148,7 +148,7 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
 
 
 async def list_groups(call: Call, request: ListGroupsRequest) -> GroupPage:
-    """Lists the tenant's groups by name, or as they are sorted."""
+    """List the tenant's groups, by name unless `sort` is set."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         found = await store.load_teams(connection, wanted)
@@ -158,13 +158,13 @@ async def list_groups(call: Call, request: ListGroupsRequest) -> GroupPage:
 
 
 async def get_group(call: Call, request: GroupRequest) -> Group:
-    """Shows one group; `ListUsers` lists its members."""
+    """Get one group. `ListUsers` lists its members."""
     async with call.read() as connection:
         return _render_group(await group_in(connection, request.group))
 
 
 async def delete_group(call: Call, request: GroupRequest) -> Done:
-    """Takes a group away with all that was given to it; its members stay."""
+    """Delete a group and its role bindings. Its members keep their accounts."""
     async with call.transaction() as unit:
         await roles.lock_access(unit.connection, call.tenant)
         group = await group_in(unit.connection, request.group)
@@ -177,7 +177,7 @@ async def delete_group(call: Call, request: GroupRequest) -> Done:
 
 
 async def add_group_member(call: Call, request: GroupMemberRequest) -> User:
-    """Puts a user into a group: it may do what the group may."""
+    """Add a user to a group. The user gets the group's roles."""
     async with call.transaction() as unit:
         group = await group_in(unit.connection, request.group)
         user = await user_in(unit.connection, request.user)
@@ -190,7 +190,7 @@ async def add_group_member(call: Call, request: GroupMemberRequest) -> User:
 
 
 async def remove_group_member(call: Call, request: GroupMemberRequest) -> User:
-    """Takes a user out of a group."""
+    """Remove a user from a group."""
     async with call.transaction() as unit:
         group = await group_in(unit.connection, request.group)
         user = await user_in(unit.connection, request.user)

@@ -1,4 +1,4 @@
-"""People, programs and their groups."""
+"""Requests and responses for users (people and service accounts) and groups."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,22 +15,25 @@ Description = Annotated[str, Field(max_length=1000)]
 
 
 class UserKind(StrEnum):
-    """A person, or a program with an account of its own."""
+    """A person, or a service account: an account for a program."""
 
     PERSON = "person"
     SERVICE_ACCOUNT = "service_account"
 
 
 class User(Resource):
-    """A person or a program of the tenant."""
+    """A person or a service account of the tenant."""
 
     id: UUID
     name: str
     kind: UserKind
     display_name: str
-    groups: list[str] = Field(description="Names of the groups that it belongs to.")
+    groups: list[str] = Field(description="Names of the groups that the user belongs to.")
     created_at: datetime
-    disabled_at: datetime | None = Field(default=None, description="Since then none of its tokens counts.")
+    disabled_at: datetime | None = Field(
+        default=None,
+        description="When the user was disabled; its tokens and sessions are rejected. Null: enabled.",
+    )
 
 
 class UserPage(Resource):
@@ -41,7 +44,7 @@ class UserPage(Resource):
 
 
 class CreateUserRequest(Request):
-    """A new person or program, which may do nothing until it is given a role."""
+    """A new person or service account. It has no permissions until a role is granted to it."""
 
     name: AccountName
     kind: UserKind = UserKind.PERSON
@@ -67,24 +70,28 @@ class UserRequest(Request):
 
 
 class EditUserRequest(UserRequest):
-    """What is left out stays as it is."""
+    """Changes to a user. Omitted fields keep their values."""
 
     display_name: Description | None = None
-    disabled: bool | None = Field(default=None, description="True: no token of the user counts any more.")
+    disabled: bool | None = Field(
+        default=None,
+        description="True: end the user's sessions and reject its tokens. False: enable the user again.",
+    )
 
 
 class CreateUserTokenRequest(UserRequest):
-    """A token with which a user does what its roles let it."""
+    """A new token that acts with the user's roles."""
 
     name: Name
     scope: Annotated[list[Annotated[str, Field(min_length=1, max_length=64)]], Field(max_length=64)] = Field(
-        default=[], description="Only these permissions of the user's; none named: all it ever has."
+        default=[],
+        description="Limits the token to these permissions. Empty: all permissions that the user has, now and later.",
     )
     ttl_s: Annotated[int, Field(ge=60, le=366 * 86400)] = 30 * 86400
 
 
 class Group(Resource):
-    """Users who are given roles together."""
+    """A group of users; a role granted to the group applies to every member."""
 
     id: UUID
     name: str
@@ -120,6 +127,6 @@ class GroupRequest(Request):
 
 
 class GroupMemberRequest(GroupRequest):
-    """A user within a group, each by name or id."""
+    """A group and a user, each by name or id."""
 
     user: Reference

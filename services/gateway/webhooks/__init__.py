@@ -1,1 +1,1 @@
-"""Telling addresses that tenants named what has happened."""
+"""Webhooks: send events to URLs of tenants."""

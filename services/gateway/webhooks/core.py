@@ -1,4 +1,4 @@
-"""What webhooks are told: names of events, who hears which, their form as CloudEvents, and when a failed delivery is tried again."""
+"""Webhook logic: event names, filters, CloudEvents and the retries of failed deliveries. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,41 +15,41 @@ from shared.ids import derived_id
 PREFIX = "com.muster."
 TEST_EVENT = "webhook.tested"
 EVENTS: dict[str, str] = {
-    "experiment.active": "it began, or goes on after a pause",
-    "experiment.paused": "it is paused",
-    "experiment.stopping": "its trials are asked to end",
-    "experiment.completed": "its search is over",
-    "experiment.error": "it failed",
-    "experiment.cancelled": "it was cancelled or killed",
-    "experiment.rejected": "it turned out impossible",
-    "experiment.deleting": "it is being deleted",
-    "experiment.deleted": "it is gone",
+    "experiment.active": "the experiment started, or resumed after a pause",
+    "experiment.paused": "the experiment is paused",
+    "experiment.stopping": "the experiment's trials were asked to stop",
+    "experiment.completed": "the experiment's search is complete",
+    "experiment.error": "the experiment failed",
+    "experiment.cancelled": "the experiment was cancelled or killed",
+    "experiment.rejected": "the experiment cannot run",
+    "experiment.deleting": "the experiment is being deleted",
+    "experiment.deleted": "the experiment was deleted",
     "trial.queued": "a trial waits for slots",
-    "trial.running": "a trial trains",
-    "trial.parked": "a trial waits for its search to go on with it",
-    "trial.stopping": "a trial is asked to end, or what its last run announced is still being stored",
+    "trial.running": "a trial is training",
+    "trial.parked": "a trial waits for its search to resume it",
+    "trial.stopping": "a trial was asked to stop, or data of its last run is still being stored",
     "trial.completed": "a trial trained to its end",
-    "trial.stopped": "a trial was ended early by its search",
-    "trial.error": "a trial failed for good",
+    "trial.stopped": "the search stopped a trial early",
+    "trial.error": "a trial failed and is not retried",
     "trial.cancelled": "a trial was cancelled",
-    "run.granted": "an attempt to train was given slots",
-    "run.resized": "an attempt has more or fewer slots",
-    "run.ended": "an attempt is over, and why",
-    "checkpoint.saved": "a checkpoint is stored whole",
-    "checkpoint.abandoned": "a checkpoint that was announced will not come",
+    "run.granted": "a run got its slots",
+    "run.resized": "a run got more or fewer slots",
+    "run.ended": "a run ended; the event contains the outcome",
+    "checkpoint.saved": "a checkpoint was stored completely",
+    "checkpoint.abandoned": "an announced checkpoint will not be stored",
     "checkpoint.corrupt": "a stored checkpoint can no longer be read",
-    "checkpoint.deleted": "a checkpoint is gone",
+    "checkpoint.deleted": "a checkpoint was deleted",
     "model.created": "a model was registered",
-    "model.changed": "a model's words, tags or aliases changed",
-    "model.deleted": "a model is gone",
+    "model.changed": "a model's description, tags or aliases changed",
+    "model.deleted": "a model was deleted",
     "version.created": "a version was added to a model",
-    "version.changed": "a version's words or tags changed",
-    "version.staged": "a version came to another stage",
-    "version.deleted": "a version is gone",
-    "budget.warned": "four fifths of a month's budget are spent",
-    "budget.spent": "a month's budget is spent, and nothing more that costs begins",
+    "version.changed": "a version's description or tags changed",
+    "version.staged": "a version moved to another stage",
+    "version.deleted": "a version was deleted",
+    "budget.warned": "80% of a monthly budget is spent",
+    "budget.spent": "a monthly budget is spent; no new work that costs money starts",
 }
-"""Without `PREFIX`, with when each is sent. Names are only added."""
+"""Event names without `PREFIX`, and when each is sent. Released names are never removed."""
 NAMED_BY_STATE = frozenset({"experiment", "trial"})
 REMOVED = "deleted"
 MOST_TEXT = 500
@@ -57,7 +57,7 @@ MOST_TEXT = 500
 
 @dataclass(frozen=True, slots=True)
 class EventContext:
-    """Where something happened: the experiment, for what came of one, and the place that it belongs to."""
+    """The workspace, project, labels and experiment that an event belongs to."""
 
     workspace: str
     project: str | None = None
@@ -69,7 +69,7 @@ class EventContext:
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """A change in the tenant's feed; `scene` is None where nobody knows it, and then no narrowed webhook is told."""
+    """A change in the tenant's feed. If `scene` is None, the origin is unknown and webhooks with a scope or labels do not match."""
 
     name: str
     position: int
@@ -80,7 +80,7 @@ class FeedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A webhook, as far as it says what it hears; what is empty narrows nothing."""
+    """The filters of a webhook. Empty filters match everything."""
 
     id: UUID
     events: frozenset[str]
@@ -89,7 +89,7 @@ class Subscription:
     labels: frozenset[str]
 
     def hears(self, happening: FeedEvent) -> bool:
-        """True for what it asked for, at its place."""
+        """True if the event matches all filters."""
         kind = happening.name.partition(".")[0]
         if self.events and not self.events & {happening.name, f"{kind}.*"}:
             return False
@@ -105,7 +105,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """One event that one webhook is to be sent; the same cause gives the same id."""
+    """A delivery to create. Its id is derived from webhook and event, so repeats have no effect."""
 
     id: UUID
     webhook: UUID
@@ -115,9 +115,11 @@ class NewDelivery:
 
 
 def event_name(kind: str, change: str, before: str | None, now: str) -> str | None:
-    """What a change of an entity is called, by its standing before (None: it was not known) and now; None for one that is not told.
+    """Return the event name of a change, or None if webhooks do not get it.
 
-    Experiments and trials change all the time and are told by state; models and versions stand in a stage or are `REMOVED`.
+    Args:
+        before: the previous state or stage; None if the entity was not known.
+        now: the state of an experiment or trial; the stage of a model or version, or `REMOVED`. Experiments and trials have events only for changes of state.
     """
     if kind in NAMED_BY_STATE:
         return None if before == now else f"{kind}.{now}"
@@ -131,21 +133,21 @@ def event_name(kind: str, change: str, before: str | None, now: str) -> str | No
 
 
 def read_events(names: Sequence[str]) -> list[str]:
-    """The names of events, or `experiment.*` for all of a kind, without prefix and repetition. Raises Rejected for another."""
+    """Normalize event names and patterns such as `experiment.*`: without prefix and duplicates. Raises Rejected for unknown names."""
     known = [*EVENTS, *sorted({f"{name.partition('.')[0]}.*" for name in EVENTS})]
     found = dict.fromkeys(name.removeprefix(PREFIX) for name in names)
     for name in found:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise Rejected("unknown_event", f"there is no event {name!r}", "events", hint)
+            hint = f"did you mean {near[0]}?" if near else f"events: {', '.join(known)}"
+            raise Rejected("unknown_event", f"unknown event {name!r}", "events", hint)
     return list(found)
 
 
 def plan_intents(
     tenant: UUID, now: datetime, listeners: Sequence[Subscription], happenings: Sequence[FeedEvent]
 ) -> list[NewDelivery]:
-    """What is to be sent to whom, by webhook and then in the order of the feed."""
+    """Return the deliveries to create, by webhook and then in the order of the feed."""
     return [
         NewDelivery(
             derived_id(listener.id, "delivery", happening.position),
@@ -161,7 +163,7 @@ def plan_intents(
 
 
 def cloud_event(tenant: UUID, now: datetime, happening: FeedEvent) -> dict[str, JsonValue]:
-    """The event as CloudEvents 1.0 has it; source and id name it, and the id is its position in the feed."""
+    """Return the event in CloudEvents 1.0 format. Its id is its position in the feed, unique within `source`."""
     scene = happening.scene
     experiment: JsonValue = None
     if scene is not None and scene.experiment is not None:
@@ -186,7 +188,7 @@ def cloud_event(tenant: UUID, now: datetime, happening: FeedEvent) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long a delivery is tried, and how fast."""
+    """Pauses between attempts, and how long a delivery is retried."""
 
     first_pause: timedelta
     longest_pause: timedelta
@@ -195,7 +197,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """What came of one attempt: the answer's status, or why there was none."""
+    """The result of one attempt: the status of the answer, and the error if it failed."""
 
     status: int | None = None
     error: str | None = None
@@ -203,18 +205,18 @@ class DeliveryAttempt:
 
     @property
     def succeeded(self) -> bool:
-        """True for an answer of the 2xx range."""
+        """True for a 2xx status."""
         return self.status is not None and 200 <= self.status < 300
 
     @property
     def is_unwanted(self) -> bool:
-        """True where the receiver says that there is nothing any more."""
+        """True if the receiver answered 410 Gone."""
         return self.status == 410
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
-    """Where a delivery stands behind an attempt; `due_at` is when it is tried again."""
+    """The state of a delivery after an attempt; `due_at` is the time of the next attempt."""
 
     state: Literal["waiting", "delivered", "dead"]
     due_at: datetime | None = None
@@ -228,11 +230,11 @@ def outcome_of(
     patience: RetryPolicy,
     draw: float,
 ) -> DeliveryOutcome:
-    """What follows from an attempt.
+    """Return the state of a delivery after an attempt.
 
     Args:
-        attempts: how many were made this time, this one among them.
-        draw: uniform in [0, 1): pauses grow twofold, and vary by half around that, so that those who failed together do not come back together.
+        attempts: number of attempts in this series, including this one.
+        draw: uniform in [0, 1), for jitter: pauses double with each attempt and vary by ±50%.
     """
     if attempt.succeeded:
         return DeliveryOutcome("delivered")
@@ -247,7 +249,7 @@ def outcome_of(
 def choose_webhooks(
     waiting: Sequence[tuple[UUID, UUID]], running: Mapping[UUID, UUID], most: int, most_of_tenant: int
 ) -> list[tuple[UUID, UUID]]:
-    """Which webhooks are sent to next, of those (webhook, tenant) that something waits for, longest first: none twice, and no tenant takes all."""
+    """Choose the webhooks to serve next among the waiting (webhook, tenant) pairs, longest waiting first, without exceeding the limits in total and per tenant."""
     of_tenant: dict[UUID, int] = {}
     for tenant in running.values():
         of_tenant[tenant] = of_tenant.get(tenant, 0) + 1

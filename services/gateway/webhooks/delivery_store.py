@@ -1,4 +1,4 @@
-"""What is sent to webhooks: taken by one replica at a time, ended, replayed, and swept when it is old."""
+"""Stores deliveries: replicas lease them, save results, replay them and delete old ones."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -14,14 +14,14 @@ from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
 DELIVERIES = Cells(delivery, {"type": literal(PREFIX, Text) + delivery.c.type})
-"""What of a delivery a list can go by."""
+"""Columns that lists of deliveries filter and sort by."""
 _WAITING = literal("waiting", literal_execute=True)
-"""In the statement's text: an index of deliveries that wait is found by it."""
+"""A literal in the SQL text, so that the planner uses the partial index on waiting deliveries."""
 _IS_SENT = and_(delivery.c.state == _WAITING, or_(webhook.c.enabled, delivery.c.is_test))
 
 
 async def insert_delivery(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
-    """One that waits from now on."""
+    """Insert a waiting delivery."""
     began = dict.fromkeys(("began_at", "due_at"), values["created_at"])
     counts = {"attempts": 0, "attempts_before": 0, "state": "waiting"}
     await connection.execute(insert(delivery).values(**values, **began, **counts))
@@ -30,7 +30,7 @@ async def insert_delivery(connection: AsyncConnection, values: Mapping[str, Any]
 async def find_waiting(
     connection: AsyncConnection, now: datetime
 ) -> tuple[list[tuple[UUID, UUID]], datetime | None]:
-    """Webhooks for which something is due, each with its tenant, the longest waiting first; and when the next is due. Under the system role."""
+    """Return the webhooks with due deliveries and their tenants, longest waiting first, and when the next delivery is due. Needs the system role."""
     first = (
         select(delivery.c.due_at)
         .where(delivery.c.webhook == webhook.c.id, _IS_SENT)
@@ -47,7 +47,7 @@ async def find_waiting(
 async def take(
     connection: AsyncConnection, webhook_id: UUID, now: datetime, lease: timedelta, limit: int
 ) -> Sequence[Row[Any]]:
-    """Takes what is due for a webhook, with all that sending needs; no other replica takes it before the lease is over."""
+    """Lease due deliveries of a webhook, with the columns that sending needs. No other replica takes them until the lease expires."""
     due = (
         select(delivery.c.id)
         .join(webhook, webhook.c.id == delivery.c.webhook)
@@ -79,7 +79,7 @@ async def save_outcome(
     outcome: DeliveryOutcome,
     now: datetime,
 ) -> bool:
-    """False where the delivery was taken again meanwhile, or is gone: what that attempt says counts."""
+    """Save the result of an attempt. Return False if the delivery was leased again or deleted meanwhile: then the newer attempt counts."""
     values = {
         "state": outcome.state,
         "status": attempt.status,
@@ -97,7 +97,7 @@ async def save_outcome(
 
 
 async def disable_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
-    """Sends it nothing more until somebody enables it."""
+    """Disable a webhook until a user enables it again."""
     await connection.execute(update(webhook).where(webhook.c.id == webhook_id).values(enabled=False))
 
 
@@ -118,7 +118,7 @@ async def load_deliveries(
 async def replay(
     connection: AsyncConnection, webhook_id: UUID, delivery_id: UUID | None, now: datetime
 ) -> int:
-    """Sends a delivery again from the beginning, or (None) all that were given up; returns how many."""
+    """Restart a delivery, or all dead deliveries if `delivery_id` is None. Return how many."""
     wanted = delivery.c.state == "dead" if delivery_id is None else delivery.c.id == delivery_id
     anew = update(delivery).where(delivery.c.webhook == webhook_id, wanted)
     values = {"state": "waiting", "began_at": now, "due_at": now, "ended_at": None}
@@ -128,7 +128,7 @@ async def replay(
 async def sweep(
     connection: AsyncConnection, now: datetime, delivered_kept: timedelta, dead_kept: timedelta
 ) -> None:
-    """Deletes what arrived or was given up long ago, over all tenants."""
+    """Delete old deliveries of all tenants."""
     old = or_(
         delivery.c.created_at < now - dead_kept,
         and_(delivery.c.state == "delivered", delivery.c.created_at < now - delivered_kept),

@@ -1,4 +1,4 @@
-"""Posts to addresses that tenants name: of the internet, and of networks that the site allows. Nothing inside is reached, whatever a name resolves to."""
+"""Sends HTTP POST requests to URLs of tenants: on the internet and in networks that the site allows. Internal addresses are refused, whatever a name resolves to."""
 
 import socket
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from shared.errors import Rejected
 
 
 class WebhookPoster:
-    """Makes one request for each post and reads nothing of the answer but its status, at addresses that `OutboundClient` lets through."""
+    """Sends one request per post, to addresses that `OutboundClient` allows, and reads only the status and headers of the answer."""
 
     def __init__(self, networks: Sequence[Network], timeout_s: float) -> None:
         self._networks = tuple(networks)
@@ -33,7 +33,7 @@ class WebhookPoster:
         await self._outward.__aexit__(kind, error, trace)
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> DeliveryAttempt:
-        """What came of it; trouble of any kind is told in words that say nothing of networks inside."""
+        """Send a request and return the result. Errors are described without details about internal networks."""
         try:
             target = check_url(url, self._networks)
             post = self._outward.session(target.scheme).post
@@ -45,55 +45,54 @@ class WebhookPoster:
         except Rejected as error:
             return DeliveryAttempt(error=error.message)
         except TimeoutError:
-            return DeliveryAttempt(error=f"there was no answer within {self._timeout.total:g} s")
+            return DeliveryAttempt(error=f"no answer within {self._timeout.total:g} s")
         except aiohttp.ClientConnectorDNSError:
-            return DeliveryAttempt(error="the host's name could not be resolved")
+            return DeliveryAttempt(error="the host name could not be resolved")
         except aiohttp.ClientSSLError:
-            return DeliveryAttempt(
-                error="no TLS connection came about: the host's certificate is not one that is trusted"
-            )
+            return DeliveryAttempt(error="TLS handshake failed: the host's certificate is not trusted")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return DeliveryAttempt(
                 error=INTERNAL_ADDRESS
                 if INTERNAL_ADDRESS in str(error)
-                else "no connection came about, or no answer"
+                else "the connection failed or was closed"
             )
 
 
 def check_url(url: str, networks: Sequence[Network]) -> URL:
-    """The address as it is called, if it can be judged before names are resolved.
+    """Parse a URL and check it as far as that is possible without resolving names.
 
     Raises:
-        Rejected: it is malformed, holds a password, or is a number of an internal network in whatever spelling.
+        Rejected: the URL is malformed, contains a password, or has an internal IP address in any spelling as its host.
     """
     try:
         found = URL(url)
         host, port = found.host, found.explicit_port
     except ValueError:
-        raise _refused("this is no address") from None
+        raise _refused("this is not a valid URL") from None
     if found.scheme not in ("http", "https") or not host:
         raise _refused(
-            "an address begins with https://, or with http:// within a network that the site allows"
+            "a webhook URL starts with https://, or with http:// within a network that the site allows"
         )
     if found.user is not None or found.password is not None:
-        raise _refused("an address holds no user and no password; the signature tells who sends")
-    if port is not None and port < 1024 and port not in (80, 443):
         raise _refused(
-            f"port {port} is not one that webhooks are sent to", "it is 80, 443, or 1024 and above"
+            "a webhook URL cannot contain a user or a password",
+            "verify the signature of deliveries instead",
         )
+    if port is not None and port < 1024 and port not in (80, 443):
+        raise _refused(f"webhooks cannot use port {port}", "use port 80, 443, or 1024 and above")
     is_this_host = host.rstrip(".").lower().endswith("localhost")
     address = _numeric("127.0.0.1" if is_this_host else host)
     if address is not None:
         is_allowed = is_named(address, networks) or (found.scheme == "https" and is_outside(address))
         if not is_allowed:
             raise _refused(
-                INTERNAL_ADDRESS, "an operator allows networks by MUSTER_GATEWAY__WEBHOOKS__NETWORKS"
+                INTERNAL_ADDRESS, "operators allow networks with MUSTER_GATEWAY__WEBHOOKS__NETWORKS"
             )
     return found
 
 
 def _numeric(host: str) -> Address | None:
-    """The address that a host is in one of the many spellings of numbers, such as `127.1` or `0x7f000001`; None for a name."""
+    """Return the IP address that a host spells, also as `127.1` or `0x7f000001`; None for a name."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
@@ -106,10 +105,10 @@ def _attempt_of(answer: aiohttp.ClientResponse) -> DeliveryAttempt:
     if 200 <= status < 300:
         return DeliveryAttempt(status)
     if 300 <= status < 400:
-        return DeliveryAttempt(status, f"it answered {status}; redirects are not followed")
+        return DeliveryAttempt(status, f"the receiver answered {status}; redirects are not followed")
     waited = answer.headers.get("Retry-After", "")
     retry_after = timedelta(seconds=int(waited)) if waited.isdecimal() and len(waited) < 7 else None
-    return DeliveryAttempt(status, f"it answered {status}", retry_after)
+    return DeliveryAttempt(status, f"the receiver answered {status}", retry_after)
 
 
 def _refused(message: str, hint: str | None = None) -> Rejected:

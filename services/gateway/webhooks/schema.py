@@ -1,4 +1,4 @@
-"""Webhooks: where a tenant's events are sent, and what became of each."""
+"""Requests and responses for webhooks and their deliveries."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,7 @@ DAY_S = 86_400
 
 
 class WebhookForm(StrEnum):
-    """What is sent: a CloudEvent, a message for Slack, an alert for Prometheus' Alertmanager."""
+    """Format of deliveries: CloudEvents, a Slack message, or an alert for Prometheus Alertmanager."""
 
     CLOUDEVENTS = "cloudevents"
     SLACK = "slack"
@@ -26,14 +26,14 @@ class WebhookForm(StrEnum):
 
 
 class WebhookFilter(StrEnum):
-    """What narrows a webhook and can be lifted."""
+    """A filter of a webhook."""
 
     EVENTS = "events"
     LABELS = "labels"
 
 
 class DeliveryState(StrEnum):
-    """Where a delivery stands; a dead one was given up and can be replayed."""
+    """State of a delivery. `dead`: all attempts failed; the delivery can be replayed."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"
@@ -41,41 +41,45 @@ class DeliveryState(StrEnum):
 
 
 class Webhook(Resource):
-    """Where events are sent. Its address may hold a secret, so only its origin is shown."""
+    """A webhook. Its URL may contain a secret, so responses contain only the origin."""
 
     id: UUID
     name: str
-    origin: str = Field(description="Scheme, host and port of the address.")
+    origin: str = Field(description="Scheme, host and port of the URL.")
     form: WebhookForm
-    events: list[str] = Field(description="Such as `experiment.completed` or `trial.*`; none: all.")
-    labels: list[str] = Field(description="Of experiments, of which one is enough; none: whatever they have.")
-    workspace: str | None = Field(default=None, description="None: of the tenant as a whole.")
+    events: list[str] = Field(
+        description="Events to send, such as `experiment.completed` or `trial.*`. Empty: all events."
+    )
+    labels: list[str] = Field(
+        description="Send only events of experiments with at least one of these labels. Empty: no label filter."
+    )
+    workspace: str | None = Field(default=None, description="Null: events of the whole tenant.")
     project: str | None = None
     enabled: bool
-    waiting: int = Field(description="Deliveries that are still tried.")
-    dead: int = Field(description="Deliveries that were given up.")
+    waiting: int = Field(description="Number of deliveries that are waiting for an attempt or a retry.")
+    dead: int = Field(description="Number of deliveries whose attempts all failed.")
     previous_secret_until: datetime | None = Field(
-        default=None, description="Until then the secret before the last rotation signs too."
+        default=None, description="Until this time, deliveries are also signed with the previous secret."
     )
     created_at: datetime
-    by: str = Field(description="Who made it.")
+    by: str = Field(description="Name of the user or token that created the webhook.")
 
 
 class WebhookPage(Resource):
-    """A page of webhooks, the oldest first."""
+    """A page of webhooks, oldest first."""
 
     items: list[Webhook]
     next_cursor: str | None = None
 
 
 class CreatedWebhook(Webhook):
-    """A webhook with the secret that signs what is sent; it is shown this one time."""
+    """A webhook with the secret that signs its deliveries. Only this response contains the secret."""
 
     secret: str
 
 
 class CreateWebhookRequest(Request):
-    """Sends events to an address, of the tenant as a whole, a workspace, or a project of one."""
+    """A webhook for events of the whole tenant, a workspace or a project."""
 
     name: Name
     url: Url
@@ -87,7 +91,7 @@ class CreateWebhookRequest(Request):
 
 
 class ListWebhooksRequest(ListRequest):
-    """The webhooks that the caller manages, of a workspace or all."""
+    """The webhooks that the caller manages, in one workspace or in all."""
 
     listing = Listing.of(
         Webhook,
@@ -106,7 +110,7 @@ class WebhookRequest(Request):
 
 
 class EditWebhookRequest(WebhookRequest):
-    """Changes a webhook; what is left out, or an empty list, stays as it is."""
+    """Changes to a webhook. Omitted fields and empty lists keep their values."""
 
     name: Name | None = None
     url: Url | None = None
@@ -114,44 +118,47 @@ class EditWebhookRequest(WebhookRequest):
     events: EventNames = []
     labels: Labels = []
     lifted: Annotated[list[WebhookFilter], Field(max_length=4)] = Field(
-        default=[], description="These filters go: it hears all events, or of all labels."
+        default=[], description="Filters to remove."
     )
     enabled: bool | None = Field(
-        default=None, description="False: nothing is sent, and what happens meanwhile never will be."
+        default=None,
+        description="False: send nothing. Events that happen while the webhook is disabled are never sent.",
     )
 
 
 class RotateWebhookSecretRequest(WebhookRequest):
-    """A new secret; the one before it signs beside it for a while, so that the receiver can change over."""
+    """A rotation of the secret. For `overlap_s` seconds, deliveries are signed with both secrets, so that the receiver can switch."""
 
     overlap_s: Annotated[int, Field(ge=0, le=7 * DAY_S)] = DAY_S
 
 
 class WebhookDelivery(Resource):
-    """One event for one webhook."""
+    """The delivery of one event to one webhook."""
 
-    id: UUID = Field(description="As in the header `webhook-id`: the same at each attempt and replay.")
+    id: UUID = Field(description="Value of the header `webhook-id`, the same for every attempt and replay.")
     type: str
-    event: str = Field(description="The event's id: its position in the feed.")
+    event: str = Field(description="Id of the event: its position in the feed.")
     state: DeliveryState
     attempts: int
     is_test: bool
-    status: int | None = Field(default=None, description="What the receiver answered at last.")
+    status: int | None = Field(default=None, description="HTTP status of the receiver's last answer.")
     error: str | None = Field(default=None, description="Why the last attempt failed.")
     created_at: datetime
-    next_attempt_at: datetime | None = Field(default=None, description="While it waits.")
-    ended_at: datetime | None = Field(default=None, description="When it was delivered or given up.")
+    next_attempt_at: datetime | None = Field(default=None, description="Set while the delivery is `waiting`.")
+    ended_at: datetime | None = Field(
+        default=None, description="When the event was delivered or the last attempt failed."
+    )
 
 
 class WebhookDeliveryPage(Resource):
-    """A page of deliveries, the newest first."""
+    """A page of deliveries, newest first."""
 
     items: list[WebhookDelivery]
     next_cursor: str | None = None
 
 
 class ListWebhookDeliveriesRequest(ListRequest):
-    """What was sent to a webhook, in one state or all."""
+    """The deliveries of a webhook, in one state or in all."""
 
     listing = Listing.of(
         WebhookDelivery,
@@ -170,6 +177,6 @@ class WebhookDeliveryRequest(WebhookRequest):
 
 
 class WebhookReplay(Resource):
-    """How many deliveries are sent again."""
+    """Result of replaying deliveries."""
 
-    deliveries: int
+    deliveries: int = Field(description="Number of deliveries that are sent again.")

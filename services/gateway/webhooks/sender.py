@@ -1,4 +1,4 @@
-"""Sends what webhooks are to be told: each replica takes some, a slow target holds up nobody else's, and what fails is tried again until it is given up."""
+"""Sends the deliveries of webhooks. Replicas share the work, a slow receiver does not delay others, and failed deliveries are retried until they are dead."""
 
 import asyncio
 import random
@@ -30,19 +30,19 @@ from shared.runtime.loops import repeat
 from shared.telemetry import metrics
 
 EVERY = timedelta(seconds=30)
-"""So late is found, at the worst, what another replica left behind that ended; all else is looked for when it is due."""
+"""Longest delay until the deliveries of a stopped replica are found. Other deliveries are found when they are due."""
 _AGAIN_S = 1.0
 AT_ONCE = 4
-"""So many requests are open to one webhook."""
+"""Maximum concurrent requests to one webhook."""
 LANES, LANES_OF_TENANT = 64, 16
-"""So many webhooks are sent to at once, of all tenants and of one."""
+"""Maximum number of webhooks served concurrently, of all tenants and of one tenant."""
 _LEASE_MARGIN_S = 20.0
 _END_S = 3.0
 _log = structlog.get_logger()
 
 
 class WebhookSender:
-    """The loop of one replica, and its lanes: a lane sends a few deliveries to one webhook."""
+    """The delivery loop of one replica. Each lane is a task that sends a few deliveries to one webhook."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class WebhookSender:
         self._poster = poster
         self._key = key
         self._clock = clock
-        self._patience = RetryPolicy(
+        self._retry_policy = RetryPolicy(
             timedelta(seconds=settings.first_pause_s),
             timedelta(seconds=settings.longest_pause_s),
             timedelta(seconds=settings.give_up_after_s),
@@ -68,11 +68,11 @@ class WebhookSender:
         self._lanes: dict[UUID, tuple[UUID, asyncio.Task[None]]] = {}
 
     def wake(self) -> None:
-        """Something is due; what was committed by another replica wakes that one."""
+        """Look for due deliveries now. A commit wakes only the replica that made it."""
         self._due.set()
 
     async def run(self) -> None:
-        """Until `stop`. What is then still open is taken up by another replica, or at the next start, when its lease is over."""
+        """Run until `stop`. Deliveries that are still in progress then are sent again when their lease expires."""
         looking = asyncio.create_task(repeat(self._look, EVERY, self._due))
         try:
             await self._stopping.wait()
@@ -86,11 +86,11 @@ class WebhookSender:
             await wait_until_ended({looking, *lanes})
 
     async def stop(self) -> None:
-        """Begins nothing more."""
+        """Stop starting new deliveries."""
         self._stopping.set()
 
     async def _look(self) -> timedelta | None:
-        """Begins lanes for the webhooks that something is due for; returns after how long more is."""
+        """Start lanes for webhooks with due deliveries. Return the time until the next delivery is due."""
         now = self._clock.now()
         async with self._database.system() as connection:
             waiting, next_at = await store.find_waiting(connection, now)
@@ -111,11 +111,11 @@ class WebhookSender:
                 taken = await store.take(connection, webhook, self._clock.now(), self._lease, AT_ONCE)
             await asyncio.gather(*map(self._deliver, taken))
         except MusterError as error:
-            # The lease ends by itself, and the delivery is due again.
-            _log.warning("a webhook could not be served", webhook=str(webhook), error=str(error))
+            # The delivery is due again when the lease expires.
+            _log.warning("webhook deliveries failed", webhook=str(webhook), error=str(error))
             await asyncio.sleep(_AGAIN_S)
         except Exception:  # noqa: BLE001 - one lane must not end the others
-            _log.exception("a webhook's lane failed", webhook=str(webhook))
+            _log.exception("webhook deliveries failed unexpectedly", webhook=str(webhook))
             await asyncio.sleep(_AGAIN_S)
 
     async def _deliver(self, taken: Row[Any]) -> None:
@@ -128,7 +128,7 @@ class WebhookSender:
             tried,
             taken.began_at,
             now,
-            self._patience,
+            self._retry_policy,
             self._random.random(),
         )
         if taken.is_test and outcome.state == "waiting":
@@ -140,7 +140,7 @@ class WebhookSender:
         metrics.observe("gateway", "webhook", outcome.state, self._clock.monotonic() - began_s)
         if outcome.state != "delivered":
             _log.info(
-                "a webhook was not delivered", webhook=str(taken.webhook), delivery=str(taken.id),
+                "webhook delivery failed", webhook=str(taken.webhook), delivery=str(taken.id),
                 attempt=tried, status=attempt.status, error=attempt.error, state=outcome.state,
             )  # fmt: skip
 
@@ -155,7 +155,7 @@ class WebhookSender:
             secrets = [unseal(self._key, context + b"secret", one) for one in sealed]
         except Broken:
             return DeliveryAttempt(
-                error="address and secret cannot be read; set the address and rotate the secret"
+                error="the stored URL and secret cannot be decrypted; set the URL and rotate the secret"
             )
         media_type, body = render_body(taken.form, taken.event)
         headers = sign(secrets, str(taken.id), int(now.timestamp()), body)

@@ -1,4 +1,4 @@
-"""Signatures of what is sent, as Standard Webhooks 1.0 has them: whoever has the secret can tell that it is ours, and when it was sent."""
+"""Signs deliveries as in Standard Webhooks 1.0, so that a receiver with the secret can verify their origin and time."""
 
 import base64
 import hashlib
@@ -10,14 +10,14 @@ RANDOM_BYTES = 32
 
 
 def render_secret(random: bytes) -> str:
-    """The secret that carries `random` (32 bytes)."""
+    """Encode a secret of 32 random bytes."""
     if len(random) != RANDOM_BYTES:
-        raise ValueError(f"a secret takes {RANDOM_BYTES} random bytes, not {len(random)}")
+        raise ValueError(f"a secret needs {RANDOM_BYTES} random bytes, not {len(random)}")
     return PREFIX + base64.b64encode(random).decode()
 
 
 def sign(secrets: Sequence[str], delivery: str, sent_at_s: int, body: bytes) -> dict[str, str]:
-    """The headers that carry id, moment and one signature by each of the secrets: while one is replaced, both count."""
+    """Return the headers with id, time and one signature per secret. During a rotation there are two secrets."""
     content = f"{delivery}.{sent_at_s}.".encode() + body
     return {
         "webhook-id": delivery,

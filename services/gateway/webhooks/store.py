@@ -1,4 +1,4 @@
-"""Webhooks as they are kept, and what the feed's transaction intends for them. Neighbour: `delivery_store`, what becomes of that."""
+"""Stores webhooks, and creates their deliveries in the transaction that appends to the feed. `delivery_store` handles deliveries from then on."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,11 +29,11 @@ WEBHOOKS = Cells(
         for state in _COUNTED
     },
 )
-"""What of a webhook a list can go by."""
+"""Columns that lists of webhooks filter and sort by."""
 
 
 async def insert_webhook(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
-    """False where the place has one of that name."""
+    """Insert a webhook. Return False if its scope has a webhook of that name."""
     statement = upsert(webhook).values(**values).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 
@@ -43,7 +43,7 @@ async def count_webhooks(connection: AsyncConnection) -> int:
 
 
 async def name_is_free(connection: AsyncConnection, row: Row[Any], name: str) -> bool:
-    """True where no other webhook of the same place has the name."""
+    """True if no other webhook of the same scope has the name."""
     same = (
         webhook.c.workspace.is_not_distinct_from(row.workspace),
         webhook.c.project.is_not_distinct_from(row.project),
@@ -54,7 +54,7 @@ async def name_is_free(connection: AsyncConnection, row: Row[Any], name: str) ->
 
 
 async def load_webhooks_named(connection: AsyncConnection, reference: UUID | str) -> Sequence[Row[Any]]:
-    """Those that an id or a name names; a name may be several places'."""
+    """Load the webhooks with this id or name. Several scopes may use one name."""
     column = webhook.c.id if isinstance(reference, UUID) else webhook.c.name
     query = _counted().where(column == reference).order_by(webhook.c.id)
     return (await connection.execute(query.limit(MAX_LISTED_MATCHES))).all()
@@ -68,7 +68,7 @@ async def load_webhooks(connection: AsyncConnection, workspace: str | None, want
 
 
 async def lock_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
-    """Whoever else would change it waits until this transaction has ended."""
+    """Lock a webhook until the transaction ends."""
     await connection.execute(select(webhook.c.id).where(webhook.c.id == webhook_id).with_for_update())
 
 
@@ -77,20 +77,20 @@ async def save_webhook(connection: AsyncConnection, webhook_id: UUID, values: Ma
 
 
 async def delete_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
-    """With all that was to be sent to it."""
+    """Delete a webhook with its deliveries."""
     await connection.execute(delete(delivery).where(delivery.c.webhook == webhook_id))
     await connection.execute(delete(webhook).where(webhook.c.id == webhook_id))
 
 
 def has_webhooks(tenant: UUID) -> ColumnElement[bool]:
-    """Whether the tenant has webhooks that are sent to, as a condition."""
+    """Return the SQL condition that the tenant has enabled webhooks."""
     return exists().where(webhook.c.tenant == tenant, webhook.c.enabled)
 
 
 async def intend(
     connection: AsyncConnection, tenant: UUID, now: Any, told: Sequence[NewEvent], last: int
 ) -> bool:
-    """Writes down what webhooks are to be sent of the events that were just appended, the last at position `last`; True where that is anything."""
+    """Create deliveries for the events that were just appended, the last at position `last`. Return True if there are any."""
     named = [(at, one) for at, one in enumerate(told, last - len(told) + 1) if one.name is not None]
     if not named:
         return False
@@ -113,10 +113,10 @@ async def intend(
 
 
 async def _load_scenes(
-    connection: AsyncConnection, told: Sequence[NewEvent]
+    connection: AsyncConnection, events: Sequence[NewEvent]
 ) -> dict[UUID | None, EventContext]:
-    """Where the experiments and models are that these events are of, by their ids."""
-    ids = {_where(one) for one in told}
+    """Load workspace, project and labels of the events' experiments and models, by id."""
+    ids = {_owner_of(one) for one in events}
     columns = (experiment.c.workspace, experiment.c.project, experiment.c.labels, experiment.c.number)
     experiments = select(experiment.c.id, experiment.c.name, *columns).where(experiment.c.id.in_(ids))
     found: dict[UUID | None, EventContext] = {
@@ -127,19 +127,19 @@ async def _load_scenes(
     return found | {row.id: EventContext(row.workspace) for row in await connection.execute(models)}
 
 
-def _scene(told: NewEvent, scenes: Mapping[UUID | None, EventContext]) -> EventContext | None:
-    """A budget tells itself whose it is; the tenant's is of no workspace."""
-    if told.kind == "budget":
-        workspace = json.loads(told.resource)["workspace"]
+def _scene(event: NewEvent, scenes: Mapping[UUID | None, EventContext]) -> EventContext | None:
+    """Return where an event belongs. A budget's event names its workspace itself; a tenant's budget has none."""
+    if event.kind == "budget":
+        workspace = json.loads(event.resource)["workspace"]
         return EventContext(workspace) if workspace is not None else None
-    return scenes.get(_where(told))
+    return scenes.get(_owner_of(event))
 
 
-def _where(told: NewEvent) -> UUID | None:
-    """The experiment or the model that says where an event belongs."""
-    if told.kind == "model":
-        return told.entity
-    return UUID(json.loads(told.resource)["model_id"]) if told.kind == "version" else told.experiment
+def _owner_of(event: NewEvent) -> UUID | None:
+    """Return the experiment or model that an event belongs to."""
+    if event.kind == "model":
+        return event.entity
+    return UUID(json.loads(event.resource)["model_id"]) if event.kind == "version" else event.experiment
 
 
 def _values_of(intent: NewDelivery) -> dict[str, Any]:
@@ -153,5 +153,5 @@ def _values_of(intent: NewDelivery) -> dict[str, Any]:
 
 
 def _counted() -> Any:
-    """Webhooks with how many deliveries wait, and how many were given up."""
+    """Return the query for webhooks with their numbers of waiting and dead deliveries."""
     return select(webhook, *(WEBHOOKS.others[state].label(state) for state in _COUNTED))

@@ -1,4 +1,4 @@
-"""Where a tenant's events are sent, and what of it waits, has arrived or was given up: the gateway's tables of webhooks."""
+"""Tables of webhooks and their deliveries."""
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, LargeBinary, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSON
@@ -25,7 +25,7 @@ webhook = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""Address and secrets are sealed (`platform/sealing.py`); `origin` is what of the address is shown."""
+"""`url` and the secrets are encrypted (`platform/sealing.py`); responses contain only `origin`."""
 
 delivery = Table(
     "delivery",
@@ -47,7 +47,7 @@ delivery = Table(
     Column("status", Integer),
     Column("error", Text),
 )
-"""An event for one webhook. `due_at` moves on by the lease when a replica takes it; `attempts` fences what that replica says of it.
+"""An event for one webhook. A replica that leases it adds the lease to `due_at`; `attempts` fences the results of older leases.
 
-`began_at` and `attempts_before`: since when, and behind how many attempts, it is tried this time: a replay begins anew.
+`began_at` and `attempts_before`: start of the current series of attempts, and the attempts before it. A replay starts a new series.
 """

@@ -1,1 +1,1 @@
-"""Decisions of the provisioner: what to rent, what is to be done with each instance, and what one pass over a pool does."""
+"""Decisions of the provisioner: which machines to rent, what each instance needs, and what one pass over a pool does."""

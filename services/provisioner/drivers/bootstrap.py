@@ -1,7 +1,8 @@
-"""What a new machine runs at its first start: it learns which worker it is, joins, and ends itself when it is of no use.
+"""Startup script of a new machine: it determines its worker, joins, and shuts down when it is not needed.
 
-The same script serves a bare machine and an image that has the platform. It is seen by whoever may read the machine's user data: the tokens in it
-are good once, for a worker of that name, and the machine's own metadata is closed to everybody but root before a trial can run.
+The same script works on a bare machine and on an image that includes the platform. Everyone who can read the
+machine's user data can read it: its tokens are valid once, for a worker of that name, and the machine's metadata is
+restricted to root before a trial can run.
 """
 
 import shlex
@@ -20,12 +21,13 @@ class Bootstrap:
 
     Attributes:
         gateway_url: Where it joins.
-        cloud: Which metadata service tells it that the machine is taken back; None: nobody does.
-        packages: What pip installs where the image has no `muster` platform; nothing: the image has it.
-        python: The interpreter that has the platform, or makes the environment for it.
-        user: The unprivileged user that trials run as; made where it is not there.
-        unheard_after_s: Without control plane and without a run for so long, the machine ends itself.
-        gives_up_after_s: Likewise when its worker could not be started for so long: nobody may know of the machine.
+        cloud: The metadata service that announces spot interruptions; None: none does.
+        packages: Packages that pip installs if the image has no `muster` platform; empty: the image has it.
+        python: The interpreter that has the platform, or that creates its environment.
+        user: The unprivileged user that runs trials; created if it does not exist.
+        unheard_after_s: The machine shuts down after this time without control plane and without a run.
+        gives_up_after_s: The machine shuts down if its worker could not be started for this time, because nobody may
+            know of it.
         environment: Further settings of the worker.
     """
 
@@ -41,20 +43,23 @@ class Bootstrap:
 
 
 def script(bootstrap: Bootstrap, intent: Intent, tokens: Mapping[WorkerId, str], find_index: str) -> str:
-    """A shell script for root of a machine of ours. `find_index`, the beginning of a function of the shell, sets `index`, the machine's place in its intent
-    or its worker, and `address` by what the provider tells the machine of itself, or returns 1 to be asked again."""
+    """Return a shell script that runs as root on a rented machine.
+
+    `find_index` is the start of a shell function that sets `index`, the machine's index in its intent or its worker,
+    and `address` from the provider's metadata, or returns 1 to be retried.
+    """
     return _MACHINE.format(
         **_facts(bootstrap, intent, tokens), find_index=find_index, user=_make_user(bootstrap.user)
     )
 
 
 def job_script(bootstrap: Bootstrap, intent: Intent, tokens: Mapping[WorkerId, str], find_index: str) -> str:
-    """A shell script for a job on a machine that others use too: it leaves nothing, and its end is all that ends."""
+    """Return a shell script for a job on a shared machine. It leaves nothing behind, and only the job ends."""
     return _JOB.format(**_facts(bootstrap, intent, tokens), find_index=find_index)
 
 
 def worker_environment(bootstrap: Bootstrap, intent: Intent) -> dict[str, str]:
-    """What every worker of the intent is set to; its name, token and address it learns by itself."""
+    """Return the settings of every worker of the intent. Each worker finds its name, token and address by itself."""
     kind = intent.offer.kind
     chosen = {
         "MUSTER_WORKER__POOL": intent.pool,
@@ -96,7 +101,7 @@ def _make_user(user: str | None) -> str:
 
 
 def _install(bootstrap: Bootstrap) -> str:
-    """Leaves in `python` the interpreter that has the platform."""
+    """Return shell code that sets `python` to the interpreter with the platform."""
     python = shlex.quote(bootstrap.python)
     if not bootstrap.packages:
         return f"python={python}"
@@ -109,23 +114,23 @@ def _install(bootstrap: Bootstrap) -> str:
 
 
 _STEPS = """\
-who() {{
+identify() {{
 {find_index}
 case $index in
 {cases}
   *) over "no worker has index $index" ;;
 esac
-place
+prepare
 }}
 
 install() {{
   {install}
 }}
 
-# Each step is tried until it works or the time is over: a machine that stays for nothing costs money.
-for step in who install; do
+# Retry each step until it works or the time is up: an unused machine costs money.
+for step in identify install; do
   until $step; do
-    [ $(($(date +%s) - begun)) -gt {give_up_s} ] && over "$step did not work"
+    [ $(($(date +%s) - begun)) -gt {give_up_s} ] && over "step $step failed"
     sleep {pause_s}
   done
 done
@@ -149,13 +154,13 @@ done
 _MACHINE = (
     """\
 #!/bin/bash
-# Muster, intent {intent}: this machine becomes a worker of pool {pool}, and ends itself when it is of no use.
+# Muster, intent {intent}: this machine becomes a worker of pool {pool}, and shuts down when it is not needed.
 umask 077
 directory={directory}
 mkdir -p "$directory"
 chmod 711 "$directory"
 begun=$(date +%s)
-# At every start of the machine, also one that was stopped: a service of it, whose end leaves the ranks.
+# Run as a service, also after a stop and start of the machine; stopping it leaves the ranks running.
 if [ "$1" != stay ] && [ -d /run/systemd/system ]; then
   cp "$0" "$directory/start"
   printf '[Service]\nExecStart=/bin/bash %s stay\nKillMode=process\n[Install]\nWantedBy=multi-user.target\n' \
@@ -163,13 +168,13 @@ if [ "$1" != stay ] && [ -d /run/systemd/system ]; then
   systemctl enable --quiet muster-worker && systemctl start --no-block muster-worker
   exit
 fi
-over() {{ echo "muster: $1; the machine ends"; shutdown -h now; exit 0; }}
-place() {{ :; }}
+over() {{ echo "muster: $1; the machine shuts down"; shutdown -h now; exit 0; }}
+prepare() {{ :; }}
 
 """
     + _STEPS
     + """{user}
-# User code must not read this script, nor take the machine's role; names are still looked up there on Google Cloud.
+# User code must not read this script or use the machine's role. DNS on Google Cloud uses this address too.
 iptables -A OUTPUT -d 169.254.169.254 -p tcp ! --dport 53 -m owner ! --uid-owner 0 -j REJECT 2>/dev/null
 """
     + _START
@@ -178,11 +183,11 @@ iptables -A OUTPUT -d 169.254.169.254 -p tcp ! --dport 53 -m owner ! --uid-owner
 _JOB = (
     """\
 #!/bin/bash
-# Muster, intent {intent}: this job is a worker of pool {pool}, and ends when it is of no use.
+# Muster, intent {intent}: this job is a worker of pool {pool}, and ends when it is not needed.
 umask 077
 begun=$(date +%s)
 over() {{ echo "muster: $1; the job ends"; exit 0; }}
-place() {{ directory={directory}/$worker && mkdir -p "$directory" && trap 'rm -rf "$directory"' EXIT; }}
+prepare() {{ directory={directory}/$worker && mkdir -p "$directory" && trap 'rm -rf "$directory"' EXIT; }}
 
 """
     + _STEPS

@@ -1,7 +1,8 @@
-"""The port to whatever brings machines. Neighbours: `reconcile/effects` and `reconcile/loop`, which alone call it; one module or package for each provider.
+"""The interface of machine drivers, one for each provider. Only `reconcile/effects` and `reconcile/loop` call it.
 
-An intent is launched any number of times with the effect of once: its id is the provider's idempotency token, or the machines' names derive
-from it. Every machine carries its intent and index, so that it is ours to be found again, whoever was killed when.
+Launching an intent repeatedly has the effect of launching it once: its id is the provider's idempotency token, or the
+machines' names derive from it. Every machine carries its intent and index, so that it can be found again after any
+crash.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -16,81 +17,84 @@ from shared.ids import WorkerId
 
 @dataclass(frozen=True, slots=True)
 class MachineRef:
-    """Which machine is meant: this one, or where `external_id` is not known every one of the worker's."""
+    """A machine of a worker; without `external_id`, every machine of the worker."""
 
     worker: WorkerId
     external_id: str | None = None
 
 
 class MachineIdentity(Protocol):
-    """How machines of a provider prove which of its machines they are."""
+    """How machines of a provider prove their identity."""
 
     async def machine_of(self, document: str, signature: str) -> str:
-        """The provider's own name of the machine. `signature` is empty where the document bears its own.
+        """Return the provider's id of the machine. `signature` is empty if the document includes it.
 
         Raises:
-            Rejected: The provider has not signed that (`bad_identity`).
-            Transient: By what it signs cannot be known now.
+            Rejected: The provider did not sign the document (`bad_identity`).
+            Transient: The provider's keys are not available now.
         """
 
 
 class MachineDriver(Protocol):
-    """Brings, watches and takes away machines with one worker each."""
+    """Launches, lists and terminates machines with one worker each."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def most_per_intent(self) -> int:
-        """Machines that one call may ask for."""
+        """Most machines of one launch."""
 
     @property
     def lateness(self) -> timedelta:
-        """How long after a change a look may still show what was before."""
+        """Maximum delay after which a change appears in a listing."""
 
     @property
     def ends_strangers(self) -> bool:
-        """Whether machines that bear our mark, and that no record of ours knows, are to be ended."""
+        """Whether to terminate machines that carry our mark but have no record."""
 
     @property
     def identity(self) -> MachineIdentity | None:
-        """By what machines join; None: each by the token that its launch gave it."""
+        """How machines join; None: with the token from their launch."""
 
     def watch(self, notify: Callable[[], None]) -> None:
-        """Has `notify` called, in the event loop, when something may have changed; a hint only."""
+        """Call `notify` in the event loop when something may have changed; a hint only."""
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
-        """Makes the intent's machines, unless they were made; each starts its worker, which joins by its token. Who has no token was made before,
-        and may have ended since.
+        """Create the intent's machines unless they exist; each starts its worker, which joins with its token.
+
+        Machines without a token were created before and may have ended since.
 
         Raises:
-            Transient: What came of it is not known; the same intent is launched again.
+            Transient: The outcome is unknown; the same intent is launched again.
         """
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
-        """Starts the worker of a machine that is there and stands still, unless it runs. `token` None: it keeps its credentials.
+        """Start the worker of a stopped machine unless it runs. Without a `token` it keeps its credentials.
 
         Raises:
-            MusterError: It could not; the message says why.
+            MusterError: The worker was not started; the message contains the reason.
         """
 
     async def kick(self, worker: WorkerId) -> None:
-        """Kills the process of a worker that hangs; the machine, and what the worker had started, stay. It may be gone already."""
+        """Kill the process of a hung worker. The machine and the worker's child processes stay. The process may already have ended."""
 
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
-        """Everything of ours that is there, also what nobody ordered, and what has ended for as long as the provider shows it.
+        """List all machines of this deployment, with or without a record.
 
-        `awaited`: no more than the machines of these calls is asked for, where the provider shows them sooner than all.
+        Ended machines are included while the provider lists them. `awaited` limits the listing to the machines of
+        these launches, if the provider lists them sooner than all machines.
 
         Raises:
-            Transient: The provider does not say.
+            Transient: The provider did not return a listing.
         """
 
     async def terminate(self, machines: Collection[MachineRef]) -> None:
-        """Ends the workers as gently as the provider can, then the machines; those that are not there are ended already.
+        """Stop the workers as gently as the provider can, then terminate the machines.
 
-        On return nothing that a look had shown is left, or it is bound to go without us.
+        Missing machines count as terminated. On return, every listed machine is gone or will end without further
+        calls.
 
         Raises:
-            MusterError: Something is left.
+            MusterError: A machine is left.
         """

@@ -1,6 +1,6 @@
-"""Workers as processes of this machine, each in a session and a folder of its own; they outlive whoever started them.
+"""Workers as processes of this machine, each in its own session and directory; they outlive the provisioner.
 
-A worker's folder is its machine: while it is there the machine is, and a daemon that died is started again in it.
+A worker's directory stands for its machine: while the directory exists, a daemon that died is restarted in it.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class LocalSite:
-    """How workers are started here. `environment`: of every worker. `devices`: ids of the GPUs, in the order of seats."""
+    """How workers are started on this machine. `environment` is that of every worker. `devices` are GPU ids in the order of seats."""
 
     directory: Path
     command: Sequence[str]
@@ -61,11 +61,11 @@ class LocalDriver:
         self._notify: Callable[[], None] = _nobody
         self._children: dict[WorkerId, subprocess.Popen[bytes]] = {}
         self._watched: dict[WorkerId, int] = {}
-        # A look at a lock takes it for an instant; a start in that instant would take it for a running worker.
+        # Checking a lock takes it for a moment; a start in that moment would mistake the check for a running worker.
         self._locks = threading.Lock()
 
     def watch(self, notify: Callable[[], None]) -> None:
-        """Has `notify` called when a worker that was seen running ends."""
+        """Call `notify` when a worker that was seen running ends."""
         self._notify = notify
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
@@ -81,7 +81,7 @@ class LocalDriver:
         return Launched(placed)
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
-        """As the port says; a folder that is gone is made anew."""
+        """Start the worker, in a new directory if its own was removed. See `Driver.start_again`."""
         try:
             await asyncio.to_thread(self._start, instance, token)
         except OSError as error:
@@ -167,7 +167,7 @@ class LocalDriver:
         return found
 
     def _listen_to(self, worker: WorkerId) -> None:
-        """Notices the end of a running worker at once; the slow loop would notice too."""
+        """Get notified of the end of a running worker at once; the periodic loop would notice it later."""
         handle = self._open(worker)
         if handle is None:
             return
@@ -194,7 +194,7 @@ class LocalDriver:
         os.close(handle)
 
     def _reap(self, worker: WorkerId) -> None:
-        """Takes the exit code of a child that has ended."""
+        """Collect the exit code of an ended child."""
         child = self._children.get(worker)
         if child is not None and child.poll() is not None:
             del self._children[worker]
@@ -214,11 +214,11 @@ class LocalDriver:
                 await self._end_by(handle, processes.descendants(pid))
 
     async def _end_by(self, handle: int, tree: Sequence[int]) -> None:
-        """SIGTERM, and after the patience SIGKILL, to it and what it had started."""
+        """Send SIGTERM, and after the timeout SIGKILL, to the process and its descendants."""
         processes.send(handle, signal.SIGTERM)
         if await _ended(handle, self._site.patience_s):
             return
-        _log.warning("a process did not end by itself and was killed")
+        _log.warning("a process did not exit after SIGTERM and was killed")
         processes.send(handle, signal.SIGKILL)
         for pid in tree:
             with processes.opened(pid) as member:
@@ -228,7 +228,7 @@ class LocalDriver:
 
 
 async def _ended(handle: int, patience_s: float) -> bool:
-    """Waits for a process; its descriptor becomes readable when it ends."""
+    """Wait for a process; its descriptor becomes readable when it ends."""
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     loop.add_reader(handle, over.set)
@@ -243,17 +243,17 @@ async def _ended(handle: int, patience_s: float) -> bool:
 
 
 def _find_parent(folder: Path) -> int | None:
-    """The warm parent that outlived its daemon, if it is really that."""
+    """Return the warm parent that outlived its daemon, after checking its command line."""
     with suppress(OSError, ValueError, IndexError):
         pid = int((folder / PARENT_LOCK).read_text().split()[0])
-        words = processes.command_line(pid)
-        if _PARENT_MODULE in words and str(folder / PARENT_LOCK.parent) in words:
+        arguments = processes.command_line(pid)
+        if _PARENT_MODULE in arguments and str(folder / PARENT_LOCK.parent) in arguments:
             return pid
     return None
 
 
 def _bound(log: Path) -> None:
-    """Keeps the log and one older one within a size; the worker appends, so it is cut in place."""
+    """Limit the log to a size, with one older copy. The worker appends, so it is truncated in place."""
     with suppress(OSError):
         if log.stat().st_size > LARGEST_LOG_BYTES:
             shutil.copyfile(log, log.with_name(f"{LOG}.1"))
@@ -261,4 +261,4 @@ def _bound(log: Path) -> None:
 
 
 def _nobody() -> None:
-    """Nobody is watching yet."""
+    """Default until `watch` is called."""

@@ -1,4 +1,4 @@
-"""What this machine has for workers, and what of our environment they may have."""
+"""Resources of this machine for workers, and the part of the environment that they inherit."""
 
 import os
 import subprocess
@@ -14,10 +14,10 @@ _SECTIONS = ("MUSTER_WORKER__", "MUSTER_TELEMETRY__", "MUSTER_LOG__")
 
 
 def find_gpus(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The ids of the GPUs that we may use; none where there is no driver."""
+    """Return the ids of the usable GPUs; none without a driver."""
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
-        return tuple(word.strip() for word in visible.split(",") if word.strip() not in ("", "-1"))
+        return tuple(item.strip() for item in visible.split(",") if item.strip() not in ("", "-1"))
     try:
         found = subprocess.run(_GPU_QUERY, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -26,12 +26,12 @@ def find_gpus(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def count_cores() -> int:
-    """The cores that this process may run on."""
+    """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0))
 
 
 def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What every worker gets of ours: system paths, worker, telemetry and log settings; no credential of a service."""
+    """Return what every worker inherits: system paths, worker, telemetry and log settings; no credentials of a service."""
     return {
         name: value
         for name, value in environment.items()

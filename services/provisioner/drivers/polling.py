@@ -1,4 +1,4 @@
-"""A driver whose looks are made beside the loop: a cloud needs seconds to show hundreds of machines, and a launch waits for none of them."""
+"""A driver wrapper that lists machines in the background: a cloud needs seconds to list hundreds of machines, and launches must not wait."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -13,23 +13,25 @@ from shared.errors import MusterError, Transient
 from shared.ids import WorkerId
 
 EVERY = timedelta(seconds=1)
-"""Between the beginnings of two looks."""
+"""Interval between the starts of two listings."""
 MAX_AGE = timedelta(seconds=30)
-"""A look that is older is shown no more; what happened meanwhile is seen by so much later than the provider shows it."""
+"""Listings older than this are not returned. It adds to the delay after which a change is seen."""
 ALL_EVERY = MAX_AGE / 2
-"""While machines that were launched are awaited only they are looked for, and all so often: a cloud shows some of many sooner, and is called for more
-machines meanwhile."""
+"""Interval of full listings while launched machines are awaited; between them only the awaited ones are listed.
+
+A cloud lists few machines sooner, and may be asked for more meanwhile.
+"""
 
 
 class PollingDriver:
-    """The driver beneath, but `observe` shows the newest look and has another made meanwhile; `notify` is called when one shows something new."""
+    """Delegates to a driver, but `observe` returns the newest listing while another is made; `notify` is called on changes."""
 
     def __init__(self, driver: MachineDriver, clock: Clock) -> None:
         self._driver = driver
         self._clock = clock
         self._notify: Callable[[], None] = lambda: None
         self._seen: Mapping[WorkerId, Sighting] | None = None
-        self._seen_at = self._begun_at = float("-inf")
+        self._seen_at = self._started_at = float("-inf")
         self._failure: MusterError | None = None
         self._looking: asyncio.Task[None] | None = None
         self._awaited: dict[WorkerId, IntentId] = {}
@@ -73,18 +75,20 @@ class PollingDriver:
         await self._driver.terminate(machines)
 
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
-        """The newest look. Only the first is waited for; whom to await is known by what was launched.
+        """Return the newest listing, waiting only for the first one.
+
+        The awaited machines follow from the launches; `awaited` is ignored.
 
         Raises:
-            Transient: The provider has not said for longer than looks are good.
+            Transient: The provider has not answered for longer than listings are valid.
         """
         if self._looking is not None and self._looking.done():
-            # What is no error of a provider ends the process, as it would without us.
+            # Errors that are not the provider's end the process, as without this wrapper.
             self._looking.result()
             self._looking = None
         now = self._clock.monotonic()
-        if self._looking is None and now - self._begun_at >= EVERY.total_seconds():
-            self._begun_at = now
+        if self._looking is None and now - self._started_at >= EVERY.total_seconds():
+            self._started_at = now
             self._looking = asyncio.create_task(self._look())
         if self._seen is None and self._failure is None and self._looking is not None:
             await asyncio.shield(self._looking)
@@ -93,11 +97,11 @@ class PollingDriver:
         if self._failure is not None:
             raise self._failure
         raise Transient(
-            f"the provider {self.name} has not shown its machines for {MAX_AGE.total_seconds():.0f} s"
+            f"the provider {self.name} has not listed its machines for {MAX_AGE.total_seconds():.0f} s"
         )
 
     async def close(self) -> None:
-        """Gives up the look that is under way."""
+        """Cancel the listing in progress."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
@@ -108,17 +112,17 @@ class PollingDriver:
         is_partial = bool(awaited) and began - self._seen_at < ALL_EVERY.total_seconds()
         try:
             with provider_call(self.name, "observe"):
-                shown = await self._driver.observe(set(awaited.values()) if is_partial else None)
+                listed = await self._driver.observe(set(awaited.values()) if is_partial else None)
         except MusterError as error:
             has_news = self._failure is None
             self._failure = error
         else:
-            seen = {**(self._seen or {}), **shown} if is_partial else shown
+            seen = {**(self._seen or {}), **listed} if is_partial else listed
             has_news = seen != self._seen or self._failure is not None
             self._seen, self._failure = seen, None
             self._seen_at = self._seen_at if is_partial else began
-            # Whom not even a look at all shows comes too late to be asked for so often.
-            for worker in shown if is_partial else awaited:
+            # Machines missing even from a full listing are late; do not list them so often.
+            for worker in listed if is_partial else awaited:
                 self._awaited.pop(worker, None)
         if has_news:
             self._notify()

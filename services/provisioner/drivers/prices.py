@@ -1,4 +1,4 @@
-"""What a provider, or the site itself, says that machines cost. Neighbours: `aws/prices.py`, `gcp/prices.py`; asked by `muster prices` alone."""
+"""Prices of machines from a provider or from the site itself, for `muster prices`. See `aws/prices.py` and `gcp/prices.py`."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -12,7 +12,7 @@ from shared.errors import Rejected
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Of a machine for an hour, as of a day; None: it is not sold so, or nothing is said. `zone` None: everywhere."""
+    """Hourly prices of a machine on a day; None: not sold that way, or unknown. `zone` None: everywhere."""
 
     kind: str
     zone: str | None
@@ -22,7 +22,7 @@ class Price:
 
 
 class SitePrice(BaseModel):
-    """What the site reckons with for a kind."""
+    """The site's prices of a machine kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,7 +31,7 @@ class SitePrice(BaseModel):
 
 
 class SitePrices(BaseModel):
-    """A site's own file: of a cluster whose machines nobody sells by the hour."""
+    """A site's own price file, for clusters whose machines nobody sells by the hour."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,7 +40,7 @@ class SitePrices(BaseModel):
 
 
 def read_prices(path: Path, kinds: list[str]) -> list[Price]:
-    """Those of the file that are asked for, by kind. Raises Rejected (`bad_prices`) with the place of the first fault."""
+    """Return the file's prices of these kinds. Raises Rejected (`bad_prices`) with the place of the first error."""
     try:
         found = SitePrices.model_validate(yaml.safe_load(path.read_text()) or {})
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Processes known beyond doubt: by a lock that the kernel keeps for them, by descriptors of theirs, by what they were started with."""
+"""Identify processes reliably: by a lock that the kernel holds for them, by their descriptors, and by their environment."""
 
 import fcntl
 import os
@@ -13,12 +13,12 @@ import psutil
 
 _SHELL = "/bin/sh"
 _NOTE_PID = 'echo $$ > "$0" && exec "$@"'
-"""The pid of the shell becomes that of the program, so it is on file before the program begins."""
+"""The program keeps the shell's pid, which is therefore written before the program starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, and how; nothing else is inherited."""
+    """A program to run; nothing else is inherited."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
@@ -27,9 +27,10 @@ class Command:
 
 
 def spawn_locked(lock: Path, command: Command) -> subprocess.Popen[bytes] | None:
-    """Start a program that holds `lock` as long as it lives, in a session of its own; None while another holds it.
+    """Start a program that holds `lock` while it lives, in its own session.
 
-    The lock is taken before the fork and inherited, so there is no moment in which two could be started.
+    Returns None if another process holds the lock. The lock is taken before the fork and inherited, so that two
+    programs can never start.
     """
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -54,10 +55,11 @@ def is_held(lock: Path) -> bool:
 
 
 def open_holder(lock: Path) -> int | None:
-    """A process descriptor of the lock's holder; None where nobody holds it, or it has not yet said who it is."""
+    """Return a process descriptor of the lock's holder; None if nobody holds it or the holder's pid is not written yet."""
     with suppress(OSError, ValueError, IndexError):
         handle = os.pidfd_open(int(lock.read_text().split()[0]))
-        # Still held after the descriptor was opened: it is the holder's, and not of a later process with its number.
+        # Still held after the descriptor was opened, so the descriptor is the holder's and not of a later process
+        # with the same pid.
         if is_held(lock):
             return handle
         os.close(handle)
@@ -66,7 +68,7 @@ def open_holder(lock: Path) -> int | None:
 
 @contextmanager
 def opened(pid: int) -> Iterator[int | None]:
-    """A process descriptor; None when there is no such process."""
+    """Yield a process descriptor; None if there is no such process."""
     handle = None
     with suppress(OSError):
         handle = os.pidfd_open(pid)
@@ -78,26 +80,26 @@ def opened(pid: int) -> Iterator[int | None]:
 
 
 def send(handle: int, sign: signal.Signals) -> None:
-    """Signal a process by its descriptor; nothing happens when it is gone."""
+    """Signal a process by its descriptor; do nothing if it has ended."""
     with suppress(OSError):
         signal.pidfd_send_signal(handle, sign)
 
 
 def find_by_variable(name: str, value: str) -> list[int]:
-    """Living processes that were started with this variable."""
+    """Return living processes that were started with this environment variable."""
     mark = f"{name}={value}".encode()
     return [pid for pid in psutil.pids() if mark in _environment(pid)]
 
 
 def descendants(pid: int) -> list[int]:
-    """What a process has started, and so on."""
+    """Return all descendants of a process."""
     with suppress(psutil.Error):
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
     return []
 
 
 def command_line(pid: int) -> list[str]:
-    """What a process was started as; empty when it is gone."""
+    """Return a process's command line; empty if it has ended."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
     return []

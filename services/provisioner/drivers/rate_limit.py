@@ -1,4 +1,4 @@
-"""How fast a provider may be called: the clouds refill a bucket of calls, and who empties it is refused for a while."""
+"""Rate limit for calls to providers: clouds refill a token bucket and refuse calls while it is empty."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,32 +14,32 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 
 
 class Throttled(Transient):
-    """The provider was called too often. What it was asked for was not done."""
+    """The provider throttled the call, which had no effect."""
 
 
 class RateLimiter:
-    """Calls of one kind to one provider: `burst` at once, then `per_s` a second, in the order of asking.
+    """Limits calls of one kind to one provider: bursts of `burst`, then `per_s` a second, in order.
 
-    A call that is throttled all the same (others use the account too) is made again after a pause that doubles, with full jitter, until
-    `patience` is over.
+    A call that is throttled anyway (others use the account too) is repeated after a doubling pause with full jitter,
+    until `patience` is over.
     """
 
     def __init__(self, per_s: float, burst: int, patience: timedelta, clock: Clock, chance: Random) -> None:
         self._per_s = per_s
         self._burst_s = (burst - 1) / per_s
-        self._patience_s = patience.total_seconds()
+        self._timeout_s = patience.total_seconds()
         self._clock = clock
         self._chance = chance
         self._due = float("-inf")
-        """When the next call would be made if none had been saved up."""
+        """Time of the next call if no burst were saved up."""
 
     async def call(self, what: Callable[[], Awaitable[T]]) -> T:
-        """What `what` returns, made when it is its turn.
+        """Call `what` when the rate limit allows it and return its result.
 
         Raises:
-            Throttled: Again and again, for longer than the patience.
+            Throttled: The provider throttled the call for longer than the timeout.
         """
-        deadline, pause_s = self._clock.monotonic() + self._patience_s, FIRST_PAUSE_S
+        deadline, pause_s = self._clock.monotonic() + self._timeout_s, FIRST_PAUSE_S
         while True:
             await asyncio.sleep(self._wait_s())
             try:
@@ -51,7 +51,7 @@ class RateLimiter:
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     def _wait_s(self) -> float:
-        """Takes a turn, and says how long it is until then."""
+        """Reserve the next call and return how long to wait for it."""
         now = self._clock.monotonic()
         self._due = max(self._due, now - self._burst_s)
         wait_s = self._due - now

@@ -1,4 +1,4 @@
-"""One HTTP exchange with a provider that speaks JSON."""
+"""One HTTP exchange with a provider's JSON API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """What is asked. `content` is sent as JSON, of the form that `headers` name."""
+    """A request. `content` is sent as JSON, with the content type in `headers`."""
 
     method: str
     url: str
@@ -26,7 +26,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """`content`: the JSON object, empty where it is none; `text`: its beginning as it came."""
+    """A response. `content` is the JSON object, empty if it is none; `text` is the start of the raw body."""
 
     status: int
     content: Json
@@ -34,10 +34,10 @@ class Response:
 
 
 async def exchange(session: aiohttp.ClientSession, request: HttpRequest, who: str) -> Response:
-    """Asks once; `who` is asked, in words.
+    """Send one request; `who` names the provider in errors.
 
     Raises:
-        Transient: There was no answer; what was asked may have been done.
+        Transient: There was no answer; the request may have taken effect.
     """
     body = orjson.dumps(request.content) if request.content is not None else None
     try:
@@ -56,5 +56,5 @@ async def exchange(session: aiohttp.ClientSession, request: HttpRequest, who: st
         content = orjson.loads(raw)
     except orjson.JSONDecodeError:
         content = None
-    told = raw[:200].decode(errors="replace")
-    return Response(answer.status, content if isinstance(content, dict) else {}, told)
+    text = raw[:200].decode(errors="replace")
+    return Response(answer.status, content if isinstance(content, dict) else {}, text)

@@ -1,1 +1,1 @@
-"""Pools as their definitions and the catalogue's file have them now."""
+"""Pools as currently defined by their definitions and the catalogue file."""

@@ -1,4 +1,4 @@
-"""The catalogue's file: YAML or JSON, read again when it has changed. Prices are brought there by `muster prices`, or by hand."""
+"""The catalogue file, YAML or JSON, read again when it has changed. `muster prices` updates its prices; they can also be edited."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -18,7 +18,12 @@ _log = structlog.get_logger()
 
 
 class PriceEntry(BaseModel):
-    """What a kind costs in a zone; a price that is left out is not offered. `taken_per_hour`: of spot machines. `as_of`: when it cost that."""
+    """Prices of a kind in a zone; a purchase without a price is not offered.
+
+    Attributes:
+        taken_per_hour: Rate of spot interruptions.
+        as_of: Day of the prices.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,7 +35,7 @@ class PriceEntry(BaseModel):
 
 
 class KindEntry(BaseModel):
-    """A kind of machine, as its provider names it. `prices` empty: it can be had, and nothing is known of what it costs."""
+    """A machine kind, as its provider names it. Without `prices` it is offered at an unknown price."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,14 +72,17 @@ class CatalogueEntries(BaseModel):
 
 
 class CatalogueFile:
-    """The catalogue as it is on disk. A change that cannot be read leaves what was known, and is told in the log and as `trouble`.
+    """The current catalogue file. If a change cannot be read, the last valid version stays in use.
 
     Attributes:
-        trouble: Why what is known may be old; None: it is as the file says.
+        trouble: Why the catalogue may be outdated; None: it matches the file.
     """
 
     def __init__(self, path: Path | None, own: Sequence[Offer] = ()) -> None:
-        """`own`: offers of the process itself, which no file has to name. Raises Rejected (`bad_catalogue`) where the file is wrong."""
+        """Read the file. Raises Rejected (`bad_catalogue`) if it is invalid.
+
+        `own` are offers of the process itself, in addition to the file.
+        """
         self._path = path
         self._own = tuple(own)
         self._seen: tuple[int, int] | None = None
@@ -84,15 +92,19 @@ class CatalogueFile:
             self._known = self._read(path)
 
     def now(self) -> Catalogue:
-        """Reads again what has changed; a look at the file's time and size each time."""
+        """Return the catalogue, after reading the file again if its time or size has changed."""
         if self._path is not None and self._stamp(self._path) != self._seen:
             try:
                 self._known = self._read(self._path)
                 self.trouble = None
                 _log.info("the catalogue was read", offers=len(self._known.offers))
             except Rejected as error:
-                self.trouble = f"the catalogue cannot be read, and what was known before counts: {error}"
-                _log.error("the catalogue cannot be read; what was known before stays", error=str(error))
+                self.trouble = (
+                    f"the catalogue cannot be read, so its last valid version stays in use: {error}"
+                )
+                _log.error(
+                    "the catalogue cannot be read; its last valid version stays in use", error=str(error)
+                )
         return self._known
 
     def _read(self, path: Path) -> Catalogue:
@@ -114,7 +126,7 @@ class CatalogueFile:
 
 
 def read_catalogue(text: str) -> CatalogueEntries:
-    """Raises Rejected (`bad_catalogue`) with the place of the first fault."""
+    """Parse the file. Raises Rejected (`bad_catalogue`) with the place of the first error."""
     try:
         found: Any = yaml.safe_load(text) or {}
         entries = CatalogueEntries.model_validate(found)
@@ -128,7 +140,7 @@ def read_catalogue(text: str) -> CatalogueEntries:
     twice = {name for provider, name in names if names.count((provider, name)) > 1}
     if twice or len({name for _, name in names}) < len(names):
         message = (
-            f"a kind is named once: {', '.join(sorted(twice)) or 'two providers have one of the same name'}"
+            f"kind names must be unique: {', '.join(sorted(twice)) or 'two providers share a kind name'}"
         )
         raise Rejected("bad_catalogue", message, "kinds")
     return entries

@@ -1,4 +1,4 @@
-"""From what people define of a pool to what it may rent: `PoolDefinition` and the catalogue become `PoolSpec`. Pure."""
+"""Resolve a pool's definition: `PoolDefinition` and the catalogue become `PoolSpec`, without side effects."""
 
 from datetime import timedelta
 
@@ -10,18 +10,18 @@ from shared.messages.machine_pools import PoolDefinition
 
 
 def resolve(pool: PoolName, definition: PoolDefinition, catalogue: Catalogue) -> PoolSpec:
-    """The pool with the offers that its definition allows.
+    """Return the pool with the offers that its definition allows.
 
     Raises:
-        Rejected: A kind or zone is not in the catalogue (`unknown_kind`, `unknown_zone`), a price is missing (`no_price`), or what it asks for
-            cannot be (`bad_pool`); `place` names the field.
+        Rejected: A kind or zone is not in the catalogue (`unknown_kind`, `unknown_zone`), a price is missing
+            (`no_price`), or the definition is contradictory (`bad_pool`); `place` names the field.
     """
     _check_bounds(definition)
     found = [offer for name in definition.kinds for offer in _offers(catalogue, name)]
     zones = {offer.zone for offer in found if offer.zone is not None}
     for zone in definition.zones:
         if zone not in zones:
-            raise _at("zones", unknown("unknown_zone", "zone of these kinds named", zone, zones))
+            raise _at("zones", unknown("unknown_zone", "zone for these kinds named", zone, zones))
     rank = {zone: at for at, zone in enumerate(definition.zones)}
     offers = [
         offer
@@ -55,16 +55,14 @@ def resolve(pool: PoolName, definition: PoolDefinition, catalogue: Catalogue) ->
 def _check_bounds(definition: PoolDefinition) -> None:
     if not definition.kinds:
         raise Rejected(
-            "bad_pool", "a pool needs a kind of machine to rent", "kinds", "`muster pool kinds` lists them"
+            "bad_pool", "the pool names no machine kind", "kinds", "`muster pool kinds` lists the kinds"
         )
     if definition.minimum > definition.maximum:
-        message = f"{definition.minimum} machines at least and {definition.maximum} at most cannot both be"
+        message = f"minimum is {definition.minimum}, which is above maximum {definition.maximum}"
         raise Rejected("bad_pool", message, "minimum", "raise the maximum, or lower the minimum")
     most = definition.maximum_slots
     if most is not None and definition.reserve_slots > most:
-        message = (
-            f"{definition.reserve_slots} slots cannot be kept in reserve by a pool of {most} slots at most"
-        )
+        message = f"reserve_slots is {definition.reserve_slots}, which is above maximum_slots {most}"
         raise Rejected("bad_pool", message, "reserve_slots", "raise maximum_slots, or lower the reserve")
 
 
@@ -72,27 +70,29 @@ def _check_offers(definition: PoolDefinition, offers: list[Offer]) -> None:
     if not offers:
         raise Rejected(
             "bad_pool",
-            "no offer of these kinds is left",
+            "no offer of these kinds matches the pool's zones and spot_share",
             "spot_share",
-            "kinds that are sold as spot only need a share above 0",
+            "kinds that are offered only as spot need a spot_share above 0",
         )
     kinds = {offer.kind.slot_kind for offer in offers}
     if len(kinds) > 1:
-        message = f"a pool has slots of one kind, and these machines have {', '.join(sorted(kinds))}"
-        raise Rejected("bad_pool", message, "kinds", "make one pool for each kind of slot")
+        message = (
+            f"these machines have slots of several kinds ({', '.join(sorted(kinds))}); a pool has only one"
+        )
+        raise Rejected("bad_pool", message, "kinds", "define one pool for each slot kind")
     unpriced = [offer.words for offer in offers if offer.price_per_hour is None]
     if unpriced and (definition.order == "cheapest" or definition.budget_per_month is not None):
-        message = f"no price is known of {', '.join(unpriced[:3])}"
+        message = f"the catalogue has no price for {', '.join(unpriced[:3])}"
         raise Rejected(
             "no_price",
             message,
             "kinds",
-            "add prices to the catalogue, or take the order `given` and no budget",
+            "add prices to the catalogue, or set order `given` and no budget",
         )
     most = definition.maximum_slots
     if most is not None and min(offer.kind.slots for offer in offers) > most:
         message = f"every machine of these kinds has more than {most} slots"
-        raise Rejected("bad_pool", message, "maximum_slots", "raise it, or add a smaller kind")
+        raise Rejected("bad_pool", message, "maximum_slots", "raise maximum_slots, or add a smaller kind")
 
 
 def _offers(catalogue: Catalogue, kind: str) -> list[Offer]:

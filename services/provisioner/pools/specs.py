@@ -1,4 +1,4 @@
-"""The pools as they are now: that of the settings, and those that people have defined, with the catalogue's offers. Neighbour: `reconcile`."""
+"""The current pools: the one of the settings, and user-defined ones, with the catalogue's offers. Used by `reconcile`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +20,18 @@ _NO_TIME = timedelta(minutes=20)
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """Where definitions come from. `default`: the pool that the settings define. `providers`: those that are set up here."""
+    """Where definitions come from. `default` is the pool of the settings, `providers` are the configured ones."""
 
     default: PoolSpec
     catalogue: CatalogueFile
     providers: Collection[str]
 
     def spec_of(self, row: PoolRecord, live: Sequence[Instance]) -> tuple[PoolSpec | None, str | None]:
-        """What the pool may rent, and what is wrong with it, or with the catalogue that it is read by. A definition that the catalogue
-        no longer allows rents nothing more and leaves alone what stands; None where nothing does."""
+        """Return what the pool may rent, and the problem with its definition or the catalogue.
+
+        A pool whose definition the catalogue no longer allows rents nothing more and keeps its machines. The first is
+        None if the pool has neither, the second if there is no problem.
+        """
         wrong = None
         if row.definition is None:
             spec: PoolSpec | None = self.default if row.pool == self.default.pool else None
@@ -46,17 +49,23 @@ class Pools:
         return spec, wrong
 
     def resolve(self, pool: PoolName, definition: PoolDefinition) -> PoolSpec:
-        """The pool as it would be. Raises Rejected as `definitions.resolve`, and where a provider is not set up (`no_provider`)."""
+        """Return a pool as it would be resolved.
+
+        Raises:
+            Rejected: As for `definitions.resolve`, or a provider is not configured (`no_provider`).
+        """
         spec = resolve(pool, definition, self.catalogue.now())
         missing = {offer.kind.provider for offer in spec.offers} - set(self.providers)
         if missing:
-            message = f"the provider {', '.join(sorted(missing))} is not set up"
-            hint = f"set it up in the provisioner's settings, or take kinds of {', '.join(sorted(self.providers))}"
+            message = f"the provider {', '.join(sorted(missing))} is not configured"
+            hint = (
+                f"add it to the providers file, or use machine kinds of {', '.join(sorted(self.providers))}"
+            )
             raise Rejected("no_provider", message, "kinds", hint)
         return spec
 
     def lists(self, pool: PoolName) -> bool:
-        """Whether the settings define it."""
+        """Whether the settings define the pool."""
         return pool == self.default.pool
 
 
@@ -64,11 +73,13 @@ def budgets_of(spec: PoolSpec, spent: Mapping[PoolName, float], now: datetime) -
     """The pool's budget of this month, if it has one."""
     if spec.budget_per_month is None:
         return []
-    return [MonthlyBudget(f"the pool's budget of {now:%B}", spec.budget_per_month, spent.get(spec.pool, 0.0))]
+    return [
+        MonthlyBudget(f"the pool's budget for {now:%B}", spec.budget_per_month, spent.get(spec.pool, 0.0))
+    ]
 
 
 def month_of(now: datetime) -> datetime:
-    """The first moment of the month, in UTC."""
+    """Return the start of the month, in UTC."""
     return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 

@@ -1,4 +1,4 @@
-"""The providers' file: what clouds and clusters are set up here, each under a name of its own, so that two regions are two providers."""
+"""The providers file: configured clouds and clusters, each with its own name, so that two regions are two providers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ _OURS = re.compile(r"MUSTER_WORKER__(ID|DIRECTORY|POOL|SLOTS|KIND|ADDRESS|JOIN_T
 
 
 class Entry(BaseModel):
-    """What every provider is told of how a machine becomes a worker.
+    """Settings of every provider: how a machine becomes a worker.
 
     Attributes:
-        packages: What pip installs on a machine whose image has no platform.
-        python: The interpreter there that has it, or makes the environment for it.
-        user: Whom trials run as; `null`: as the worker, which is then no boundary between tenants.
-        environment: Further settings of the workers: no secrets, a machine's tenants may read them.
+        packages: Packages that pip installs on a machine whose image has no platform.
+        python: The interpreter that has the platform, or that creates its environment.
+        user: The user that runs trials; `null`: the worker's own user, which does not isolate tenants.
+        environment: Further settings of the workers. No secrets: a machine's tenants may read them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,13 +44,13 @@ class Entry(BaseModel):
     def _are_not_ours(cls, environment: dict[str, str]) -> dict[str, str]:
         for name in environment:
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-                raise ValueError(f"{name!r} is no name of a variable")
+                raise ValueError(f"{name!r} is not a valid variable name")
             if _OURS.fullmatch(name):
-                raise ValueError(f"{name} is set by the provisioner")
+                raise ValueError(f"{name} is set by the provisioner and cannot be overridden")
         return environment
 
     def bootstrap(self, gateway_url: str, cloud: str | None = None) -> Bootstrap:
-        """How a machine of this provider becomes a worker."""
+        """Return how a machine of this provider becomes a worker."""
         return Bootstrap(
             gateway_url=gateway_url,
             cloud=cloud,
@@ -65,8 +65,14 @@ class Entry(BaseModel):
 
 
 class AwsEntry(Entry):
-    """A region of AWS. The key is what the AWS library finds: the machine's role, its environment, or the file of the AWS command line.
-    `identity_certificates`: those with which AWS signs identity documents there; with them machines join by these, and carry no token."""
+    """A region of AWS.
+
+    The AWS library finds the credentials: the machine's role, its environment, or the file of the AWS command line.
+
+    Attributes:
+        identity_certificates: Certificates with which AWS signs identity documents in the region; with them machines
+            join by their document instead of a token.
+    """
 
     type: Literal["aws"]
     region: str = Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")
@@ -84,7 +90,7 @@ class AwsEntry(Entry):
     def site(self, name: str, gateway_url: str) -> AwsSite:
         if self.image is None and self.launch_template is None:
             raise Rejected(
-                "bad_providers", "machines need an image or a launch template that names one", "image"
+                "bad_providers", "set `image`, or a `launch_template` that names an image", "image"
             )
         return AwsSite(
             name=name,
@@ -102,7 +108,7 @@ class AwsEntry(Entry):
 
 
 class GpuEntry(BaseModel):
-    """GPUs that are put into machines of a kind."""
+    """GPUs added to machines of a kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -111,8 +117,13 @@ class GpuEntry(BaseModel):
 
 
 class GcpEntry(Entry):
-    """A project of Google Cloud. `key_file`: a service account's key; without one the machine's own account is used. `identity_keys`: where the keys are
-    with which Google signs identity tokens, an address or a file; with them machines join by these, and carry no token."""
+    """A project of Google Cloud.
+
+    Attributes:
+        key_file: A service account key; without one the machine's own account is used.
+        identity_keys: URL or file of the keys with which Google signs identity tokens; with them machines join by
+            their token from Google instead of one of ours.
+    """
 
     type: Literal["gcp"]
     project: str
@@ -133,9 +144,9 @@ class GcpEntry(Entry):
         if self.identity_keys and self.service_account is None:
             raise Rejected(
                 "bad_providers",
-                "Google signs who a machine is where it has a service account",
+                "Google signs identity tokens only for machines with a service account",
                 "service_account",
-                "name one; it needs no role",
+                "set a service account; it needs no role",
             )
         return GcpSite(
             name=name,
@@ -154,7 +165,7 @@ class GcpEntry(Entry):
 
 
 class JobEntry(BaseModel):
-    """What a job of a kind asks Slurm for."""
+    """Slurm options of a job of a kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -169,13 +180,17 @@ class JobEntry(BaseModel):
     def _are_options(cls, options: Sequence[str]) -> Sequence[str]:
         for option in options:
             if not option.startswith("--"):
-                raise ValueError(f"{option!r} is no option of sbatch: they begin with --")
+                raise ValueError(f"{option!r} is not an sbatch option: options begin with --")
         return options
 
 
 class SlurmEntry(Entry):
-    """A Slurm cluster whose programs are installed here. `conf`: its `slurm.conf`, where it is not at its usual place. `prices`: the site's own file of
-    what its machines cost, for `muster prices`."""
+    """A Slurm cluster whose programs are installed here.
+
+    Attributes:
+        conf: Its `slurm.conf`, if not in its default location.
+        prices: The site's own price file for `muster prices`.
+    """
 
     type: Literal["slurm"]
     user: str | None = None
@@ -188,7 +203,7 @@ class SlurmEntry(Entry):
     prices: Path | None = None
 
     def site(self, name: str, gateway_url: str, path: str) -> SlurmSite:
-        """`path`: where Slurm's programs are looked for."""
+        """Return the site; `path` is the search path of Slurm's programs."""
         return SlurmSite(
             name=name,
             bootstrap=self.bootstrap(gateway_url),
@@ -205,7 +220,7 @@ class SlurmEntry(Entry):
 
 
 class PodEntry(BaseModel):
-    """What a pod of a kind asks the cluster for."""
+    """Resources of a pod of a kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -216,8 +231,13 @@ class PodEntry(BaseModel):
 
 
 class KubernetesEntry(Entry):
-    """A namespace of a Kubernetes cluster: of a `kubeconfig` (and its `context`), at a `url`, or of the one that the provisioner itself runs in.
-    `prices`: as of Slurm."""
+    """A namespace of a Kubernetes cluster.
+
+    The cluster is that of a `kubeconfig` (and its `context`), at a `url`, or the provisioner's own.
+
+    Attributes:
+        prices: The site's own price file for `muster prices`.
+    """
 
     type: Literal["kubernetes"]
     user: str | None = None
@@ -239,7 +259,7 @@ class KubernetesEntry(Entry):
     @model_validator(mode="after")
     def _names_one_cluster(self) -> Self:
         if self.kubeconfig is not None and self.url is not None:
-            raise ValueError("give a kubeconfig or a url, not both")
+            raise ValueError("set kubeconfig or url, not both")
         return self
 
     def site(self, name: str, gateway_url: str) -> KubernetesSite:
@@ -264,7 +284,7 @@ ProviderEntry = Annotated[AwsEntry | GcpEntry | SlurmEntry | KubernetesEntry, Fi
 
 
 class ProviderEntries(BaseModel):
-    """The whole file. `site` names this deployment on its machines; two deployments that share an account have different ones."""
+    """The whole file. `site` names this deployment on its machines; two deployments that share an account need different names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -277,19 +297,21 @@ class ProviderEntries(BaseModel):
     def _have_names(cls, providers: Mapping[str, ProviderEntry]) -> Mapping[str, ProviderEntry]:
         for name in providers:
             if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a provider: lower-case letters, digits and '-'")
+                raise ValueError(
+                    f"{name!r} is not a valid provider name: use lower-case letters, digits and '-'"
+                )
             if name in ("local", "static"):
-                raise ValueError(f"the provider {name} needs no setting up; take another name")
+                raise ValueError(f"the provider name {name} is built in; choose another name")
         return providers
 
 
 def read_providers(text: str) -> ProviderEntries:
-    """Raises Rejected (`bad_providers`) with the place of the first fault."""
+    """Parse the file. Raises Rejected (`bad_providers`) with the place of the first error."""
     try:
         found: Any = yaml.safe_load(text) or {}
         return ProviderEntries.model_validate(found)
     except yaml.YAMLError as error:
-        raise Rejected("bad_providers", f"the providers' file is not YAML: {error}") from error
+        raise Rejected("bad_providers", f"the providers file is not YAML: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

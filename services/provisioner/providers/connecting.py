@@ -1,4 +1,4 @@
-"""Drivers of the providers that are set up, connected. Nothing is asked of a provider yet: one that is away is no reason not to start."""
+"""Open the drivers of the configured providers. No provider is called yet, so an unreachable one does not prevent the start."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -23,12 +23,12 @@ from shared.errors import Rejected
 
 
 class OpenedDrivers:
-    """The drivers of a providers' file, by name; a context, which closes their connections.
+    """A context with the drivers of a providers file, by name; it closes their connections.
 
     Args:
-        file: None: there are none.
-        gateway_url: Where machines join, unless the file says otherwise.
-        path: Where programs are looked for.
+        file: None: no providers.
+        gateway_url: Where machines join, unless the file overrides it.
+        path: Search path of programs.
     """
 
     def __init__(self, file: Path | None, gateway_url: str, path: str, clock: Clock, chance: Random) -> None:
@@ -40,7 +40,7 @@ class OpenedDrivers:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> dict[str, MachineDriver]:
-        """Raises Rejected (`bad_providers`) where the file, or one that it names, is wrong."""
+        """Raises Rejected (`bad_providers`) if the file, or one that it names, is invalid."""
         if self._file is None:
             return {}
         try:
@@ -52,7 +52,7 @@ class OpenedDrivers:
                 }
                 self._stack = stack.pop_all()
         except OSError as error:
-            raise Rejected("bad_providers", f"the providers' file cannot be read: {error}") from error
+            raise Rejected("bad_providers", f"the providers file cannot be read: {error}") from error
         return drivers
 
     async def __aexit__(self, *failure: object) -> None:
@@ -77,7 +77,7 @@ class OpenedDrivers:
             case KubernetesEntry():
                 return self._open_kubernetes(stack, name, entry, entries.site, gateway_url)
 
-    # Each client library takes up to half a second to import: only a provider that is set up needs it.
+    # Each client library takes up to half a second to import, so only configured providers import theirs.
 
     async def _open_aws(
         self, stack: AsyncExitStack, name: str, entry: AwsEntry, site: str, gateway_url: str

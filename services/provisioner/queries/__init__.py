@@ -1,1 +1,1 @@
-"""Answers to questions, any replica's: prices and costs, pools of rented machines, and whose machine asks to join."""
+"""Queries, answered by any replica: prices and costs, pools of rented machines, and identities of joining machines."""

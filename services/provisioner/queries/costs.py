@@ -1,4 +1,4 @@
-"""Answers: what a machine costs, and what machines have cost."""
+"""Answer queries about prices and costs of machines."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from shared.messages.plans import GetProvided, ProvidedPool, ProvidedPools
 
 @dataclass(frozen=True, slots=True)
 class CostQueries:
-    """One method a query; any replica answers."""
+    """One method for each query; any replica answers."""
 
     database: Database
     pools: Pools
@@ -41,7 +41,7 @@ class CostQueries:
         pools = []
         for spec in await self._specs():
             async with self.database.system() as connection:
-                standing = await store.load_provided_workers(connection, spec.pool)
+                joined = await store.load_provided_workers(connection, spec.pool)
             pools.append(
                 ProvidedPool(
                     pool=spec.pool,
@@ -52,8 +52,8 @@ class CostQueries:
                     idle_timeout_s=spec.idle_timeout.total_seconds(),
                     price_per_hour=spec.price_per_hour,
                     labels=dict(spec.labels),
-                    standing=standing.workers,
-                    boot_s=standing.boot_s,
+                    standing=joined.workers,
+                    boot_s=joined.boot_s,
                 )
             )
         return ProvidedPools(pools=tuple(pools))

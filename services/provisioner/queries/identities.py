@@ -1,4 +1,4 @@
-"""Which worker a rented machine is, by what its provider says of it: answered with a token that is good for a minute. Any replica answers."""
+"""Admit a rented machine by its provider's identity document, with a join token that is valid for a minute. Any replica answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class IdentityQueries:
-    """Holds what a machine shows against the instance on record."""
+    """Compares an identity document with the recorded instance."""
 
     database: Database
     bus: Bus
@@ -32,29 +32,29 @@ class IdentityQueries:
         return {IdentifyMachine: self.identify}
 
     async def identify(self, ask: RequestContext, query: IdentifyMachine) -> IssuedJoin:
-        """What a machine shows never changes and others may have read it, so it opens once: until its worker has joined."""
+        """Return a join token. The document never changes and others may have read it, so it works only until the worker has joined."""
         async with self.database.system() as connection:
             one = await store.load_by_worker(connection, query.worker)
         driver = self.drivers.get(one.driver) if one else None
         if one is None or driver is None or driver.identity is None:
-            raise Rejected("bad_identity", f"no machine that joins without a token is worker {query.worker}")
+            raise Rejected(
+                "bad_identity", f"worker {query.worker} is not on a machine that joins by its identity"
+            )
         machine = await driver.identity.machine_of(query.document, query.signature)
         _check_is(one, machine)
-        _log.info("a machine was known by its provider's word", worker=one.worker, machine=machine)
+        _log.info("a machine was identified by its provider", worker=one.worker, machine=machine)
         return await self.bus.ask(IssueJoin(pool=one.pool, worker=one.worker, life_s=LIFE_S), SITE)
 
 
 def _check_is(one: Instance, machine: str) -> None:
-    """Raises Rejected where the machine is another or has joined, and Transient where its call has not been answered yet."""
+    """Raise Rejected if it is another machine or has joined, and Transient if its launch has not been recorded yet."""
     if one.state not in STARTING:
         message = (
-            f"worker {one.worker} has joined, or has ended: by its machine's identity a worker joins once"
+            f"worker {one.worker} has already joined or ended; a machine's identity admits its worker once"
         )
-        raise Rejected(
-            "bad_identity", message, hint="end the machine (`muster instance terminate`); another comes"
-        )
+        raise Rejected("bad_identity", message, hint="terminate the machine with `muster instance terminate`")
     if one.external_id is None:
-        raise Transient(f"the machine of worker {one.worker} is not on record yet", 1.0)
+        raise Transient(f"the machine of worker {one.worker} is not recorded yet", 1.0)
     if machine != one.external_id:
-        _log.warning("a machine said that it is another's worker", worker=one.worker, machine=machine)
-        raise Rejected("bad_identity", f"worker {one.worker} is on another machine than {machine}")
+        _log.warning("a machine claimed the worker of another machine", worker=one.worker, machine=machine)
+        raise Rejected("bad_identity", f"worker {one.worker} does not run on machine {machine}")

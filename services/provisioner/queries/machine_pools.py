@@ -1,5 +1,7 @@
-"""Answers to who keeps the site: pools of rented machines shown, defined and closed, machines ended, and what they have cost. Any replica answers; the leader
-takes up what was stored at its next pass, at once where it answers itself."""
+"""Answer administrators' queries: show, define and close pools, terminate machines, and report spending.
+
+Any replica answers; the leader applies stored changes in its next pass, or at once if it answers itself.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -38,7 +40,7 @@ MOST_DAYS = 92
 
 @dataclass(frozen=True, slots=True)
 class PoolQueries:
-    """One method a question."""
+    """One method for each query."""
 
     database: Database
     units: Units
@@ -62,13 +64,13 @@ class PoolQueries:
             rows = await store.load_providers(connection)
             holds = await store.load_holds(connection, now)
             spent = await store.load_spent(connection, month_of(now), now)
-        shown = [row for row in rows if query.pool in (None, row.pool) and self._is_there(row)]
+        listed = [row for row in rows if query.pool in (None, row.pool) and self._is_there(row)]
         return MachinePools(
-            pools=tuple(self._view(row, holds, spent.get(row.pool, 0.0), now) for row in shown)
+            pools=tuple(self._view(row, holds, spent.get(row.pool, 0.0), now) for row in listed)
         )
 
     async def set(self, ask: RequestContext, query: SetMachinePool) -> MachinePools:
-        """Resolved first, so that what cannot be is never stored."""
+        """Define a pool. The definition is resolved first, so that an invalid one is never stored."""
         spec = self.pools.resolve(query.pool, query.definition)
         if self.pools.lists(query.pool):
             raise _of_settings(query.pool)
@@ -77,12 +79,12 @@ class PoolQueries:
             known = {row.pool: row for row in rows if self._is_there(row)}
             is_same = query.pool in known and known[query.pool].definition == query.definition
             if query.is_new and query.pool in known and not is_same:
-                hint = f"`muster pool update {query.pool}` changes it; or take another name"
-                raise Rejected("pool_exists", f"there is a pool {query.pool} already", "name", hint)
+                hint = f"change it with `muster pool update {query.pool}`, or choose another name"
+                raise Rejected("pool_exists", f"pool {query.pool} already exists", "name", hint)
             if not query.is_new and query.pool not in known:
                 raise NotFound(f"pool {query.pool}")
             saved = await store.save_pool(unit.connection, spec, query.definition)
-            # Told at once, by whichever replica answers: who defined a pool submits into it next.
+            # Published at once by any replica, because the user who defined a pool submits to it next.
             unit.emit(provided(saved), tenant=SITE)
         self.wake()
         return await self.list(ask, GetMachinePools(pool=query.pool))
@@ -106,18 +108,20 @@ class PoolQueries:
 
     async def spending(self, ask: RequestContext, query: GetSpending) -> Spendings:
         if query.until < query.since:
-            hint = "give a `since` that is no later than `until`"
-            raise Rejected("bad_period", f"{query.until} is before {query.since}", "until", hint)
+            hint = "set `since` to a day no later than `until`"
+            raise Rejected(
+                "bad_period", f"until ({query.until}) is before since ({query.since})", "until", hint
+            )
         if query.until - query.since >= timedelta(days=MOST_DAYS):
-            hint = "ask for them in several parts"
-            raise Rejected("bad_period", f"at most {MOST_DAYS} days are shown at once", "since", hint)
+            hint = "split the period into several queries"
+            raise Rejected("bad_period", f"the period is longer than {MOST_DAYS} days", "since", hint)
         since = datetime.combine(query.since, time(), UTC)
         until = min(datetime.combine(query.until + timedelta(days=1), time(), UTC), self.clock.now())
         async with self.database.system() as connection:
             return Spendings(rows=tuple(await store.load_spending(connection, since, until)))
 
     async def end(self, ask: RequestContext, query: EndInstance) -> EndedInstance:
-        """Recorded as what does not work; the leader ends the machine, and the scheduler sees its worker go."""
+        """Mark the instance as failed; the leader terminates the machine, and the scheduler sees its worker leave."""
         async with self.units.system() as unit:
             found = await store.lock_live(unit.connection, [query.instance_id])
             if not found:
@@ -132,13 +136,13 @@ class PoolQueries:
                 await store.save_change(unit.connection, before, after)
                 unit.emit(changed(after), tenant=SITE)
                 if before.state is InstanceState.READY:
-                    # What ends there begins elsewhere, and not once more on a machine that is about to go.
+                    # Drain the worker, so that runs that end there do not restart on the machine.
                     unit.emit(drain(after), tenant=SITE)
         self.wake()
         return EndedInstance(worker=after.worker, pool=after.pool, state=after.state.value)
 
     def _is_there(self, row: PoolRecord) -> bool:
-        """Of a pool that was closed and is empty the row stays, so that its versions go on rising."""
+        """Whether the pool exists. The row of a closed and empty pool stays, so that its versions keep rising."""
         is_kept = self.pools.lists(row.pool) or (row.definition is not None and not row.is_closing)
         return is_kept or row.instances > 0
 
@@ -160,7 +164,7 @@ class PoolQueries:
 
 
 def _of_settings(pool: PoolName) -> Rejected:
-    hint = "change MUSTER_PROVISIONER__… and start it again, or take another name"
+    hint = "change MUSTER_PROVISIONER__… and restart the provisioner, or choose another name"
     return Rejected(
         "pool_of_settings", f"the pool {pool} is defined by the provisioner's settings", "name", hint
     )

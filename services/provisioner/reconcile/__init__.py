@@ -1,1 +1,1 @@
-"""The leader's loop: it looks at the providers (`view`), decides and records (`loop`), and acts (`effects`, `outcomes`, `garbage`)."""
+"""The leader's loop: observe providers (`view`), decide and record (`loop`), and act (`effects`, `outcomes`, `garbage`)."""

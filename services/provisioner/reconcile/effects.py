@@ -1,4 +1,4 @@
-"""What is done to machines: called for, started again and ended, and the outcome on record. Neighbours: `loop`; `outcomes`."""
+"""Effects on machines: launch, restart and terminate them, and record the outcome. See `loop` and `outcomes`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ BEFORE_LAUNCH = faults.register("provisioner.before_launch")
 AFTER_LAUNCH = faults.register("provisioner.after_launch")
 AFTER_END = faults.register("provisioner.after_end")
 JOIN_TOKEN_TIMEOUT = timedelta(seconds=10)
-"""How long the first join token of a machine is waited for; the scheduler may be starting too."""
+"""How long to wait for a machine's first join token; the scheduler may be starting too."""
 MOST_ENDED_TOGETHER = 50
 _ASK_AGAIN_S = 0.1
 _log = structlog.get_logger()
@@ -40,7 +40,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class TermContext:
-    """What a term works with. `drivers`: by provider."""
+    """Dependencies of a leader's term. `drivers` are by provider."""
 
     pools: Pools
     database: Database
@@ -53,7 +53,7 @@ class TermContext:
 
 @dataclass(slots=True)
 class Effects:
-    """At most one effect at a time for each worker. What is cut off by the end of the process is done again by the next."""
+    """Runs at most one effect at a time for each worker. The next process repeats effects that the end of this one interrupted."""
 
     means: TermContext
     wake: Callable[[], None]
@@ -64,7 +64,7 @@ class Effects:
         return Outcomes(self.means.units, self.means.lease)
 
     def begin(self, plan: PoolPlan, live: Sequence[Instance], new: Iterable[Intent]) -> None:
-        """Begins what is due and not in hand already; the loop is woken by each outcome."""
+        """Start the due effects that are not running yet; each outcome wakes the loop."""
         for intent in plan.launches:
             called = [
                 one.worker for one in live if one.intent == intent and one.state is InstanceState.WANTED
@@ -86,13 +86,13 @@ class Effects:
             self._begin([worker], partial(self._end_extra, one, extra))
 
     def sweep(self, driver: str, machines: Collection[MachineRef]) -> None:
-        """Ends what instances that have ended left behind, and what nobody ordered."""
+        """Terminate machines left by ended instances and machines without a record."""
         left = [one for one in machines if one.worker not in self._tasks]
         if left:
             self._begin([one.worker for one in left], partial(self.means.drivers[driver].terminate, left))
 
     async def close(self) -> None:
-        """Gives up what is in hand."""
+        """Cancel the running effects."""
         tasks = set(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -108,7 +108,7 @@ class Effects:
             _ = self.means.lease.epoch
             await effect()
         except MusterError as error:
-            # What was done stands, and is found again by the next pass.
+            # Completed effects persist; the next pass finds them.
             _log.warning("an effect or its record failed", workers=workers[:10], error=str(error))
         finally:
             for worker in workers:
@@ -116,7 +116,7 @@ class Effects:
             self.wake()
 
     async def _launch(self, name: IntentId) -> None:
-        """Makes the call with every machine of it, as it was first made; only those that are not on record as made have tokens."""
+        """Repeat the launch with all of its machines as first requested; only machines not recorded as placed get tokens."""
         async with self.means.database.system() as connection:
             instances = await store.load_intent(connection, name)
         missing = [one for one in instances if one.state is InstanceState.WANTED]
@@ -171,16 +171,14 @@ class Effects:
             await self.outcomes.record(some, ended)
 
     async def _end_extra(self, one: Instance, extra: str) -> None:
-        """Two machines say that they are this worker: one is ended, and its offer is suspected."""
+        """Terminate a machine that claims the worker of another, and pause its offer."""
         await self.means.drivers[one.driver].terminate([MachineRef(one.worker, extra)])
-        reason = (
-            f"machine {extra} came for {one.worker}, which {one.external_id or 'another'} is; it was ended"
-        )
-        _log.warning("a machine came twice and was ended", worker=one.worker, machine=extra)
+        reason = f"machine {extra} claimed {one.worker}, which runs on {one.external_id or 'another machine'}; it was terminated"
+        _log.warning("a duplicate machine was terminated", worker=one.worker, machine=extra)
         await self.outcomes.refuse(one, LaunchRefusal("joins_twice", reason))
 
     async def _join_token(self, one: Instance, is_first: bool) -> str | None:
-        """A token for this worker alone. One that has joined before keeps credentials and can do without."""
+        """Return a token for this worker. A worker that has joined before keeps its credentials and may start without one."""
         deadline = self.means.clock.monotonic() + JOIN_TOKEN_TIMEOUT.total_seconds()
         query = IssueJoin(pool=one.pool, worker=one.worker)
         while True:

@@ -1,4 +1,4 @@
-"""Ends what instances that have ended left behind, and what nobody ordered. Neighbours: `loop`; `core/planning/sweeping`, which decides."""
+"""Terminate machines of ended instances and machines without a record. See `loop`, and `core/planning/sweeping`, which decides."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Sweep:
-    """One term's; what was seen of strangers is counted anew by each leader."""
+    """The sweep of one term. Each leader counts sightings of machines without a record from zero."""
 
     means: TermContext
     effects: Effects
     _strangers: dict[str, Absences] = field(default_factory=dict)
-    _told: set[WorkerId] = field(default_factory=set)
+    _reported: set[WorkerId] = field(default_factory=set)
 
     async def run(
         self, sightings: Mapping[str, Mapping[WorkerId, Sighting]], live: Collection[Instance], now: datetime
@@ -54,7 +54,7 @@ class Sweep:
         ]
         strangers = self._strangers.setdefault(name, Absences())
         strangers.sample(there, (), now)
-        self._tell(name, there)
+        self._report(name, there)
         left = ProviderLeftovers(seen, bills, strangers.missed, driver.lateness, driver.ends_strangers)
         swept = plan_sweep(left, now)
         self.effects.sweep(name, [MachineRef(worker, machine) for worker, machine in swept.ends])
@@ -64,10 +64,8 @@ class Sweep:
                 for worker, bill in swept.bills.items():
                     await store.correct_bill(unit.connection, worker, bill)
 
-    def _tell(self, name: str, strangers: Collection[WorkerId]) -> None:
-        for worker in set(strangers) - self._told:
-            self._told.add(worker)
+    def _report(self, name: str, strangers: Collection[WorkerId]) -> None:
+        for worker in set(strangers) - self._reported:
+            self._reported.add(worker)
             will_end = self.means.drivers[name].ends_strangers
-            _log.warning(
-                "a machine that nobody ordered was found", worker=worker, provider=name, will_end=will_end
-            )
+            _log.warning("found a machine without a record", worker=worker, provider=name, will_end=will_end)

@@ -1,7 +1,8 @@
-"""The leader's loop: what is wanted against what there is. Woken by events, by ends of workers, and by the clock:
-each second while something goes on, every ten at rest.
+"""The leader's loop: compare desired and actual machines.
 
-Intents are committed under the lease before any effect; effects (`effects`) are idempotent and repeated until recorded.
+Events, ends of workers and a timer wake it: every second while something is in progress, every ten seconds when idle.
+Intents are committed under the lease before any effect; effects (`effects`) are idempotent and repeated until
+recorded.
 """
 
 import asyncio
@@ -52,7 +53,7 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Reconciler:
-    """One term's loop; `woken` has the next pass begin at once."""
+    """The loop of one term; setting `woken` starts the next pass at once."""
 
     means: TermContext
     effects: Effects
@@ -69,7 +70,7 @@ class Reconciler:
         self._sweep = Sweep(self.means, self.effects)
 
     async def run(self, ended: asyncio.Event) -> None:
-        """Passes until the term has ended. Raises Conflict (`not_leader`) when the lease was lost."""
+        """Run passes until the term has ended. Raises Conflict (`not_leader`) if the lease was lost."""
         while not ended.is_set():
             self.woken.clear()
             pause_s = EVERY_S
@@ -83,55 +84,55 @@ class Reconciler:
                 await asyncio.wait_for(self.woken.wait(), pause_s)
 
     async def reconcile(self) -> float:
-        """The story of one pass; returns after how many seconds the next is due, if nothing wakes it before."""
+        """Run one pass and return after how many seconds the next is due without a wake-up."""
         means = self.means
         # 1. A leader that may have lost its lease does nothing.
         _ = means.lease.epoch
-        # 2. Look at what there is, and load what is on record.
+        # 2. List machines, then load the records.
         view = await self._load()
-        # 3. See who is idle, where somebody could be spared, and whom the providers no longer name.
+        # 3. Sample the load if a worker could be drained, and record which machines providers no longer list.
         has_asked = await self._sample(view)
         now = means.clock.now()
         seen = view.seen
         expected = [one for one in view.live if one.driver not in view.blind]
         there = {one.worker for one in expected if own_sighting(one, seen)}
         self._absences.sample((one.worker for one in expected), there, now)
-        is_resting = True
+        is_quiet = True
         for pool in view.pools:
-            # 4. Decide, for each pool that can be seen.
+            # 4. Decide, for each pool whose machines are listed.
             if (wrong := visibility_problem(pool, view.blind, means.drivers)) is not None:
-                is_resting = False
-                await self._tell(pool.row, {"fault": wrong})
+                is_quiet = False
+                await self._publish(pool.row, {"fault": wrong})
                 continue
             world = self._world(pool, view, seen, has_asked)
             plan = plan_pool(world, now)
             self._remember(pool.row.pool, plan, now)
-            # 5. Record the intents and tell of them, under our epoch.
+            # 5. Record and publish the intents, under our epoch.
             new = self._intents(pool.spec, plan, now)
             await self._record(pool, plan, new, fault_of(view.holds, pool.spec.offers, now))
-            # 6. Only now act on them.
+            # 6. Only now start the effects.
             self.effects.begin(plan, _after(world, plan), new)
-            is_resting = is_resting and is_idle(world, plan, now)
+            is_quiet = is_quiet and is_idle(world, plan, now)
         for row, wrong in view.unusable:
-            await self._tell_unusable(row, wrong)
-        # 7. Take away what belongs to instances that have ended, and what nobody ordered.
+            await self._publish_unusable(row, wrong)
+        # 7. Terminate machines of ended instances and machines without a record.
         await self._sweep.run(view.sightings, view.live, now)
-        # 8. Look again soon where time alone may bring something, and as often as who is idle is sampled.
-        return max(EVERY_S, self._sample_every_s(view)) if is_resting else EVERY_S
+        # 8. Run again soon if time alone may change something, and as often as the load is sampled.
+        return max(EVERY_S, self._sample_every_s(view)) if is_quiet else EVERY_S
 
     async def _load(self) -> Observation:
-        # The look comes first: an instance on record after it may be too new to have been seen, and is given time.
+        # Listing comes first: an instance recorded after it may be too new to be listed, and is given time.
         names = list(self.means.drivers)
         looks = [self.means.drivers[name].observe() for name in names]
         sightings, blind = {}, {}
         for name, look in zip(names, await asyncio.gather(*looks, return_exceptions=True), strict=True):
             if isinstance(look, MusterError):
-                self._outages.failed(f"looking at {name}", look)
+                self._outages.failed(f"listing machines of {name}", look)
                 blind[name] = look
             elif isinstance(look, BaseException):
                 raise look
             else:
-                self._outages.worked(f"looking at {name}")
+                self._outages.worked(f"listing machines of {name}")
                 sightings[name] = look
         now = self.means.clock.now()
         async with self.means.database.system() as connection:
@@ -167,13 +168,13 @@ class Reconciler:
         return PoolWorld(pool.spec, standing, seen, self._absences.missed, lateness)
 
     def _remember(self, pool: PoolName, plan: PoolPlan, now: datetime) -> None:
-        """What only this term knows: what machines have cost too much, and since when slots are missing."""
+        """Store what only this term knows: excess costs of machines, and shortages."""
         self._lacks[pool] = plan.sizing.lack
         if plan.sizing.rates is not None:
             self._wastes[pool].sample(plan.sizing.rates, now)
 
     async def _sample(self, view: Observation) -> bool:
-        """Asks who has what to do, where somebody could be spared or moved; False: not now."""
+        """Sample the load of workers, if any could be drained or migrated. Returns False if not sampled now."""
         clock = self.means.clock
         if not any(could_spare(pool) for pool in view.pools):
             return False
@@ -183,8 +184,8 @@ class Reconciler:
         try:
             cluster = await self.means.bus.ask(GetCluster(), SITE, timeout_s=1.0)
         except MusterError as error:
-            # Who may be idle is not known then, so nobody goes.
-            _log.info("the scheduler did not say who is idle", error=str(error))
+            # Idle workers are unknown then, so none is drained.
+            _log.info("the scheduler did not report which workers are idle", error=str(error))
             self._loads.sample({}, clock.now())
             return False
         self._loads.sample({worker.worker: load_of(worker) for worker in cluster.workers}, clock.now())
@@ -195,7 +196,7 @@ class Reconciler:
         return min(AT_REST_S, shortest / _SAMPLES_PER_TIMEOUT)
 
     def _intents(self, spec: PoolSpec, plan: PoolPlan, now: datetime) -> list[Intent]:
-        """A call for each offer, and several where the provider takes only so many machines in one."""
+        """Return a launch for each offer, or several if the provider limits the machines of one launch."""
         made = []
         for launch in plan.sizing.launches:
             most = self.means.drivers[launch.offer.kind.provider].most_per_intent
@@ -205,16 +206,18 @@ class Reconciler:
         return made
 
     async def _record(self, pool: PoolView, plan: PoolPlan, new: list[Intent], held: str | None) -> None:
-        """One transaction for everything decided; what a handler changed meanwhile is left to the next pass."""
+        """Save all decisions in one transaction. Rows that a handler changed meanwhile are left to the next pass."""
         sizing = plan.sizing
         instances = [one for intent in new for one in intent.instances]
         fault = "; ".join(part for part in (pool.wrong, held, sizing.short) if part) or None
-        told = {
+        published = {
             **store.published_fields(pool.spec),
             "instances": len(pool.live) + len(instances),
             "fault": fault,
         }
-        has_news = pool.row.version == 0 or any(getattr(pool.row, name) != told[name] for name in told)
+        has_news = pool.row.version == 0 or any(
+            getattr(pool.row, name) != published[name] for name in published
+        )
         is_new = bool(
             plan.moves or instances or sizing.drains or sizing.undone or sizing.withdrawn or sizing.moved
         )
@@ -233,24 +236,26 @@ class Reconciler:
             for one in instances:
                 unit.emit(changed(one), tenant=SITE)
             if has_news:
-                row = await store.change_provider(unit.connection, pool.row.pool, **told)
+                row = await store.change_provider(unit.connection, pool.row.pool, **published)
                 unit.emit(provided(row), tenant=SITE)
             if is_over:
                 await store.drop_pool(unit.connection, pool.row.pool)
         faults.point(AFTER_INTENT)
 
-    async def _tell_unusable(self, row: PoolRecord, wrong: str) -> None:
+    async def _publish_unusable(self, row: PoolRecord, wrong: str) -> None:
         if row.is_closing and row.definition is None:
-            return  # It was told that the pool is gone.
-        await self._tell(row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}, row.is_closing)
+            return  # The pool's removal was already published.
+        await self._publish(row, {"maximum": 0, "minimum": 0, "instances": 0, "fault": wrong}, row.is_closing)
 
-    async def _tell(self, row: PoolRecord, told: Mapping[str, object], is_over: bool = False) -> None:
-        """What is new of a pool; one that is over is dropped with it."""
-        if not is_over and all(getattr(row, name) == value for name, value in told.items()):
+    async def _publish(self, row: PoolRecord, published: Mapping[str, object], is_over: bool = False) -> None:
+        """Publish changed fields of a pool, and drop a pool that is over."""
+        if not is_over and all(getattr(row, name) == value for name, value in published.items()):
             return
         async with self.means.units.system() as unit:
             await self.means.lease.guard(unit.connection)
-            unit.emit(provided(await store.change_provider(unit.connection, row.pool, **told)), tenant=SITE)
+            unit.emit(
+                provided(await store.change_provider(unit.connection, row.pool, **published)), tenant=SITE
+            )
             if is_over:
                 await store.drop_pool(unit.connection, row.pool)
 
@@ -274,6 +279,6 @@ class Reconciler:
 
 
 def _after(world: PoolWorld, plan: PoolPlan) -> list[Instance]:
-    """All live instances as the plan's moves leave them."""
+    """Return all live instances after the plan's transitions."""
     moved_to = {before.id: after for before, after in plan.moves}
     return [moved_to.get(one.id, one) for one in world.standing.live]

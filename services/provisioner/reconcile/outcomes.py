@@ -1,4 +1,4 @@
-"""What became of effects, on record and told, each under the lease. Neighbour: `effects`."""
+"""Record and publish the outcomes of effects under the lease. See `effects`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Outcome = Callable[[Instance, datetime], Instance]
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Writes them for the instances as they now stand."""
+    """Applies outcomes to the current instances."""
 
     units: Units
     lease: Lease
@@ -29,7 +29,7 @@ class Outcomes:
     async def record(
         self, instances: Sequence[Instance], outcome: Outcome, refusal: LaunchRefusal | None = None
     ) -> None:
-        """The same outcome for all; a refusal holds back further launches of their offer for a while."""
+        """Record the same outcome for all instances; a refusal pauses further launches of their offer."""
         async with self.units.system() as unit:
             await self.lease.guard(unit.connection)
             await _apply(unit, instances, outcome)
@@ -37,13 +37,13 @@ class Outcomes:
                 await store.save_hold(unit, offer_of(instances[0]), refusal)
 
     async def refuse(self, one: Instance, refusal: LaunchRefusal) -> None:
-        """Holds back the offer of a machine."""
+        """Pause the offer of a machine."""
         async with self.units.system() as unit:
             await self.lease.guard(unit.connection)
             await store.save_hold(unit, offer_of(one), refusal)
 
     async def record_launch(self, intent: Intent, missing: Sequence[Instance], launched: Launched) -> None:
-        """Some may have come and others not."""
+        """Record the outcome of a launch, which may be partial."""
         refused = launched.refused
         async with self.units.system() as unit:
             await self.lease.guard(unit.connection)

@@ -1,4 +1,4 @@
-"""What a pass of the loop begins with. Neighbour: `loop`."""
+"""Observations and records at the start of a pass. See `loop`."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from shared.messages.workers import WorkerView
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """One pool on record. `wrong`: what is the matter with its definition, or the catalogue."""
+    """A recorded pool. `wrong` is the problem with its definition or the catalogue."""
 
     row: PoolRecord
     spec: PoolSpec
@@ -26,8 +26,12 @@ class PoolView:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a pass begins with. `blind`: providers that did not show their machines, and what they said instead. `unusable`: pools that can rent nothing and
-    have nothing, and why."""
+    """State at the start of a pass.
+
+    Attributes:
+        blind: Providers that did not list their machines, with their errors.
+        unusable: Pools that can rent nothing and have no machines, with the reason.
+    """
 
     pools: list[PoolView]
     unusable: list[tuple[PoolRecord, str]]
@@ -48,24 +52,24 @@ class Observation:
 def visibility_problem(
     pool: PoolView, blind: Mapping[str, MusterError], drivers: Collection[str]
 ) -> str | None:
-    """Why nothing can be decided of a pool: a provider of its machines did not show them, or is not set up here. None: all can be seen."""
+    """Return why no decision is possible for a pool; None if all of its providers are configured and listed their machines."""
     where = sorted({one.driver for one in pool.live})
-    told = [
-        f"{name} does not show its machines, and until it does none is rented or given back: {blind[name].message} ({blind[name].code});"
-        f" check that {name} can be reached, and the provisioner's credentials for it"
+    problems = [
+        f"{name} did not list its machines, so the pool rents and releases none: {blind[name].message} ({blind[name].code});"
+        f" check that {name} is reachable and the provisioner's credentials for it"
         for name in where
         if name in blind
     ]
-    told += [
-        f"{name} is not set up any more, and machines stand there: set it up again in the providers' file"
+    problems += [
+        f"{name} is no longer configured but still has machines: add it to the providers file again"
         for name in where
         if name not in drivers
     ]
-    return "; ".join(told) or None
+    return "; ".join(problems) or None
 
 
 def could_spare(pool: PoolView) -> bool:
-    """Whether somebody might go, or be moved: it is worth asking who has what to do."""
+    """Whether a worker could be drained or migrated, so that sampling the load is worthwhile."""
     serving = sum(one.state is InstanceState.READY and one.silent_since is None for one in pool.live)
     return serving > pool.spec.minimum or (serving > 0 and pool.spec.moves_runs)
 

@@ -1,4 +1,4 @@
-"""Tables and queries of the provisioner. Everything belongs to the site, so all of it is read and written by the system role."""
+"""Tables and queries of the provisioner. All data belongs to the site, so the system role reads and writes it."""
 
 from services.provisioner.store.costs import (
     PoolUsage,

@@ -1,4 +1,4 @@
-"""The ledger, read: what machines have cost, and how long they took to come."""
+"""Read the cost ledger: costs of machines, and how long they took to join."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ _MOMENT = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class ProvidedWorkers:
-    """Workers that a provider's machines brought; `boot_s`: the median of all so far, None where none has come."""
+    """Workers of a provider's machines. `boot_s` is the median boot time so far, None if no machine has joined."""
 
     workers: tuple[WorkerId, ...]
     boot_s: float | None
@@ -23,7 +23,7 @@ class ProvidedWorkers:
 
 @dataclass(frozen=True, slots=True)
 class PoolUsage:
-    """Instance hours of a pool."""
+    """Instance hours and cost of a pool."""
 
     pool: PoolName
     instances: int
@@ -32,7 +32,7 @@ class PoolUsage:
 
 
 async def load_provided_workers(connection: AsyncConnection, pool: PoolName) -> ProvidedWorkers:
-    """The workers that have come and not gone, and how long machines took from their launch until then."""
+    """Return the workers that have joined and not ended, and the median time from launch to join."""
     took = func.extract("epoch", instance.c.ready_at - instance.c.launched_at)
     statement = select(
         func.array_agg(instance.c.worker).filter(instance.c.ended_at.is_(None)).label("workers"),
@@ -45,9 +45,9 @@ async def load_provided_workers(connection: AsyncConnection, pool: PoolName) -> 
 
 
 async def load_used(connection: AsyncConnection, since: datetime | None, now: datetime) -> list[PoolUsage]:
-    """Instance hours and cost of each pool from `since` until now, by pool; machines count from their launch to their end."""
-    begun = func.greatest(instance.c.launched_at, since) if since else instance.c.launched_at
-    hours = func.extract("epoch", func.coalesce(instance.c.ended_at, now) - begun) / 3600.0
+    """Return instance hours and cost of each pool from `since` until now. Machines count from launch to end."""
+    started = func.greatest(instance.c.launched_at, since) if since else instance.c.launched_at
+    hours = func.extract("epoch", func.coalesce(instance.c.ended_at, now) - started) / 3600.0
     statement = (
         select(
             instance.c.pool,
@@ -68,10 +68,10 @@ async def load_used(connection: AsyncConnection, since: datetime | None, now: da
 
 
 async def load_spent(connection: AsyncConnection, since: datetime, now: datetime) -> dict[PoolName, float]:
-    """What each pool's machines have cost since then, those that are being made reckoned from when they were wanted."""
-    begun = func.greatest(func.coalesce(instance.c.launched_at, instance.c.since), since)
+    """Return the cost of each pool's machines since then. Machines being launched count from when they were requested."""
+    started = func.greatest(func.coalesce(instance.c.launched_at, instance.c.since), since)
     ended = func.coalesce(instance.c.ended_at, now)
-    hours = func.greatest(func.extract("epoch", ended - begun), 0) / 3600.0
+    hours = func.greatest(func.extract("epoch", ended - started), 0) / 3600.0
     statement = (
         select(instance.c.pool, func.sum(hours * instance.c.price_per_hour).label("spent"))
         .where(instance.c.ended_at.is_(None) | (instance.c.ended_at > since))
@@ -82,12 +82,12 @@ async def load_spent(connection: AsyncConnection, since: datetime, now: datetime
 
 
 async def load_spending(connection: AsyncConnection, since: datetime, until: datetime) -> list[Spending]:
-    """The ledger between two moments by day, pool, kind and purchase, in that order; a machine counts on each day that it stood."""
+    """Return the ledger of a period by day, pool, kind and purchase, in that order. A machine counts on each day that it existed."""
     series = func.generate_series(since, until - _MOMENT, timedelta(days=1))
     days = series.table_valued(column("day", DateTime(timezone=True))).render_derived(name="days")
-    begun = func.greatest(instance.c.launched_at, days.c.day)
+    started = func.greatest(instance.c.launched_at, days.c.day)
     ended = func.least(func.coalesce(instance.c.ended_at, until), days.c.day + timedelta(days=1), until)
-    hours = func.extract("epoch", ended - begun) / 3600.0
+    hours = func.extract("epoch", ended - started) / 3600.0
     keys = (days.c.day, instance.c.pool, instance.c.machine_kind, instance.c.purchase)
     statement = (
         select(
@@ -98,7 +98,7 @@ async def load_spending(connection: AsyncConnection, since: datetime, until: dat
             func.sum(hours * instance.c.price_per_hour).label("cost"),
         )
         .select_from(days)
-        .join(instance, (instance.c.launched_at < ended) & (begun < ended))
+        .join(instance, (instance.c.launched_at < ended) & (started < ended))
         .group_by(*keys)
         .order_by(*keys)
     )

@@ -1,4 +1,4 @@
-"""What is held back, of which provider, and until when. Holds stay after they are over: the next of the same cause is longer."""
+"""Holds, which pause offers of providers. Expired holds stay, because a repeated cause doubles the next one."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ KEPT_FOR = timedelta(days=1)
 
 
 async def load_holds(connection: AsyncConnection, now: datetime) -> list[LaunchBackoff]:
-    """Those of the last day, by provider, kind, zone and purchase."""
+    """Return holds that expired less than a day ago or not yet, by provider, kind, zone and purchase."""
     statement = select(hold).where(hold.c.until > now - KEPT_FOR)
     order = (hold.c.provider, hold.c.kind, hold.c.zone, hold.c.purchase)
     return [
@@ -42,7 +42,7 @@ async def load_holds(connection: AsyncConnection, now: datetime) -> list[LaunchB
 
 
 async def save_hold(unit: Unit, offer: Offer, refusal: LaunchRefusal) -> LaunchBackoff:
-    """Take in a refusal."""
+    """Record a refusal as a hold."""
     connection, now = unit.connection, unit.now
     scope = scope_of(offer, refusal.cause)
     known = {one.scope: one for one in await load_holds(connection, now)}
@@ -68,14 +68,14 @@ async def save_hold(unit: Unit, offer: Offer, refusal: LaunchRefusal) -> LaunchB
 async def clear_holds(
     connection: AsyncConnection, offer: Offer, is_cleared: Callable[[Cause], bool], now: datetime
 ) -> bool:
-    """A machine of the offer came: what is over with that holds nothing back any more. False: nothing did."""
-    gone = [
+    """Clear the holds that a successful launch of the offer disproves. Returns whether any was cleared."""
+    cleared = [
         one for one in await load_holds(connection, now) if one.scope.covers(offer) and is_cleared(one.cause)
     ]
-    for one in gone:
+    for one in cleared:
         key = _key(one.scope)
         await connection.execute(delete(hold).where(*(hold.c[name] == value for name, value in key.items())))
-    return bool(gone)
+    return bool(cleared)
 
 
 def _key(scope: Scope) -> dict[str, str]:

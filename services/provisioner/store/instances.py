@@ -1,4 +1,4 @@
-"""Instances: what is on record of each machine; rows stay after the end, as the cost ledger."""
+"""Records of instances. Rows stay after the end as the cost ledger."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields
@@ -13,18 +13,19 @@ from services.provisioner.store.tables import instance
 from shared.ids import InstanceId, WorkerId
 
 _FIELDS = tuple(field.name for field in fields(Instance))
-# An intent's id tells when it was made; an instance's derives from it. Rows of before had ids of their own and no call.
+# An intent's id encodes when it was created; an instance's id derives from it. Older rows have independent ids and no
+# intent.
 _AGE = (func.coalesce(instance.c.intent, instance.c.id), instance.c.seat)
 
 
 async def load_live(connection: AsyncConnection) -> list[Instance]:
-    """The instances of all pools that have not ended, oldest first."""
+    """Return the live instances of all pools, oldest first."""
     statement = select(instance).where(instance.c.ended_at.is_(None)).order_by(*_AGE)
     return [_instance_of(row) for row in await connection.execute(statement)]
 
 
 async def load_intent(connection: AsyncConnection, intent: IntentId) -> list[Instance]:
-    """All instances of a call, in its order, also those that have ended."""
+    """Return all instances of a launch in its order, including ended ones."""
     statement = select(instance).where(instance.c.intent == intent).order_by(instance.c.seat)
     return [_instance_of(row) for row in await connection.execute(statement)]
 
@@ -35,7 +36,7 @@ async def load_by_worker(connection: AsyncConnection, worker: WorkerId) -> Insta
 
 
 async def lock_by_workers(connection: AsyncConnection, workers: Collection[WorkerId]) -> list[Instance]:
-    """The instances of these workers, for a change in this transaction, by id."""
+    """Lock and return the instances of these workers, by id."""
     statement = (
         select(instance).where(instance.c.worker.in_(workers)).order_by(instance.c.id).with_for_update()
     )
@@ -43,7 +44,7 @@ async def lock_by_workers(connection: AsyncConnection, workers: Collection[Worke
 
 
 async def lock_live(connection: AsyncConnection, ids: Collection[InstanceId]) -> list[Instance]:
-    """Those of the instances that have not ended, for a change in this transaction, by id."""
+    """Lock and return those of the instances that have not ended, by id."""
     statement = (
         select(instance)
         .where(instance.c.id.in_(ids), instance.c.ended_at.is_(None))
@@ -54,7 +55,7 @@ async def lock_live(connection: AsyncConnection, ids: Collection[InstanceId]) ->
 
 
 async def load_bills(connection: AsyncConnection, workers: Collection[WorkerId]) -> dict[WorkerId, Bill]:
-    """Between which times those of the workers whose instances have ended were paid for."""
+    """Return the billing periods of those of the workers whose instances have ended."""
     columns = (instance.c.worker, instance.c.external_id, instance.c.launched_at, instance.c.ended_at)
     statement = select(*columns).where(instance.c.worker.in_(workers), instance.c.ended_at.is_not(None))
     return {
@@ -64,7 +65,7 @@ async def load_bills(connection: AsyncConnection, workers: Collection[WorkerId])
 
 
 async def correct_bill(connection: AsyncConnection, worker: WorkerId, bill: Bill) -> None:
-    """The ledger takes the provider's word for when an ended machine was paid for."""
+    """Set the billing period of an ended machine to the provider's."""
     statement = update(instance).where(instance.c.worker == worker, instance.c.ended_at.is_not(None))
     await connection.execute(statement.values(launched_at=bill.launched_at, ended_at=bill.ended_at))
 
@@ -75,7 +76,7 @@ async def save_new(connection: AsyncConnection, instances: Sequence[Instance]) -
 
 
 async def save_change(connection: AsyncConnection, before: Instance, after: Instance) -> bool:
-    """False: it has changed meanwhile, and nothing was written."""
+    """Save an instance. Returns False and writes nothing if it has changed meanwhile."""
     statement = (
         update(instance)
         .where(instance.c.id == before.id, instance.c.version == before.version)

@@ -1,4 +1,4 @@
-"""What is told of each pool, its definition, and the newest demand."""
+"""The published state of each pool, its definition, and its newest demand."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,12 @@ from shared.messages.specs import SlotKind
 
 @dataclass(frozen=True, slots=True)
 class PoolRecord:
-    """A pool as its provider has told it. `definition` None: the process's settings define it. `is_closing`: it goes with its last machine."""
+    """A pool as it was last published.
+
+    Attributes:
+        definition: None if the process's settings define it.
+        is_closing: Whether it is removed with its last machine.
+    """
 
     pool: PoolName
     version: int
@@ -38,7 +43,7 @@ class PoolRecord:
 
 
 def published_fields(spec: PoolSpec) -> dict[str, Any]:
-    """What is told of a pool from its definition alone."""
+    """Return the published fields that follow from a pool's definition alone."""
     return {
         "driver": spec.driver,
         "minimum": spec.minimum,
@@ -51,13 +56,13 @@ def published_fields(spec: PoolSpec) -> dict[str, Any]:
 
 
 async def seed_provider(connection: AsyncConnection, spec: PoolSpec) -> None:
-    """Makes the row of the settings' pool unless it is there; version 0 was never told."""
+    """Create the row of the settings' pool unless it exists; version 0 was never published."""
     values = {"pool": spec.pool, "version": 0, "instances": 0, **published_fields(spec)}
     await connection.execute(upsert(provider).values(values).on_conflict_do_nothing())
 
 
 async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: PoolDefinition) -> PoolRecord:
-    """Defines a pool, anew or otherwise than before; the version rises. What it has stays."""
+    """Define or redefine a pool, with a new version. Its machines stay."""
     defined = {
         **published_fields(spec),
         "definition": definition.model_dump(mode="json"),
@@ -72,7 +77,7 @@ async def save_pool(connection: AsyncConnection, spec: PoolSpec, definition: Poo
 
 
 async def close_pool(connection: AsyncConnection, pool: PoolName) -> PoolRecord | None:
-    """Has all its machines go once they are empty; the version rises. None: there is no such pool, or the settings define it."""
+    """Drain all machines of a pool, with a new version. Returns None if it does not exist or the settings define it."""
     statement = update(provider).where(provider.c.pool == pool, provider.c.definition.is_not(None))
     values = {"is_closing": True, "minimum": 0, "maximum": 0, "version": provider.c.version + 1}
     found = await connection.execute(statement.values(values).returning(*provider.c))
@@ -81,19 +86,21 @@ async def close_pool(connection: AsyncConnection, pool: PoolName) -> PoolRecord 
 
 
 async def drop_pool(connection: AsyncConnection, pool: PoolName) -> None:
-    """Forgets what a closed pool was. Its row stays, so that versions go on rising if there is a pool of that name again, and its instances
-    stay in the ledger."""
+    """Remove the definition of a closed pool.
+
+    Its row stays, so that versions keep rising if the name is used again, and its instances stay in the ledger.
+    """
     statement = update(provider).where(provider.c.pool == pool, provider.c.is_closing)
     await connection.execute(statement.values(definition=null()))
 
 
 async def load_providers(connection: AsyncConnection) -> list[PoolRecord]:
-    """All pools, by name."""
+    """Return all pools, by name."""
     return [_provider_of(row) for row in await connection.execute(select(provider).order_by(provider.c.pool))]
 
 
 async def change_provider(connection: AsyncConnection, pool: PoolName, **values: Any) -> PoolRecord:
-    """Changes what is told of a pool; the version rises."""
+    """Change published fields of a pool, with a new version."""
     statement = (
         update(provider)
         .where(provider.c.pool == pool)
@@ -104,7 +111,7 @@ async def change_provider(connection: AsyncConnection, pool: PoolName, **values:
 
 
 async def save_demand(connection: AsyncConnection, demand: PoolDemand, now: datetime) -> bool:
-    """Keeps the newest demand; False where it is older than what is known, or of a pool that is not ours."""
+    """Store the newest demand. Returns False if a newer one is stored or the pool is not ours."""
     values = {
         "demand_version": demand.version,
         "waiting": demand.waiting_slots,
@@ -145,5 +152,5 @@ def _provider_of(row: Row[Any]) -> PoolRecord:
 
 def _demand_of(row: Row[Any]) -> Demand:
     sizes = tuple((size, count) for size, count in row.sizes)
-    told = (row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest, sizes)
-    return Demand(*told, unaffordable=row.unaffordable)
+    values = (row.waiting, row.idle, row.soon, row.kind, row.heard_at, row.largest, sizes)
+    return Demand(*values, unaffordable=row.unaffordable)

@@ -1,4 +1,4 @@
-"""The provisioner's tables. An empty word stands for None in a hold's key, which covers everything of its provider then."""
+"""The provisioner's tables. In a hold's key, an empty string stands for None, which covers all offers of its provider."""
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Float, Integer, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB

@@ -1,1 +1,1 @@
-"""A checkpoint's way: announced, sent, verified, committed, looked after, collected."""
+"""Checkpoints: announce, upload, verify, commit, maintain, collect."""

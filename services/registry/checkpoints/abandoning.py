@@ -1,4 +1,4 @@
-"""Giving up checkpoints that will not be saved: what a run announced, or one of them."""
+"""Abandons checkpoints that will not be saved: all that a run announced, or one of them."""
 
 from functools import partial
 from uuid import UUID
@@ -14,7 +14,7 @@ from shared.bus import Unit
 async def abandon_unsaved(
     unit: Unit, run: UUID, trigger: CheckpointTrigger, reason: str, number: int | None = None
 ) -> None:
-    """Give up what the run announced and has not committed (`number`: that checkpoint alone), and say so."""
+    """Abandon the checkpoints that the run announced and has not committed (`number`: only that one), and emit their events."""
     for checkpoint in await checkpoints.lock_unsaved(unit.connection, run):
         if number not in (None, checkpoint.number):
             continue
@@ -24,7 +24,7 @@ async def abandon_unsaved(
 async def abandon(
     unit: Unit, checkpoint: CheckpointRow, trigger: CheckpointTrigger, reason: str
 ) -> CheckpointRow:
-    """Abandon a checkpoint that is not settled yet, emit it, and return it as it is now."""
+    """Abandon a checkpoint that is not settled yet, emit the event, and return its new state."""
     if not CHECKPOINT.moves(checkpoint.state, trigger):
         return checkpoint
     moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)

@@ -1,4 +1,4 @@
-"""Checkpoints on their way in: announced with their files, which get signed URLs. Neighbour: `commits`, which judges what was sent."""
+"""Announced checkpoints: records their files and signs upload URLs. `commits` verifies what was uploaded."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -44,18 +44,18 @@ class Announcements:
         self._binding = binding
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {Upload: self.on_upload, UploadMany: self.on_upload_many}
 
     async def on_upload(self, ask: RequestContext, query: Upload) -> UploadLinks:
-        """Announce a checkpoint, and sign one PUT for each file that the tenant does not have yet; repeatable."""
+        """Announce a checkpoint, and sign one PUT for each file that the tenant does not store yet. Idempotent."""
         (answer,) = await self._answer(ask, query.run_id, (query,))
         return answer
 
     async def on_upload_many(self, ask: RequestContext, query: UploadMany) -> UploadLinksOfMany:
-        """The same for several of one run, in one transaction."""
+        """Announce several checkpoints of one run in one transaction."""
         if any(one.run_id != query.run_id for one in query.uploads):
-            raise Rejected("runs_differ", "checkpoints that are announced together are those of one run")
+            raise Rejected("runs_differ", "checkpoints announced in one request must belong to one run")
         return UploadLinksOfMany(answers=tuple(await self._answer(ask, query.run_id, query.uploads)))
 
     async def _answer(
@@ -97,7 +97,7 @@ class Announcements:
         *,
         is_bound: bool,
     ) -> tuple[CheckpointRow, list[File]] | UploadLinks:
-        """The checkpoint with the files that it now waits for; or the answer, when there is one already."""
+        """Return the checkpoint with the files that it now waits for, or the answer if it needs none."""
         checkpoint = await _announced(unit, facts, query)
         if run.fence.is_stale:
             await abandoning.abandon(unit, checkpoint, CheckpointTrigger.fenced, STALE)
@@ -107,7 +107,7 @@ class Announcements:
         if not has_shard(checkpoint.parts, sender):
             return UploadLinks(files=(), state="abandoned", reason=NO_PART)
         if query.given_up is not None:
-            reason = f"worker {sender} cannot upload it: {query.given_up}"
+            reason = f"worker {sender} cannot upload the checkpoint: {query.given_up}"
             await abandoning.abandon(unit, checkpoint, CheckpointTrigger.upload_failed, reason)
             return UploadLinks(files=(), state="abandoned", reason=reason)
         waits_for = await _waits_for(unit, checkpoint, facts, sender, query.step, page.parts)
@@ -122,7 +122,7 @@ class Announcements:
                 entry.path,
                 sender,
                 known.get((entry.sha256, entry.size_bytes))
-                or self._place(checkpoint, sender, entry, is_bound=is_bound),
+                or self._upload_key(checkpoint, sender, entry, is_bound=is_bound),
                 entry.size_bytes,
                 entry.sha256,
             )
@@ -134,8 +134,10 @@ class Announcements:
         )
         return checkpoint, files
 
-    def _place(self, checkpoint: CheckpointRow, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
-        """Where a file goes: at once to where it stays, if the store holds its sender to its content. One in parts is joined first."""
+    def _upload_key(
+        self, checkpoint: CheckpointRow, worker: WorkerId, entry: FileEntry, *, is_bound: bool
+    ) -> str:
+        """Return where to upload a file: its final key if the store enforces the content, else an incoming key. Files in parts are joined later."""
         if is_bound and entry.size_bytes <= self._links.part_bytes:
             return bound_key(checkpoint.tenant, checkpoint.id, entry)
         return upload_key(checkpoint.tenant, checkpoint.id, worker, entry)
@@ -149,7 +151,7 @@ def _check(files: Sequence[FileEntry | File]) -> None:
 async def _sent_before(
     unit: Unit, checkpoint: CheckpointRow, worker: WorkerId, page: ManifestPage
 ) -> list[File]:
-    """The files of the other pages. Raises Rejected where they are no manifest together."""
+    """Return the worker's files from other pages. Raises Rejected if all pages together are not a valid manifest."""
     here = {entry.path for entry in page.files}
     files = (await manifests.load_files(unit.connection, [checkpoint.id]))[checkpoint.id]
     others = [file for file in files if file.worker == worker and file.path not in here]
@@ -158,13 +160,14 @@ async def _sent_before(
 
 
 async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> CheckpointRow:
-    """The checkpoint's locked row, made when this is the first that is heard of it."""
+    """Return the checkpoint's locked row; create it with the first announcement."""
     for _ in range(2):
         found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
         if found is not None:
             if found.run != facts.run_id or found.number != query.number:
                 raise Conflict(
-                    "checkpoint_taken", f"checkpoint {query.checkpoint_id} is another one of this platform"
+                    "checkpoint_taken",
+                    f"the checkpoint id {query.checkpoint_id} is in use for another checkpoint",
                 )
             return found
         row = {
@@ -182,7 +185,9 @@ async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Check
         }
         if not await checkpoints.insert_checkpoint(unit.connection, row):
             break
-    raise Conflict("checkpoint_taken", f"run {facts.run_id} has another checkpoint of number {query.number}")
+    raise Conflict(
+        "checkpoint_taken", f"run {facts.run_id} has another checkpoint with number {query.number}"
+    )
 
 
 async def _waits_for(
@@ -193,7 +198,7 @@ async def _waits_for(
     step: int,
     parts: Sequence[WorkerId],
 ) -> list[str]:
-    """The workers whose parts are to be committed after this announcement."""
+    """Return the workers that must still commit their files after this announcement."""
     if worker == facts.chief and checkpoint.parts is None:
         whose = parts or (worker,)
         sent = await checkpoints.save_parts(unit.connection, checkpoint, step, whose)

@@ -1,6 +1,6 @@
-"""Loops behind the handlers: collect what nobody needs, delete its objects. Neighbour: `settling`.
+"""Background loops for checkpoints: collect, and delete objects. See also `settling`.
 
-Each is idempotent and guarded, so that replicas may run them side by side. No object is touched inside a transaction.
+Each is idempotent and guarded, so replicas may run them concurrently. No object is accessed within a transaction.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCleanup:
-    """The registry's loops.
+    """Maintenance loops of the registry.
 
     Attributes:
-        collect_after: how long an experiment's checkpoints stay untouched after its end.
-        unused_for: how long an object stays after its last reference.
-        is_dry: collection says what it would delete, and deletes nothing.
+        collect_after: How long an experiment's checkpoints are kept after its end before they are collected.
+        unused_for: How long an object is kept after its last reference.
+        is_dry: Only log what collection would delete.
     """
 
     units: Units
@@ -52,23 +52,23 @@ class CheckpointCleanup:
     is_dry: bool
 
     async def collect(self) -> None:
-        """Decide what of ended experiments may go, and write it down as the intent to delete."""
+        """Decide which checkpoints of ended experiments are deleted, and record the intent."""
         async with self.units.system() as unit:
             due = await collection.load_due(unit.connection, self.clock.now() - self.collect_after, AT_ONCE)
         for one in due:
             found = await self.retention.collect(one, dry_run=self.is_dry)
             if found.going:
-                said = "collection would delete" if self.is_dry else "checkpoints were collected"
+                event = "collection would delete" if self.is_dry else "checkpoints were collected"
                 count = len(found.going)
                 _log.info(
-                    said, experiment=str(one.experiment), checkpoints=count, freed_bytes=found.freed_bytes
+                    event, experiment=str(one.experiment), checkpoints=count, freed_bytes=found.freed_bytes
                 )
             if self.is_dry:
                 async with self.units.tenant(TenantId(one.tenant)) as unit:
                     await collection.save_collected(unit.connection, one.experiment, unit.now)
 
     async def delete(self) -> None:
-        """Delete the objects of what is to go, then say that it is gone. Repeating it does no harm."""
+        """Delete the objects of checkpoints marked for deletion, then mark these as deleted. Idempotent."""
         while True:
             async with self.units.system() as unit:
                 due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
@@ -79,14 +79,14 @@ class CheckpointCleanup:
                     await self._delete_copies(one)
             faults.point(BEFORE_DELETED)
             for tenant in sorted({one.tenant for one in due}):
-                gone = [one.id for one in due if one.tenant == tenant]
+                deleted = [one.id for one in due if one.tenant == tenant]
                 async with self.units.tenant(TenantId(tenant)) as unit:
-                    await _say_deleted(unit, gone)
+                    await _mark_deleted(unit, deleted)
             if len(due) < AT_ONCE:
                 return
 
     async def drop_unused(self) -> None:
-        """Delete objects to which nothing has referred for a while; whether that is so still is seen under their rows' locks."""
+        """Delete objects that have been unreferenced for a while. This is checked again under their row locks."""
         while True:
             async with self.units.system() as unit:
                 before = self.clock.now() - self.unused_for
@@ -97,16 +97,16 @@ class CheckpointCleanup:
                 return
 
     async def drop(self, tenant: TenantId, keys: Sequence[str]) -> None:
-        """Delete those of a tenant's objects to which nothing refers."""
+        """Delete those of a tenant's objects that nothing references."""
         async with self.units.tenant(tenant) as unit:
             going = await objects.mark_deleting(unit.connection, keys)
         await self.objects.delete_many(going)
         async with self.units.tenant(tenant) as unit:
-            gone_bytes = await objects.remove_deleted(unit.connection, going)
-            await storage.add_used(unit.connection, tenant, -gone_bytes)
+            freed_bytes = await objects.remove_deleted(unit.connection, going)
+            await storage.add_used(unit.connection, tenant, -freed_bytes)
 
     async def sweep(self) -> None:
-        """Delete what signed URLs left behind, and count what was kept uncounted."""
+        """Delete leftovers of presigned uploads, and record objects that were stored unrecorded."""
         async with self.units.system() as unit:
             for tenant, more_bytes in (await objects.adopt_unknown(unit.connection)).items():
                 await storage.add_used(unit.connection, tenant, more_bytes)
@@ -125,18 +125,20 @@ class CheckpointCleanup:
                 return
 
     async def _drop_code(self) -> None:
-        """Archives of code that no experiment has, seen by two sweeps that followed each other, and those that were sent to where they stay and never confirmed."""
+        """Delete code archives that no experiment uses in two consecutive sweeps, and archives that were uploaded to their final key and never confirmed."""
         now = self.clock.now()
-        noticed = now - 3 * SWEEP_EVERY, now - SWEEP_EVERY / 2
+        unused_since = now - 3 * SWEEP_EVERY, now - SWEEP_EVERY / 2
         async with self.units.system() as unit:
-            going = await artifacts.mark_unused_deleting(unit.connection, now - INCOMING_FOR, noticed, now)
+            going = await artifacts.mark_unused_deleting(
+                unit.connection, now - INCOMING_FOR, unused_since, now
+            )
             going += await artifacts.mark_uploads_deleting(unit.connection, now - INCOMING_FOR, now)
         await self.objects.delete_many(going)
         async with self.units.system() as unit:
             await artifacts.remove_uploads(unit.connection, going)
 
     async def _sweep_litter(self) -> None:
-        """Below what was deleted, what came by URLs that were good for a while longer."""
+        """Delete what was uploaded below deleted prefixes with URLs that were still valid."""
         async with self.units.system() as unit:
             due = await late_uploads.load_litter(unit.connection, self.clock.now())
         for prefix in due:
@@ -148,7 +150,7 @@ class CheckpointCleanup:
             await late_uploads.save_swept(unit.connection, due)
 
     async def _delete_copies(self, checkpoint: CheckpointRow) -> None:
-        """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""
+        """Delete a checkpoint's unshared copies; shared objects are kept until nothing references them."""
         copies = [one.key async for one in self.objects.list(kept_prefix(checkpoint.tenant, checkpoint.id))]
         async with self.units.tenant(TenantId(checkpoint.tenant)) as unit:
             shared = await objects.load_shared(unit.connection, copies)
@@ -156,18 +158,18 @@ class CheckpointCleanup:
 
 
 async def sweep_incoming(objects: ObjectStore, now: datetime) -> None:
-    """Delete uploads that nobody committed, and what was sent again after a commit, once they are old."""
+    """Delete old uploads that were never committed, or repeated after the commit."""
     await delete_below(objects, INCOMING, now - INCOMING_FOR)
 
 
 async def delete_below(objects: ObjectStore, prefix: str, before: datetime | None = None) -> None:
-    """Delete all objects whose keys begin so, or those that are older than that."""
+    """Delete all objects below a prefix, or those older than `before`."""
     found = [one async for one in objects.list(prefix) if before is None or one.modified < before]
     await objects.delete_many([one.key for one in found])
 
 
-async def _say_deleted(unit: Unit, gone: list[UUID]) -> None:
-    locked = await checkpoints.lock_many(unit.connection, gone)
+async def _mark_deleted(unit: Unit, ids: list[UUID]) -> None:
+    locked = await checkpoints.lock_many(unit.connection, ids)
     deleted = await checkpoints.move_many(
         unit.connection, locked, CheckpointTrigger.objects_gone, unit.now, None
     )

@@ -1,4 +1,4 @@
-"""Checkpoints on their way in: what was sent to signed URLs is committed whole. Neighbour: `announcements`, which signs them."""
+"""Commits uploaded checkpoints, each atomically. `announcements` signs the upload URLs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,15 +33,16 @@ from shared.runtime import faults
 
 AFTER_VERIFY = faults.register("registry.after_verify")
 ATTEMPTS = 3
-"""So often an upload may not fit its manifest; then the checkpoint is corrupt."""
+"""Failed verifications after which a checkpoint is corrupt."""
 VERIFY_WAIT_S = 3.0
 MARK_RETRY_S = 0.1
 PARTS_RETRY_S = 0.5
 PARTS_WITHIN = timedelta(minutes=5)
-"""So long the parts of a running gang's checkpoint may be apart: a worker that left the gang never sends its own, and later checkpoints wait
-behind. Parts of an ended run are judged by `settling`."""
-NO_PART = "rank 0's machine says that its gang has no files on this one"
-STALE = "a later run of the trial was granted, or this one was given up"
+"""Time limit for the remaining workers of a running gang to commit their files. A worker that left the gang never does, and later
+checkpoints wait for it. `settling` decides about ended runs.
+"""
+NO_PART = "the worker of rank 0 lists no files of this checkpoint on this worker"
+STALE = "a later run of the trial was granted, or this run was lost or forcibly ended"
 
 
 class Commits:
@@ -53,18 +54,18 @@ class Commits:
         self._verifier = verifier
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {CommitCheckpoint: self.on_commit, CommitMany: self.on_commit_many}
 
     async def on_commit(self, ask: RequestContext, query: CommitCheckpoint) -> Committed:
-        """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
+        """Commit the manifest once earlier reports are stored and every object matches; else return what is missing."""
         (answer,) = await self._answer(ask, query.run_id, (query,))
         return answer
 
     async def on_commit_many(self, ask: RequestContext, query: CommitMany) -> CommittedMany:
-        """The same for several of one run: one transaction before their objects are looked at, and one behind."""
+        """Commit several checkpoints of one run, with one transaction before their objects are verified and one after."""
         if any(one.run_id != query.run_id for one in query.commits):
-            raise Rejected("runs_differ", "checkpoints that are committed together are those of one run")
+            raise Rejected("runs_differ", "checkpoints committed in one request must belong to one run")
         return CommittedMany(answers=tuple(await self._answer(ask, query.run_id, query.commits)))
 
     async def _answer(
@@ -77,17 +78,17 @@ class Commits:
         tenant = TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
             run, _ = await fences.locked_run(unit, facts)
-            begun = [await self._begin_commit(unit, facts, run, ask, query) for query in queries]
-            ready = [one for one in begun if isinstance(one, CheckpointRow)]
+            started = [await self._begin_commit(unit, facts, run, ask, query) for query in queries]
+            ready = [one for one in started if isinstance(one, CheckpointRow)]
             files = await manifests.load_files(unit.connection, [one.id for one in ready])
-        looked = await asyncio.gather(*(self._look(one, files[one.id]) for one in ready))
+        verified = await asyncio.gather(*(self._verify(one, files[one.id]) for one in ready))
         taken = {
             one.id: found
-            for one, found in zip(ready, looked, strict=True)
+            for one, found in zip(ready, verified, strict=True)
             if isinstance(found, VerifiedUpload)
         }
         answers = {
-            one.id: found for one, found in zip(ready, looked, strict=True) if isinstance(found, Committed)
+            one.id: found for one, found in zip(ready, verified, strict=True) if isinstance(found, Committed)
         }
         if taken:
             faults.point(AFTER_VERIFY)
@@ -101,10 +102,10 @@ class Commits:
                 if one.id in taken:
                     brought = (*_awaited(one, files[one.id]), *taken[one.id].files)
                     self._verifier.drop_upload(brought, {file.key for file in kept[one.id]})
-        return [answers[one.id] if isinstance(one, CheckpointRow) else one for one in begun]
+        return [answers[one.id] if isinstance(one, CheckpointRow) else one for one in started]
 
-    async def _look(self, checkpoint: CheckpointRow, files: Sequence[File]) -> VerifiedUpload | Committed:
-        """What was sent of it; or the answer, where looking takes longer or the store is away."""
+    async def _verify(self, checkpoint: CheckpointRow, files: Sequence[File]) -> VerifiedUpload | Committed:
+        """Return what was uploaded; or the answer, if verification takes longer or the store is unavailable."""
         try:
             return await self._verifier.take(checkpoint, files, VERIFY_WAIT_S)
         except Transient as error:
@@ -113,11 +114,12 @@ class Commits:
     async def _begin_commit(
         self, unit: Unit, facts: AllocationFacts, run: StoredRun, ask: RequestContext, query: CommitCheckpoint
     ) -> CheckpointRow | Committed:
-        """The checkpoint, ready to be verified; or the answer, when there is one already."""
+        """Return the checkpoint, ready to be verified; or the answer if it needs no verification."""
         checkpoint = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id, lock=True)
         if checkpoint is None or checkpoint.run != facts.run_id:
             raise NotFound(
-                f"checkpoint {query.checkpoint_id} of run {query.run_id}", hint="ask for its upload first"
+                f"checkpoint {query.checkpoint_id} of run {query.run_id}",
+                hint="announce the checkpoint first",
             )
         if checkpoint.state not in (CheckpointStatus.uploading, CheckpointStatus.committing):
             return _committed(checkpoint)
@@ -129,45 +131,47 @@ class Commits:
             return Committed(
                 state="uploading",
                 retry_after_s=MARK_RETRY_S,
-                reason="the reports before it are not committed yet",
+                reason="reports that precede the checkpoint are not stored yet",
             )
         sent = await manifests.count_files(unit.connection, checkpoint.id, ask.worker)
         if query.files not in (None, sent):
             return Committed(
                 state="uploading",
-                reason=f"{sent} of its {query.files} files were announced; announce it again",
+                reason=f"{sent} of the checkpoint's {query.files} files were announced; announce it again",
             )
         missing = sorted(set(checkpoint.waits_for) - {ask.worker})
         metadata = {**checkpoint.metadata, **query.metadata}
         is_taken_anew = not missing and not self._verifier.is_taking(checkpoint)
         await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
         if missing and run.fence.ending is None and unit.now - checkpoint.changed_at > PARTS_WITHIN:
-            reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
+            reason = f"{', '.join(missing)} did not commit their files within {PARTS_WITHIN}"
             return _committed(
                 await abandoning.abandon(unit, checkpoint, CheckpointTrigger.upload_timed_out, reason)
             )
         if missing:
             return Committed(
-                state="uploading", retry_after_s=PARTS_RETRY_S, reason=f"{', '.join(missing)} still uploads"
+                state="uploading",
+                retry_after_s=PARTS_RETRY_S,
+                reason=f"waiting for uploads of {', '.join(missing)}",
             )
         return await checkpoints.move_checkpoint(
             unit.connection, checkpoint, CheckpointTrigger.commit_asked, unit.now
         )
 
     async def _end_commit(
-        self, unit: Unit, run: StoredRun, begun: CheckpointRow, taken: VerifiedUpload
+        self, unit: Unit, run: StoredRun, started: CheckpointRow, taken: VerifiedUpload
     ) -> Committed:
-        """Judge under the locks what was read without them: fence and manifest may have changed meanwhile."""
-        checkpoint = await checkpoints.load_checkpoint(unit.connection, begun.id, lock=True)
+        """Decide under the locks: fence and manifest may have changed during verification."""
+        checkpoint = await checkpoints.load_checkpoint(unit.connection, started.id, lock=True)
         if checkpoint is None:
-            raise NotFound(f"checkpoint {begun.id}")
+            raise NotFound(f"checkpoint {started.id}")
         if checkpoint.state is not CheckpointStatus.committing:
             return _committed(checkpoint)
         if run.fence.is_stale:
             return _committed(await abandoning.abandon(unit, checkpoint, CheckpointTrigger.fenced, STALE))
-        if checkpoint.version != begun.version:
+        if checkpoint.version != started.version:
             return Committed(
-                state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
+                state="uploading", retry_after_s=PARTS_RETRY_S, reason="the manifest was replaced meanwhile"
             )
         if taken.lost:
             await objects.save_damaged(unit.connection, taken.lost)
@@ -191,13 +195,13 @@ def _awaited(checkpoint: CheckpointRow, files: Sequence[File]) -> list[File]:
 
 
 async def _keep(unit: Unit, checkpoint: CheckpointRow, copies: Sequence[File]) -> CheckpointRow:
-    """Saved: its copies are the tenant's objects, but for contents that came by another way meanwhile."""
+    """Save the checkpoint: its copies become the tenant's objects, except contents that were stored meanwhile by others."""
     kept, new_bytes = await objects.save_objects(unit.connection, checkpoint.tenant, copies, unit.now)
     await manifests.save_keys(unit.connection, checkpoint.id, kept)
     await storage.add_used(unit.connection, checkpoint.tenant, new_bytes)
     if (workspace := await workspaces.find_workspace(unit.connection, checkpoint.experiment)) is not None:
         await workspaces.hold(unit.connection, checkpoint.tenant, workspace, checkpoint.id)
-    # A copy that does not count is dropped soon; where that fails, it is looked for when the checkpoint goes.
+    # Unused copies are deleted soon; if that fails, they are searched for when the checkpoint is deleted.
     is_clean = (checkpoint.takes, checkpoint.attempts) == (1, 0) and kept == list(copies)
     saved = await checkpoints.move_checkpoint(
         unit.connection, checkpoint, CheckpointTrigger.verified, unit.now, reason=None, is_clean=is_clean
@@ -207,7 +211,7 @@ async def _keep(unit: Unit, checkpoint: CheckpointRow, copies: Sequence[File]) -
 
 
 async def _refuse(unit: Unit, checkpoint: CheckpointRow, mismatch: str) -> Committed:
-    """Back to uploading, or corrupt when it has not fitted too often."""
+    """Return to uploading, or mark as corrupt after too many failed attempts."""
     attempts = checkpoint.attempts + 1
     trigger = CheckpointTrigger.given_up if attempts >= ATTEMPTS else CheckpointTrigger.mismatched
     moved = await checkpoints.move_checkpoint(

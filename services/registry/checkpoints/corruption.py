@@ -1,4 +1,4 @@
-"""What follows where the store has other bytes than were verified, whoever finds it."""
+"""Handles objects whose stored bytes differ from those verified."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from shared.bus import Unit
 
 
 async def mark_corrupt(unit: Unit, key: str, reason: str) -> int:
-    """Nobody shares the object any more, and each checkpoint that holds it is corrupt; return how many were good until now."""
+    """Stop sharing the object, mark every checkpoint with it as corrupt, and return how many were good until now."""
     await objects.save_damaged(unit.connection, [key])
     holders = await checkpoints.lock_holders(unit.connection, key)
     for holder in holders:

@@ -1,4 +1,4 @@
-"""From rows to messages: what the registry says of checkpoints."""
+"""Events of checkpoints, from their rows."""
 
 from services.registry.checkpoints.store.checkpoints import CheckpointRow
 from services.registry.core.checkpoint import PUBLIC, CheckpointStatus
@@ -23,10 +23,10 @@ _EVENTS: dict[CheckpointStatus, type[CheckpointEvent]] = {
 
 
 def checkpoint_event(checkpoint: CheckpointRow, *, settles: bool = True) -> CheckpointEvent:
-    """Return the event of the state that the checkpoint has just reached; `settles`: it was neither saved nor given up until now."""
+    """Return the event of the state that the checkpoint has just reached. `settles`: it was neither saved nor abandoned before."""
     kind = _EVENTS.get(checkpoint.state)
     if kind is None:
-        raise Broken(f"no event tells of a checkpoint that is {checkpoint.state}")
+        raise Broken(f"there is no event for checkpoint state {checkpoint.state}")
     return kind(
         checkpoint_id=CheckpointId(checkpoint.id),
         trial_id=TrialId(checkpoint.trial),
@@ -47,5 +47,5 @@ def checkpoint_event(checkpoint: CheckpointRow, *, settles: bool = True) -> Chec
 
 
 def file_entry(file: File) -> FileEntry:
-    """Return a file as a manifest names it."""
+    """Return a file's entry in a manifest."""
     return FileEntry(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256)

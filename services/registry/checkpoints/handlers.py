@@ -1,4 +1,4 @@
-"""What the scheduler says of the ends of runs and of workers, as far as checkpoints go: which are given up, and which uploads are still to be expected."""
+"""Handlers of the scheduler's events about ended runs and workers, which decide whether more uploads are expected."""
 
 from services.registry.checkpoints import abandoning
 from services.registry.checkpoints.store import pending
@@ -13,7 +13,7 @@ from shared.messages.workers import WorkerJoined, WorkerLost, WorkerLostForGood
 
 
 async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
-    """Fence a run that was lost or forced, and give up at once what it can no longer commit."""
+    """Fence a run that was lost or forced, and abandon at once what it can no longer commit."""
     for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
         message = delivery.message
         await trials.save_grant(unit.connection, facts_of(message, delivery.envelope.tenant), unit.now)
@@ -27,17 +27,17 @@ async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
 
 
 async def on_worker_joined(unit: Unit, batch: list[Delivery[WorkerJoined]]) -> None:
-    """It is heard: what it holds is waited for."""
+    """The worker responds: wait for its uploads."""
     await _save(unit, batch, "here")
 
 
 async def on_worker_lost(unit: Unit, batch: list[Delivery[WorkerLost]]) -> None:
-    """It is not heard, and may come back."""
+    """The worker does not respond and may come back."""
     await _save(unit, batch, "silent")
 
 
 async def on_worker_lost_for_good(unit: Unit, batch: list[Delivery[WorkerLostForGood]]) -> None:
-    """It will not come back: the loop gives up what it has not uploaded."""
+    """The worker is lost for good: the loop abandons what it has not uploaded."""
     await _save(unit, batch, "gone")
 
 

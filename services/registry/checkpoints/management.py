@@ -1,6 +1,6 @@
-"""What people do with checkpoints: say things about them, have them read, delete and collect them.
+"""User operations on checkpoints: edit metadata, verify, delete and collect.
 
-Each request is whole in one transaction or says why it is not, and asked again it changes nothing more (decision 0109).
+Each request is one transaction or fails with the reason, and is idempotent (decision 0109).
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from shared.messages.checkpoints import (
 
 COUNTS = {"save_experiment_best", "save_trial_best", "save_trial_latest"}
 MAX_LISTED = 200
-"""So many of those that go are named; the rest is counted."""
+"""Maximum number of deleted checkpoints listed in an answer; all are counted."""
 _HELD = {
     RetentionVerdict.registered: (
         "checkpoint_registered",
@@ -44,8 +44,8 @@ _HELD = {
     ),
     RetentionVerdict.pinned: (
         "checkpoint_in_use",
-        "a trial that is not over goes on from it",
-        "wait for the trial's end, or for its next checkpoint",
+        "a trial that has not ended resumes from it",
+        "wait until the trial ends or saves its next checkpoint",
     ),
 }
 
@@ -54,13 +54,13 @@ class CheckpointManagement:
     """Answers `qry.v1.registry.edit_checkpoint`, `.verify_checkpoints`, `.delete_checkpoint`, `.collect_checkpoints`, `.storage`."""
 
     def __init__(self, units: Units, retention: Retention, asked: asyncio.Event) -> None:
-        """`asked` is set when files are to be read before all others."""
+        """Set up. `asked` is set when a verification was requested."""
         self._units = units
         self._asked = asked
         self._retention = retention
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {
             EditCheckpoint: self.on_edit,
             VerifyCheckpoints: self.on_verify,
@@ -80,7 +80,7 @@ class CheckpointManagement:
             return await load_view(unit, found.id)
 
     async def on_verify(self, ask: RequestContext, query: VerifyCheckpoints) -> VerificationRequested:
-        """Put files before all others that are read; the outcome is `verified_at`, or the state `corrupt` with its event."""
+        """Queue files for verification before all others. The result is `verified_at`, or state `corrupt` with its event."""
         async with self._units.tenant(ask.tenant) as unit:
             if query.is_waiting and query.experiment_id is not None:
                 files, size_bytes = await objects.load_waiting(unit.connection, query.experiment_id)
@@ -92,13 +92,13 @@ class CheckpointManagement:
             elif query.experiment_id is not None:
                 wanted = await collection.load_saved(unit.connection, query.experiment_id)
             else:
-                raise Rejected("bad_request", "name a checkpoint or an experiment")
+                raise Rejected("bad_request", "set checkpoint_id or experiment_id")
             files, size_bytes = await objects.ask_to_verify(unit.connection, wanted, unit.now)
         self._asked.set()
         return VerificationRequested(checkpoints=len(wanted), files=files, size_bytes=size_bytes)
 
     async def on_delete(self, ask: RequestContext, query: DeleteCheckpoint) -> CheckpointView:
-        """Have one go by a person's word; refused for what is registered, in use, or still being uploaded."""
+        """Delete a checkpoint on a user's request. Rejected if it is registered, in use, or being uploaded."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await _locked(unit, query.checkpoint_id)
         if found.state in (
@@ -112,7 +112,7 @@ class CheckpointManagement:
                 hint="wait until it is saved",
             )
         if found.state not in (CheckpointStatus.deleting, CheckpointStatus.deleted):
-            # Those not saved are needed by nobody.
+            # Only saved checkpoints can be in use.
             held = (
                 await self._retention.why_kept(ask.tenant, found.id)
                 if found.state is CheckpointStatus.saved
@@ -120,16 +120,16 @@ class CheckpointManagement:
             )
             if held is None:
                 async with self._units.tenant(ask.tenant) as unit:
-                    has_gone = await mark_deleting(unit, [found.id], "deleted by a person")
-                held = None if has_gone else await self._retention.why_kept(ask.tenant, found.id)
+                    is_deleting = await mark_deleting(unit, [found.id], "deleted by a user")
+                held = None if is_deleting else await self._retention.why_kept(ask.tenant, found.id)
             if held is not None:
                 code, why, hint = _HELD[held]
-                raise Conflict(code, f"checkpoint {found.id} stays: {why}", hint=hint)
+                raise Conflict(code, f"checkpoint {found.id} cannot be deleted: {why}", hint=hint)
         async with self._units.tenant(ask.tenant) as unit:
             return await load_view(unit, found.id)
 
     async def on_collect(self, ask: RequestContext, query: CollectCheckpoints) -> Collected:
-        """Have go what an experiment's rule does not keep, and say what and how much; a dry run says it only."""
+        """Delete what an experiment's retention rule does not keep, and return what and how much; a dry run deletes nothing."""
         given = query.model_dump(include=COUNTS, exclude_none=True)
         async with self._units.tenant(ask.tenant) as unit:
             due = await collection.load_experiment(unit.connection, query.experiment_id)
@@ -160,7 +160,7 @@ class CheckpointManagement:
         )
 
     async def on_storage(self, ask: RequestContext, query: GetStorage) -> StorageUse:
-        """What the tenant and its workspaces store, and what they may."""
+        """Return what the tenant and its workspaces store, and their limits."""
         async with self._units.tenant(ask.tenant) as unit:
             stored = await storage.load_stored(unit.connection, ask.tenant)
             found = await workspaces.load_all(unit.connection)

@@ -1,4 +1,4 @@
-"""The catalogue of checkpoints, and URLs that read their files."""
+"""Queries on checkpoints, and presigned URLs of their files."""
 
 import json
 from datetime import datetime
@@ -33,18 +33,18 @@ LISTING = Listing.of(CheckpointFields, *CheckpointFields.model_fields, usual="cr
 
 
 class CheckpointQueries:
-    """Answers what is asked of checkpoints."""
+    """Answers queries on checkpoints."""
 
     def __init__(self, units: Units, links: PresignedUrls) -> None:
         self._units = units
         self._links = links
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {ListCheckpoints: self.on_checkpoints, GetCheckpointFiles: self.on_checkpoint_files}
 
     async def on_checkpoints(self, ask: RequestContext, query: ListCheckpoints) -> CheckpointPage:
-        """Checkpoints in the order of their making; those still uploading too."""
+        """Return checkpoints in order of creation, including those being uploaded."""
         limit = max(1, min(query.limit, CHECKPOINTS_PER_PAGE))
         async with self._units.tenant(ask.tenant) as unit:
             if query.checkpoint_id is not None:
@@ -56,12 +56,12 @@ class CheckpointQueries:
                 unit.connection, wanted, trial=query.trial_id, experiment=query.experiment_id
             )
             views = _fitting(await _views(unit, [one for one, _ in found]))
-        goes_on = is_more or len(views) < len(found)
-        after = json.dumps(found[len(views) - 1][1]) if goes_on else None
+        has_more = is_more or len(views) < len(found)
+        after = json.dumps(found[len(views) - 1][1]) if has_more else None
         return CheckpointPage(checkpoints=tuple(views), next=after)
 
     async def on_checkpoint_files(self, ask: RequestContext, query: GetCheckpointFiles) -> FileLinks:
-        """A saved checkpoint's files with URLs that read them; their hashes tell whether all of it arrived."""
+        """Return a saved checkpoint's files with URLs to read them; their hashes let the client verify the download."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
             if found is None:
@@ -74,7 +74,7 @@ class CheckpointQueries:
 
 
 async def load_view(unit: Unit, checkpoint: UUID) -> CheckpointView:
-    """A checkpoint that is known, as others see it."""
+    """Return a known checkpoint as clients see it."""
     found = await checkpoints.load_checkpoint(unit.connection, checkpoint)
     if found is None:
         raise NotFound(f"checkpoint {checkpoint}")
@@ -91,7 +91,7 @@ async def _views(unit: Unit, page: list[CheckpointRow]) -> list[CheckpointView]:
 
 
 def _fitting(views: list[CheckpointView]) -> list[CheckpointView]:
-    """As many as fit into an answer, with their files and metadata; one always does."""
+    """Return as many as fit into a reply with their files and metadata; at least one."""
     size = 0
     for count, view in enumerate(views):
         size += len(view.model_dump_json().encode())
@@ -121,10 +121,10 @@ def _view(
 
 
 def _position(text: str | None) -> Position | None:
-    """The cursor as it was given; a replica of the version before has given `time|id`."""
+    """Parse the cursor. Replicas of the previous version use `time|id`."""
     if text is None:
         return None
     try:
         return cast(Position, json.loads(text) if text.startswith("[") else text.split("|"))
     except ValueError:
-        raise Rejected("bad_cursor", "the cursor is none of ours; begin without one", place="after") from None
+        raise Rejected("bad_cursor", "the cursor is not valid; start without one", place="after") from None

@@ -1,4 +1,4 @@
-"""What a run begins with: its code, and the checkpoint to go on from. Neighbour: `commits`, what a run leaves."""
+"""What a run starts with: its code, and the checkpoint to resume from."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -37,18 +37,18 @@ class RestoreRequests:
         self._verifier = verifier
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {
             GetCode: self.on_code,
             Restore: self.on_restore,
         }
 
     async def on_code(self, ask: RequestContext, query: GetCode) -> CodeLink:
-        """Return where the run's code is read; raises `NotFound` for a run without code."""
+        """Return where to read the run's code. Raises `NotFound` for a run without code."""
         facts = await self._facts.of(query.run_id, ask.worker)
         if facts.code_hash is None:
             raise NotFound(
-                f"the code of run {query.run_id}", hint="its experiment was submitted without a folder"
+                f"the code of run {query.run_id}", hint="its experiment was submitted without a model folder"
             )
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             found = await artifacts.load_artifact(unit.connection, "code", facts.code_hash)
@@ -58,10 +58,10 @@ class RestoreRequests:
         return CodeLink(sha256=facts.code_hash, size_bytes=size_bytes, url=self._links.read(key))
 
     async def on_restore(self, ask: RequestContext, query: Restore) -> Restored:
-        """Choose what the run goes on from, once: every member, and every repeat, gets the same answer, unless it is found damaged."""
+        """Choose what the run resumes from, once: all members and repeats get the same answer unless the checkpoint is damaged."""
         facts = await self._facts.of(query.run_id, ask.worker)
         if query.damaged is not None:
-            await self._look_into(facts, query.damaged)
+            await self._check_damage(facts, query.damaged)
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             run, known = await fences.locked_run(unit, facts)
             if run.fence.is_stale:
@@ -74,21 +74,21 @@ class RestoreRequests:
                 is_rolled_back = await _supersede(unit, known, RunStart(run.number, step))
             files = await manifests.load_files(unit.connection, [chosen.id]) if chosen else {}
             is_asked = chosen is not None or is_rolled_back
-            standing = (
+            current = (
                 await trials.load_current_validations(unit.connection, facts.trial_id) if is_asked else []
             )
             if is_rolled_back:
-                unit.emit(_superseded(facts, step, standing))
+                unit.emit(_superseded(facts, step, current))
         if chosen is None:
             return Restored()
-        best = standing[0].value if standing else None
+        best = current[0].value if current else None
         links, following = self._links.read_files(files[chosen.id], query.first)
         return Restored(
             checkpoint_id=CheckpointId(chosen.id), step=chosen.step, files=links, best=best, next=following
         )
 
-    async def _look_into(self, facts: AllocationFacts, damaged: DamagedFile) -> None:
-        """Read what a worker could not use; where the store is at fault, no checkpoint that holds it is restored from again."""
+    async def _check_damage(self, facts: AllocationFacts, damaged: DamagedFile) -> None:
+        """Read a file that a worker could not use. If the stored object is damaged, its checkpoints become corrupt."""
         tenant = TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
             run, _ = await fences.locked_run(unit, facts)
@@ -103,7 +103,7 @@ class RestoreRequests:
             await mark_corrupt(unit, file.key, reason)
 
     async def _choose(self, unit: Unit, facts: AllocationFacts, run: StoredRun) -> CheckpointRow | None:
-        """The checkpoint answered before while it is good; else the trial's newest good one; else its start."""
+        """Return the checkpoint of the earlier answer if it is still good; else the trial's newest good one; else its start checkpoint."""
         if run.resumed_from == NOTHING:
             return None
         if run.restored is not None:
@@ -121,25 +121,25 @@ class RestoreRequests:
             and found.state is not CheckpointStatus.saved
             and found.experiment == facts.experiment_id
         ):
-            # A copy starts from a trial of its experiment, whichever of that one's checkpoints is good.
+            # A copied trial starts from any good checkpoint of its source trial.
             found = await _newest(unit, found.trial) or found
         if found is None or found.state is not CheckpointStatus.saved:
             raise Rejected(
                 "start_checkpoint_gone",
                 f"the start checkpoint {wanted} is {found.state if found else 'unknown'}",
-                hint="start from one that `muster checkpoint list` shows as saved",
+                hint="choose a checkpoint that `muster checkpoint list` shows as saved",
             )
         return found
 
 
 async def _newest(unit: Unit, trial: UUID) -> CheckpointRow | None:
-    """A trial's newest good checkpoint."""
+    """Return a trial's newest good checkpoint."""
     newest = choose_newest(await checkpoints.load_candidates(unit.connection, trial))
     return await checkpoints.load_checkpoint(unit.connection, newest.checkpoint) if newest else None
 
 
 async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: RunStart) -> bool:
-    """Bound what counts of earlier runs; return whether that has changed."""
+    """Set up to which step earlier runs count; return whether that changed."""
     attempts = [resumed if run.number == resumed.number else run.attempt for run in known]
     boundaries = plan_boundaries(attempts)
     changed: dict[UUID, int] = {}

@@ -1,6 +1,6 @@
-"""Which checkpoints go: by an experiment's rule or by a person's word, never what is registered or in use.
+"""Decides which checkpoints are deleted, by an experiment's rule or on a user's request; never registered ones or those in use.
 
-What goes is written down as the intent; `cleanup` deletes it. Neighbour: `core.collect`, the rule.
+Deletion is first recorded as an intent; `cleanup` carries it out. `core.collect` has the rule.
 """
 
 from collections import Counter
@@ -18,18 +18,18 @@ from shared.ids import CheckpointId, TenantId
 from shared.messages.experiments import GetReferences
 
 AT_ONCE = 500
-"""In one transaction, and in one question to the searcher."""
+"""Per transaction, and per query to the searcher."""
 ASK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What a rule takes and leaves.
+    """Result of a retention rule.
 
     Attributes:
-        going: what goes, in the order of their ids; checkpoints that were given up are among them.
-        kept: how many stay, by reason.
-        freed_bytes: what only those that go hold: files that stay with another checkpoint are not in it.
+        going: Ids of deleted checkpoints, ascending; including abandoned ones.
+        kept: Number of kept checkpoints by reason.
+        freed_bytes: Size of files that no kept checkpoint shares.
     """
 
     going: tuple[UUID, ...]
@@ -39,13 +39,13 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Judges, and lets go."""
+    """Applies retention rules."""
 
     units: Units
     bus: Bus
 
     async def collect(self, due: CollectableExperiment, *, dry_run: bool) -> Collection:
-        """Have go what the rule does not keep; a dry run changes nothing."""
+        """Delete what the rule does not keep; a dry run changes nothing."""
         tenant = TenantId(due.tenant)
         async with self.units.tenant(tenant) as unit:
             kept = await collection.load_kept(unit.connection, due.experiment)
@@ -54,8 +54,10 @@ class Retention:
         verdicts = judge_checkpoints(kept, due.policy, pins, smaller_is_better=due.smaller_is_better)
         plan = [one for one, verdict in verdicts.items() if verdict is RetentionVerdict.goes]
         named = await self._referenced(tenant, plan)
-        stays = Counter(str(verdict) for verdict in verdicts.values() if verdict is not RetentionVerdict.goes)
-        stays[str(RetentionVerdict.pinned)] += len(named)
+        kept_counts = Counter(
+            str(verdict) for verdict in verdicts.values() if verdict is not RetentionVerdict.goes
+        )
+        kept_counts[str(RetentionVerdict.pinned)] += len(named)
         plan = sorted({*plan, *unwanted} - named)
         going = plan if dry_run else await self._let_go(tenant, plan)
         async with self.units.tenant(tenant) as unit:
@@ -63,11 +65,11 @@ class Retention:
             if due.is_over and not dry_run:
                 await collection.save_collected(unit.connection, due.experiment, unit.now)
         return Collection(
-            tuple(going), {reason: count for reason, count in stays.items() if count}, freed_bytes
+            tuple(going), {reason: count for reason, count in kept_counts.items() if count}, freed_bytes
         )
 
     async def why_kept(self, tenant: TenantId, checkpoint: UUID) -> RetentionVerdict | None:
-        """Return why a checkpoint may not go, whoever asks; None when it may."""
+        """Return why a checkpoint may not be deleted by anyone; None if it may."""
         async with self.units.tenant(tenant) as unit:
             held = (await _pins(unit, [checkpoint])).why(checkpoint)
         if held is None and await self._referenced(tenant, [checkpoint]):
@@ -75,24 +77,24 @@ class Retention:
         return held
 
     async def _let_go(self, tenant: TenantId, plan: Sequence[UUID]) -> list[UUID]:
-        """Those that went. Under their rows' locks the pins are looked up again: a version may have been made since the plan."""
-        gone: list[UUID] = []
-        for part in _parts(plan):
+        """Return what was marked for deletion. Pins are checked again under the row locks: a version may have been created since the plan."""
+        marked: list[UUID] = []
+        for part in _chunks(plan):
             async with self.units.tenant(tenant) as unit:
-                gone += [one.id for one in await mark_deleting(unit, part, "collected")]
-        return gone
+                marked += [one.id for one in await mark_deleting(unit, part, "collected")]
+        return marked
 
     async def _referenced(self, tenant: TenantId, plan: Sequence[UUID]) -> set[UUID]:
-        """What the searcher still names: it may have wanted a trial whose event is on its way."""
+        """Return what the searcher still references: an event about a new trial may be on its way."""
         named: set[UUID] = set()
-        for part in _parts(plan):
+        for part in _chunks(plan):
             query = GetReferences(checkpoints=tuple(map(CheckpointId, part)))
             named |= (await self.bus.ask(query, tenant, ASK_S)).checkpoints
         return named
 
 
 async def mark_deleting(unit: Unit, plan: Sequence[UUID], reason: str) -> list[CheckpointRow]:
-    """Write down that these are to be deleted, but for what is held by now or is on its way already; return what goes."""
+    """Mark these checkpoints for deletion, except pinned ones and those already being deleted; return the marked ones."""
     locked = await checkpoints.lock_many(unit.connection, plan)
     movable = [one for one in locked if CHECKPOINT.moves(one.state, CheckpointTrigger.collected)]
     pins = await _pins(unit, [one.id for one in movable])
@@ -106,6 +108,6 @@ async def _pins(unit: Unit, wanted: list[UUID]) -> Pins:
     return Pins(starts | newest, await collection.load_registered(unit.connection, wanted))
 
 
-def _parts(plan: Sequence[UUID]) -> Iterator[Sequence[UUID]]:
+def _chunks(plan: Sequence[UUID]) -> Iterator[Sequence[UUID]]:
     for first in range(0, len(plan), AT_ONCE):
         yield plan[first : first + AT_ONCE]

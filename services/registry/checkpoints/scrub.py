@@ -1,7 +1,6 @@
-"""Reads what the store has, and compares it with what it was: at once what somebody asks for, all of it slowly for ever.
+"""Reads stored objects and compares them with their hashes: requested ones at once, all others slowly in the background.
 
-An object is taken by one replica at a time; what a dead one had is taken again once its claim has run out. Neighbours: `verifier`, which
-reads, `corruption`, which draws the consequences.
+One replica claims an object at a time; claims of a dead replica expire. `verifier` reads; `corruption` handles mismatches.
 """
 
 import asyncio
@@ -27,12 +26,12 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Scrub:
-    """The registry's reading loops.
+    """Verification loops of the registry.
 
     Attributes:
-        bytes_per_s: how fast objects are read that nobody asked for; 0 reads none of them.
-        every: how long an object is trusted after it was read.
-        asked: set when somebody here has asked for a reading.
+        bytes_per_s: Rate at which objects are read in the background; 0 disables it.
+        every: How long an object is trusted after it was read.
+        asked: Set when this replica received a verification request.
     """
 
     units: Units
@@ -43,7 +42,7 @@ class Scrub:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read_asked(self) -> None:
-        """Read what was asked for, one after the other, until nothing is left."""
+        """Verify requested objects one by one until none is left."""
         while True:
             now = self.clock.now()
             async with self.units.system() as unit:
@@ -53,7 +52,7 @@ class Scrub:
             await self._read(taken)
 
     async def read_on(self) -> None:
-        """Read what was not read for longest, as slowly as was set, until all of it was read lately."""
+        """Verify the objects that were read longest ago, at the configured rate, until all were read recently."""
         while self.bytes_per_s:
             now = self.clock.now()
             async with self.units.system() as unit:

@@ -1,6 +1,6 @@
-"""The loop that settles ended runs: what they announced is saved, given up, or still waited for with a reason. See `core/settling`.
+"""Loop that settles ended runs: each announced checkpoint is saved, abandoned, or waited for with a reason. See `core/settling`.
 
-Replicas may run it side by side: each run is judged again under its trial's lock.
+Replicas may run it concurrently: each run is judged again under its trial's lock.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from shared.objects import ObjectStore
 AT_ONCE = 2000
 PROBE_S = 5.0
 _PROBED = f"{INCOMING}probe"
-"""No such object is ever there: that the store says so is all that is asked."""
+"""A key that never exists: any answer shows that the store responds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """Judges ended runs that are not settled."""
+    """Settles ended runs."""
 
     units: Units
     objects: ObjectStore
 
     async def settle(self) -> None:
-        """Settle what can be, give up what will not come, and tell why the rest is not stored yet."""
+        """Settle what can be settled, abandon what will not come, and publish why the rest is not stored yet."""
         async with self.units.system() as unit:
             found = await pending.load_pending(unit.connection, AT_ONCE)
             waiting = [run for run in found if not run.is_over]
@@ -49,12 +49,12 @@ class Settling:
                 async with self.units.tenant(TenantId(run.tenant)) as unit:
                     await _close(unit, run)
         if waiting:
-            look = _Look(await self._responds(), away)
+            look = _Observed(await self._responds(), away)
             for run in waiting:
-                await self._look_at(run, opened[run.id], look)
+                await self._judge_run(run, opened[run.id], look)
 
-    async def _look_at(self, run: PendingRun, known: Sequence[OpenCheckpoint], look: "_Look") -> None:
-        """Judge without a lock first: most looks find nothing new."""
+    async def _judge_run(self, run: PendingRun, known: Sequence[OpenCheckpoint], look: "_Observed") -> None:
+        """Judge a run without a lock first, because most passes change nothing."""
         async with self.units.tenant(TenantId(run.tenant)) as unit:
             wait = run.wait.after(unit.now, is_waited_for=run.is_waited_for, responds=look.responds)
             decision = look.judge(run, known, wait)
@@ -69,7 +69,7 @@ class Settling:
                 unit.emit(_delayed(run, len(known) - len(decision.abandoned), decision.delayed))
 
     async def _responds(self) -> bool:
-        """Whether the store answers now."""
+        """Return whether the store responds now."""
         try:
             async with asyncio.timeout(PROBE_S):
                 await self.objects.stat(_PROBED)
@@ -79,8 +79,8 @@ class Settling:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What one round saw of the store and of the workers that are not heard."""
+class _Observed:
+    """What one pass observed: whether the store responds, and which workers do not."""
 
     responds: bool
     away: Mapping[str, str]
@@ -92,7 +92,7 @@ class _Look:
 
 
 async def _close(unit: Unit, run: PendingRun) -> None:
-    """Settle a run of which nothing more can be committed; what was never heard of is given up too."""
+    """Settle a run that can commit nothing more; checkpoints never announced to the registry are abandoned too."""
     await trials.lock_trial(unit.connection, run.trial)
     for one in (await pending.load_open(unit.connection, [run]))[run.id]:
         await _abandon(unit, run, one.number, STALE)
@@ -100,7 +100,7 @@ async def _close(unit: Unit, run: PendingRun) -> None:
 
 
 async def _abandon(unit: Unit, run: PendingRun, number: int, reason: str) -> None:
-    """Give up one checkpoint of a locked trial; it is made known first if nothing of it was ever heard."""
+    """Abandon one checkpoint of a locked trial, creating its row if it was never announced to the registry."""
     checkpoint = derived_id(run.id, "checkpoint", number)
     row = {
         "id": checkpoint,

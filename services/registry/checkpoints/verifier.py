@@ -1,7 +1,7 @@
-"""Takes over what was uploaded: what the store has verified while it received it stays where it is, the rest is copied and read back.
+"""Verifies uploads. Objects that the store verified on receipt stay in place; all others are copied and read back.
 
-Of the rest only the copy is judged and kept: whoever holds a URL for it may write to its place again, also while it is read.
-A long reading outlives the request that asked for it: the next one finds its result.
+For the latter, only the copy is verified and kept: a client with a valid URL may overwrite the upload at any time. A long verification outlives
+its request: the next request gets its result.
 """
 
 import asyncio
@@ -24,20 +24,20 @@ from shared.objects import Digest, ObjectStore, read_all
 
 AT_ONCE = 4
 CARRIED_BYTES = 256 * 1024
-"""Up to here reading and writing is quicker than a copy by the store and reading that. Measured."""
+"""Up to this size, reading and writing is faster than a server-side copy and reading that (measured)."""
 UNCLAIMED_S = 60.0
-"""So long a result waits for the request that asks again; another replica may have answered it."""
+"""How long a result waits for the repeated request; another replica may have answered that."""
 _log = structlog.get_logger()
 
 Attempt = tuple[UUID, int]
-"""A checkpoint and the version of its row, which tells manifests apart."""
+"""A checkpoint and the version of its row, which identifies the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedUpload:
-    """What is to be kept of an upload, nothing when it is not what the manifest says: `mismatch` is the reason.
+    """Files to keep of an upload; none if it does not match the manifest, with the reason in `mismatch`.
 
-    `lost` names keys of what the tenant was said to have already, and is not there.
+    `lost`: keys of objects that the tenant was assumed to store and that are missing.
     """
 
     files: tuple[File, ...]
@@ -46,11 +46,11 @@ class VerifiedUpload:
 
 
 class Verifier:
-    """Copies and compares uploads, each content once at a time.
+    """Copies and verifies uploads, each content once at a time.
 
     Args:
-        hash_up_to_bytes: larger files are compared by size alone; None reads all of them.
-        part_bytes: larger files come in parts of this size.
+        hash_up_to_bytes: Larger files are verified by size only; None reads all of them.
+        part_bytes: Larger files are uploaded in parts of this size.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Verifier:
         self._dropping: set[asyncio.Task[None]] = set()
 
     async def take(self, checkpoint: CheckpointRow, files: Sequence[File], wait_s: float) -> VerifiedUpload:
-        """Return what was uploaded, verified, under keys that no other checkpoint uses; of what was not sent, nothing.
+        """Return the verified uploads, under keys that no other checkpoint uses.
 
         Args:
-            checkpoint: one of another version is read anew.
-            wait_s: raises `Transient` after it while the reading goes on.
+            checkpoint: A changed version is verified again.
+            wait_s: Raises `Transient` after this time while verification continues.
         """
         key = checkpoint.id, checkpoint.version
         task = self._running.get(key)
@@ -85,22 +85,22 @@ class Verifier:
         return await task
 
     def is_taking(self, checkpoint: CheckpointRow) -> bool:
-        """Whether copies of this upload are being made or are there already: `take` then makes no others."""
+        """Return whether copies of this upload exist or are being made: `take` then makes no others."""
         return (checkpoint.id, checkpoint.version) in self._running
 
     def drop_upload(self, brought: Iterable[File], kept: Container[str]) -> None:
-        """Delete what was sent or copied, in parts or not, and is not what counts."""
-        gone = [file for file in brought if file.key not in kept]
-        self.drop({key for file in gone for key in (file.key, *self._parts(file))})
+        """Delete uploads and copies, with their parts, that are not kept."""
+        unused = [file for file in brought if file.key not in kept]
+        self.drop({key for file in unused for key in (file.key, *self._parts(file))})
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Delete these objects by and by; what is missed goes with its checkpoint, or as an upload of yesterday."""
+        """Delete these objects in the background. Missed ones are deleted with their checkpoint, or as old uploads."""
         task = asyncio.create_task(self._delete(sorted(keys)))
         self._dropping.add(task)
         task.add_done_callback(self._dropping.discard)
 
     async def close(self) -> None:
-        """Stop reading; deletions are finished."""
+        """Stop verifying; finish deletions."""
         for task in (*self._running.values(), *self._reading.values()):
             task.cancel()
         await asyncio.gather(*self._dropping, return_exceptions=True)
@@ -114,7 +114,7 @@ class Verifier:
         copies = tuple(
             replace(file, key=kept_key(checkpoint.tenant, checkpoint.id, attempt, file)) for file in sent
         )
-        reasons = await asyncio.gather(*map(self._look, bound), *map(self._copy, sent, copies))
+        reasons = await asyncio.gather(*map(self._stat, bound), *map(self._copy, sent, copies))
         mismatch = next((reason for reason in (*lost.values(), *reasons) if reason), None)
         if mismatch is not None:
             self.drop(copy.key for copy in copies)
@@ -122,34 +122,34 @@ class Verifier:
         return VerifiedUpload(bound + copies)
 
     async def _find_lost(self, known: Sequence[File]) -> dict[str, str]:
-        """Keys of files that were verified for another checkpoint and are gone, each with the reason."""
+        """Return keys of files verified for another checkpoint that are missing now, each with the reason."""
         async with self._free:
             stats = await asyncio.gather(*[self._objects.stat(file.key) for file in known])
         return {
-            file.key: f"{file.path}: what the store had of it is gone"
+            file.key: f"{file.path}: its stored object is missing or has another size"
             for file, stat in zip(known, stats, strict=True)
             if stat is None or stat.size_bytes != file.size_bytes
         }
 
-    async def _look(self, file: File) -> str | None:
-        """The store has verified it, if it has taken it."""
+    async def _stat(self, file: File) -> str | None:
+        """Check a file that the store verified on receipt."""
         async with self._free:
             stat = await self._objects.stat(file.key)
         if stat is None:
-            return f"{file.path}: not in the store, which takes only what was announced of it"
+            return f"{file.path}: not in the store, which accepts only the announced content"
         return describe_mismatch(
             file.path, (file.size_bytes, file.sha256), (stat.size_bytes, stat.sha256 or "")
         )
 
     async def find_damage(self, file: File) -> str | None:
-        """Read a stored file and return why it is not what it was; None when it is.
+        """Read a stored file and return why it does not match; None if it does.
 
-        What looks damaged is read a second time: a store may give out half of an object as if it were all.
+        A mismatch is read a second time: a store may return a truncated object as if it were complete.
         """
         return await self._read(file) and await self._read(file)
 
     async def _read(self, file: File) -> str | None:
-        """Whoever asks meanwhile waits for the same reading."""
+        """Read a file; concurrent callers share one read."""
         reading = self._reading.get(file.key)
         if reading is None:
             reading = asyncio.create_task(self._objects.digest(file.key))
@@ -174,13 +174,13 @@ class Verifier:
         return [part.key for part in plan_parts(file.key, file.size_bytes, self._part_bytes)]
 
     async def _carry(self, file: File, copy: File) -> tuple[int, str]:
-        """A small file is read here once, and what was read is what is kept."""
+        """Copy a small file through this process: what was read is what is kept."""
         content = await read_all(self._objects, file.key, file.size_bytes)
         await self._objects.put(copy.key, content)
         return len(content), hashlib.sha256(content).hexdigest()
 
     async def _have_copied(self, file: File, copy: File) -> tuple[int, str] | None:
-        """A large one is copied by the store; its size first, so that nobody makes it copy more than was announced."""
+        """Have the store copy a large file. The size is checked first, so that it never copies more than was announced."""
         sent, sizes = await self._find_sent(file)
         if len(sizes) < len(sent) or sum(sizes) != file.size_bytes:
             return (sum(sizes), file.sha256) if sizes else None
@@ -192,7 +192,7 @@ class Verifier:
         return (digest.size_bytes, digest.sha256) if digest else None
 
     async def _find_sent(self, file: File) -> tuple[list[str], list[int]]:
-        """Where a file was sent, and the sizes of what is there: as one by a worker that knows of no parts, or in parts."""
+        """Return the keys of an uploaded file and the sizes of the objects found: one object, or parts."""
         for keys in ([file.key], self._parts(file)):
             stats = [await self._objects.stat(key) for key in keys]
             sizes = [stat.size_bytes for stat in stats if stat is not None]
@@ -214,4 +214,8 @@ class Verifier:
         try:
             await self._objects.delete_many(keys)
         except MusterError as error:
-            _log.warning("objects were left for the next sweep", objects=len(keys), error=str(error))
+            _log.warning(
+                "objects could not be deleted; the next sweep deletes them",
+                objects=len(keys),
+                error=str(error),
+            )

@@ -1,1 +1,1 @@
-"""Code archives: how they come in, and what stands in them."""
+"""Code archives: upload, and reading their files."""

@@ -1,31 +1,31 @@
-"""What of a code archive goes into an answer."""
+"""Which part of a code archive goes into a reply."""
 
 from collections.abc import Sequence
 
 from muster.archive import ArchivedFile
 
 MOST_TEXT_BYTES = 192 * 1024
-"""Of one file. As JSON it can be twice as long, and the bus takes 512 KiB."""
+"""Of one file. As JSON it can be twice as long, and the bus allows 512 KiB."""
 _FILES_BYTES = 300 * 1024
 _BESIDE_PATH_BYTES = 128
-"""A file's hash, its size and the names of the fields."""
+"""Size of a file's hash, size and field names."""
 _STRANGE_SHARE = 0.05
-"""Coloured logs have some control signs, and what has more than these is no text (and would be six times as long as JSON)."""
+"""Maximum share of control characters in a text. Coloured logs have some; binary data has more, and would be six times as long in JSON."""
 _USUAL = frozenset("\t\n\f\r")
 
 
 def fitting(files: Sequence[ArchivedFile], first: int) -> tuple[Sequence[ArchivedFile], int | None]:
-    """The files from the `first` on that one answer holds, and where to go on; None at the end."""
+    """Return the files from `first` on that fit into a reply, and the index to continue from; None at the end."""
     size = 0
-    for place, file in enumerate(files[first:], first):
+    for index, file in enumerate(files[first:], first):
         size += _BESIDE_PATH_BYTES + 2 * len(file.path.encode())
-        if size > _FILES_BYTES and place > first:
-            return files[first:place], place
+        if size > _FILES_BYTES and index > first:
+            return files[first:index], index
     return files[first:], None
 
 
 def text_of(content: bytes, is_cut: bool) -> str | None:
-    """What the bytes say as UTF-8; None where they are no text. A sign that the cut went through is left out."""
+    """Return the bytes decoded as UTF-8; None if they are not text. A character split by the cut is left out."""
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

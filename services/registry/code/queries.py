@@ -1,4 +1,4 @@
-"""What stands in code archives: read from the store each time, since few look and nothing of it changes."""
+"""Queries on code archives. They are read from the store each time, because few clients ask."""
 
 import asyncio
 import tempfile
@@ -17,7 +17,7 @@ from shared.messages.files import CodeFiles, CodeText, FileEntry, GetCodeFiles, 
 from shared.objects import ObjectStore
 
 AT_ONCE = 2
-"""Archives that are unpacked at a time: each takes a processor for as long."""
+"""Archives unpacked concurrently; each occupies a processor."""
 _IN_MEMORY_BYTES = 4 * 1024 * 1024
 
 
@@ -27,21 +27,21 @@ class CodeQueries:
     def __init__(self, units: Units, objects: ObjectStore) -> None:
         self._units = units
         self._objects = objects
-        self._turns = FairConcurrencyLimit(AT_ONCE)
+        self._limit = FairConcurrencyLimit(AT_ONCE)
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {GetCodeFiles: self.on_files, GetCodeText: self.on_text}
 
     async def on_files(self, ask: RequestContext, query: GetCodeFiles) -> CodeFiles:
-        """As many files as an answer holds, from one on."""
+        """Return as many files as fit into a reply, from the requested index on."""
         async with self._archive(ask, query.sha256) as (packed, size_bytes):
             files = await asyncio.to_thread(list_files, packed)
         page, following = fitting(files, query.first)
         return CodeFiles(size_bytes=size_bytes, files=tuple(map(_entry, page)), next=following)
 
     async def on_text(self, ask: RequestContext, query: GetCodeText) -> CodeText:
-        """One file's text, or its beginning."""
+        """Return one file's text, truncated if it is long."""
         async with self._archive(ask, query.sha256) as (packed, _):
             file, content = await asyncio.to_thread(read_file, packed, query.path, MOST_TEXT_BYTES)
         is_cut = len(content) < file.size_bytes
@@ -50,13 +50,13 @@ class CodeQueries:
 
     @asynccontextmanager
     async def _archive(self, ask: RequestContext, sha256: str) -> AsyncIterator[tuple[IO[bytes], int]]:
-        """An archive of the tenant, in memory or where it is large on the disk, and its size."""
+        """Yield an archive of the tenant, in memory or on disk if it is large, and its size."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await load_artifact(unit.connection, "code", sha256)
         if found is None:
             raise NotFound("the code")
         key, size_bytes = found
-        async with self._turns.of(ask.tenant):
+        async with self._limit.of(ask.tenant):
             try:
                 with tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES) as packed:
                     async for piece in self._objects.get(key):
@@ -64,9 +64,7 @@ class CodeQueries:
                     packed.seek(0)
                     yield packed, size_bytes
             except OSError as error:
-                raise Transient(
-                    f"the archive cannot be kept on the disk while it is read: {error}"
-                ) from error
+                raise Transient(f"the archive cannot be stored on disk while it is read: {error}") from error
 
 
 def _entry(file: ArchivedFile) -> FileEntry:

@@ -1,9 +1,9 @@
-"""Content-addressed artifacts of a tenant: a row says that the object is there and is what its address says.
+"""Content-addressed artifacts of a tenant. A row means that the object exists and was verified.
 
-An upload to where an artifact stays is written down before, so that what nobody confirms is found and deleted. The row of an upload is locked
-by who confirms it and by who lets it go, so that one waits for the other.
+An upload to an artifact's final key is recorded first, so that unconfirmed uploads are found and deleted. Confirming and deleting an upload both lock
+its row, so that one waits for the other.
 
-An artifact that no experiment has goes after a while, counted from when somebody last asked for it: whoever submits asks first.
+An artifact that no experiment uses is deleted some time after it was last requested: every submission requests it first.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from services.registry.store.storage_tables import artifact_uploads
 from services.registry.store.tables import artifacts, experiments, storage, trials
 
 ASKED_EVERY = timedelta(hours=1)
-"""How exactly it is written down when an artifact was asked for: a thousand experiments of one code write one row once."""
+"""Precision of the last-requested time: a thousand experiments with equal code update the row once."""
 
 
 async def load_artifact(connection: AsyncConnection, kind: str, sha256: str) -> tuple[str, int] | None:
-    """Return key and size in bytes of the tenant's artifact; None when it has none of that hash."""
+    """Return key and size in bytes of the tenant's artifact; None if it has none with that hash."""
     row = (
         await connection.execute(
             select(artifacts.c.key, artifacts.c.size_bytes).where(
@@ -36,7 +36,7 @@ async def load_artifact(connection: AsyncConnection, kind: str, sha256: str) -> 
 async def ask_artifact(
     connection: AsyncConnection, kind: str, sha256: str, now: datetime
 ) -> tuple[str, int] | None:
-    """As `load_artifact`, and written down: what is found stays for as long as an artifact may be there for nothing, less an hour."""
+    """Like `load_artifact`, and record the request: an artifact that is found is kept for the unused period, minus an hour."""
     same = artifacts.c.kind == kind, artifacts.c.sha256 == sha256
     found = select(artifacts.c.key, artifacts.c.size_bytes).where(*same)
     row = (await connection.execute(found.where(artifacts.c.asked_at > now - ASKED_EVERY))).first()
@@ -55,7 +55,7 @@ async def save_artifact(
     key: str,
     now: datetime,
 ) -> bool:
-    """Make a verified artifact known; return whether it was not known before."""
+    """Insert a verified artifact; return whether it is new."""
     made = await connection.execute(
         insert(artifacts)
         .values(
@@ -74,7 +74,7 @@ async def save_artifact(
 
 
 async def await_upload(connection: AsyncConnection, tenant: UUID, key: str, now: datetime) -> bool:
-    """Write down that a key may be written from now on; False while what lies there is being deleted."""
+    """Record that a key may be written from now on; False while the object there is being deleted."""
     made = insert(artifact_uploads).values(key=key, tenant=tenant, asked_at=now, is_going=False)
     renewed = made.on_conflict_do_update(
         index_elements=["key"], set_={"asked_at": now}, where=artifact_uploads.c.is_going.is_(False)
@@ -83,7 +83,7 @@ async def await_upload(connection: AsyncConnection, tenant: UUID, key: str, now:
 
 
 async def end_upload(connection: AsyncConnection, key: str) -> bool:
-    """Await no upload there any more; False where it was let go, and what lies there is being deleted."""
+    """Remove the upload's record; False if the upload has expired and its object is being deleted."""
     found = select(artifact_uploads.c.is_going).where(artifact_uploads.c.key == key).with_for_update()
     if await connection.scalar(found):
         return False
@@ -94,10 +94,10 @@ async def end_upload(connection: AsyncConnection, key: str) -> bool:
 async def mark_unused_deleting(
     connection: AsyncConnection, asked_before: datetime, noticed: tuple[datetime, datetime], now: datetime
 ) -> list[str]:
-    """Forget artifacts that no experiment has and nobody asked for since; return their keys, which are written down as uploads that go.
+    """Delete artifacts that no experiment uses and that were not requested since; return their keys, which are recorded as uploads to delete.
 
-    One is noticed first, and goes where that was within the span: noticed longer ago it is noticed anew, since this service may have been
-    away meanwhile, with submissions waiting that it has not heard of.
+    An artifact is marked as unused first. It is deleted if it was marked within the time span `noticed`. If it was marked earlier it is marked again,
+    because this service may have been down meanwhile, with submissions that it has not received yet.
     """
     unasked = (artifacts.c.asked_at < asked_before, ~_IS_USED)
     columns = artifacts.c
@@ -129,9 +129,9 @@ async def mark_unused_deleting(
 
 
 async def mark_uploads_deleting(connection: AsyncConnection, before: datetime, now: datetime) -> list[str]:
-    """Write down that uploads go that were asked for before that time and never confirmed; return their keys, to one who asks alone.
+    """Mark uploads for deletion that were requested before that time and never confirmed; return their keys to one caller only.
 
-    Who does not come to delete them leaves them to whoever asks as long afterwards.
+    If that caller fails to delete them, they are returned again to a caller after the same time.
     """
     uploads = artifact_uploads.c
     is_kept = select(artifacts.c.key).where(artifacts.c.key == uploads.key).exists()
@@ -141,7 +141,7 @@ async def mark_uploads_deleting(connection: AsyncConnection, before: datetime, n
 
 
 async def remove_uploads(connection: AsyncConnection, keys: Sequence[str]) -> None:
-    """Forget uploads whose objects were deleted."""
+    """Delete the records of uploads whose objects were deleted."""
     await connection.execute(delete(artifact_uploads).where(artifact_uploads.c.key.in_(keys)))
 
 

@@ -1,4 +1,4 @@
-"""Content-addressed artifacts: kept under their hash, verified by the store as they come, or else read back first."""
+"""Content-addressed artifacts, verified by the store on upload, or else read back before they are kept."""
 
 import re
 
@@ -15,7 +15,7 @@ from shared.messages.files import Confirmed, ConfirmUpload, GetUploadUrl, Upload
 from shared.objects import Digest, ObjectStore
 from shared.objects.binding import Binding
 
-MISSING = "nothing was sent to the URL; send the bytes, then confirm"
+MISSING = "nothing was uploaded to the URL; upload the bytes, then confirm"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -39,11 +39,11 @@ class CodeUploads:
         self._most_bytes = most_bytes
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {GetUploadUrl: self.on_upload_url, ConfirmUpload: self.on_confirm}
 
     async def on_upload_url(self, ask: RequestContext, query: GetUploadUrl) -> UploadTarget:
-        """Say where the bytes go, or that the tenant has them already."""
+        """Return where to upload the bytes, or that the tenant stores them already."""
         self._check(query.sha256, query.size_bytes)
         if await self._known(ask, query) is not None:
             return UploadTarget(known=True)
@@ -59,7 +59,7 @@ class CodeUploads:
         return UploadTarget(known=False, url=signed.url, headers=dict(signed.headers))
 
     async def on_confirm(self, ask: RequestContext, query: ConfirmUpload) -> Confirmed:
-        """Keep what was sent when it is what was said, by the store's word or read in a place to which no signed URL leads."""
+        """Keep an upload that matches, as verified by the store, or after reading a copy that no signed URL can overwrite."""
         self._check(query.sha256, query.size_bytes)
         confirmed = Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
         if await self._known(ask, query) is not None:
@@ -82,8 +82,8 @@ class CodeUploads:
             await self._objects.delete(incoming)
             raise Rejected(
                 "upload_mismatch",
-                f"{found.size_bytes if found else 0} bytes arrived that are not the announced {query.size_bytes} "
-                f"with SHA-256 {query.sha256}; send them again",
+                f"the upload has {found.size_bytes if found else 0} bytes and does not match the announced {query.size_bytes} "
+                f"bytes with SHA-256 {query.sha256}; upload it again",
             )
         if not await self._keep(ask, query, kept):
             await self._objects.delete(kept)
@@ -91,7 +91,7 @@ class CodeUploads:
         return confirmed
 
     async def _find_bound(self, ask: RequestContext, query: ConfirmUpload) -> str | None:
-        """Where the store has verified it; None where it was not sent so."""
+        """Return the key of an upload verified by the store; None if there is none."""
         key = _bound_key(ask, query)
         found = await self._objects.stat(key) if await self._binding.holds() else None
         if found is None or (found.size_bytes, found.sha256) != (query.size_bytes, query.sha256):
@@ -99,7 +99,7 @@ class CodeUploads:
         return key
 
     async def _keep(self, ask: RequestContext, query: ConfirmUpload, key: str) -> bool:
-        """Make it known; returns whether it is this object that counts. Raises Rejected where it is being deleted, for it was sent long ago."""
+        """Insert the artifact; return whether this object is the one that counts. Raises Rejected if the upload expired and is being deleted."""
         async with self._units.tenant(ask.tenant) as unit:
             if not await end_upload(unit.connection, key):
                 raise Rejected("upload_missing", MISSING)
@@ -117,16 +117,16 @@ class CodeUploads:
 
     def _check(self, sha256: str, size_bytes: int) -> None:
         if not _SHA256.fullmatch(sha256):
-            raise Rejected("bad_hash", "a SHA-256 is 64 hex digits in lower case", place="sha256")
+            raise Rejected("bad_hash", "sha256 must be 64 lower-case hexadecimal digits", place="sha256")
         if not 0 < size_bytes <= self._most_bytes:
             raise Rejected(
                 "too_large",
-                f"the archive has {size_bytes} bytes; 1 to {self._most_bytes} are taken",
+                f"the archive has {size_bytes} bytes; 1 to {self._most_bytes} are allowed",
                 place="size_bytes",
-                hint="leave data and checkpoints out with a .musterignore file",
+                hint="exclude data and checkpoints with a .musterignore file",
             )
 
 
 def _bound_key(ask: RequestContext, query: GetUploadUrl | ConfirmUpload) -> str:
-    """Where an artifact stays to which the store takes these bytes and no others."""
+    """Return an artifact's final key, at which the store accepts only these bytes."""
     return artifact_key(ask.tenant, query.kind, f"{query.sha256}-{query.size_bytes}")

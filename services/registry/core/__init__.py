@@ -1,1 +1,1 @@
-"""What every slice needs: a checkpoint's life, names and their limits, metadata, marks. Pure, as each slice's own core is."""
+"""Rules shared by several packages: checkpoint states, names and limits, metadata, marks. Pure, like every `core` package."""

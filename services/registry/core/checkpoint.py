@@ -1,4 +1,4 @@
-"""A checkpoint's life, and which one a trial goes on from."""
+"""Checkpoint states, and the choice of the checkpoint to resume from."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from shared.state_machine import StateMachine
 
 
 class CheckpointStatus(StrEnum):
-    """Only `saved` exists for anyone but its uploader."""
+    """State of a checkpoint. Only `saved` ones are visible to anyone but the uploader."""
 
     announced = "announced"
     uploading = "uploading"
@@ -23,7 +23,7 @@ class CheckpointStatus(StrEnum):
 
 
 class CheckpointTrigger(StrEnum):
-    """What moves a checkpoint on."""
+    """Causes of a state change."""
 
     urls_signed = "urls signed"
     commit_asked = "commit asked"
@@ -40,7 +40,7 @@ class CheckpointTrigger(StrEnum):
 
 
 OPEN = (CheckpointStatus.announced, CheckpointStatus.uploading, CheckpointStatus.committing)
-"""Neither saved nor given up."""
+"""Neither saved nor abandoned."""
 
 PUBLIC: dict[CheckpointStatus, CheckpointState] = {
     CheckpointStatus.announced: "uploading",
@@ -52,7 +52,7 @@ PUBLIC: dict[CheckpointStatus, CheckpointState] = {
     CheckpointStatus.deleting: "deleted",
     CheckpointStatus.deleted: "deleted",
 }
-"""What others see: whoever asks for a checkpoint that is being deleted must not begin to read it."""
+"""State shown to clients. A checkpoint being deleted is shown as deleted, so that nobody starts to read it."""
 
 _S, _T = CheckpointStatus, CheckpointTrigger
 
@@ -119,12 +119,12 @@ CHECKPOINT = StateMachine(
     },
     final={_S.deleted},
 )
-"""A refused upload goes back to `uploading`: the worker still has the files, and sends what did not fit again."""
+"""After a mismatch the state returns to `uploading`: the worker still has the files and uploads the mismatched ones again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A checkpoint of a trial, as far as choosing one is concerned."""
+    """A checkpoint of a trial, for choosing one."""
 
     checkpoint: UUID
     token: int
@@ -133,17 +133,17 @@ class Candidate:
 
 
 def choose_newest(candidates: Iterable[Candidate]) -> Candidate | None:
-    """Return the saved checkpoint to go on from: highest token first, then highest step; None without one.
+    """Return the saved checkpoint to resume from: highest token first, then highest step; None if there is none.
 
-    The token is first because a later run may have been rolled back to a lower step on purpose. Equal ones are
-    settled by the id, so that every replica chooses the same.
+    The token is first because a later run may have been rolled back to a lower step on purpose. The id breaks ties, so that every
+    replica chooses the same.
     """
     saved = (one for one in candidates if one.state is CheckpointStatus.saved)
     return max(saved, key=lambda one: (one.token, one.step, one.checkpoint), default=None)
 
 
 def describe_mismatch(path: str, wanted: tuple[int, str], found: tuple[int, str] | None) -> str | None:
-    """Return why a stored file does not fit its manifest (size in bytes, SHA-256 in hex), or None when it fits."""
+    """Return why a stored file does not match its manifest (size in bytes, SHA-256 in hex); None if it does."""
     if found is None:
         return f"{path}: not in the store"
     if found[0] != wanted[0]:

@@ -1,9 +1,9 @@
-"""The committed mark of a source: which record it expects next. Neighbour: `ingest/store.py` moves the mark's row."""
+"""Committed marks of sources: the next record that each expects. `ingest/store.py` updates their rows."""
 
 FIRST_RECORD = 1
-"""A journal numbers its records from here, without gaps."""
+"""Journals number their records from here, without gaps."""
 
 
 def has_reached(next_record: int, record: int) -> bool:
-    """Return whether everything up to and including `record` is committed."""
+    """Return whether all records up to and including `record` are committed."""
     return next_record > record

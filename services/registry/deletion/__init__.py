@@ -1,1 +1,1 @@
-"""What goes with an experiment, a workspace or a tenant."""
+"""Deletion of an experiment, a workspace or a tenant."""

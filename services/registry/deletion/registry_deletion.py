@@ -1,4 +1,4 @@
-"""The registry's part in deletions: it alone may refuse one, for what is registered or in use. Neighbours: `shared.bus.deletion`, `upkeep`."""
+"""The registry's part of deletions. It alone may reject one, if something is registered or in use. See also `shared.bus.deletion` and `upkeep`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class RegistryDeletion:
-    """What the registry has of what is to go."""
+    """Deletes what the registry stores of an experiment, a workspace or a tenant."""
 
     units: Units
     objects: ObjectStore
@@ -37,10 +37,14 @@ class RegistryDeletion:
     media: MediaRetention
     log_packer: LogPacker
     link_life: timedelta
-    """What was sent by links that were given out before is deleted after so long."""
+    """Lifetime of presigned URLs: uploads with earlier URLs are deleted after this time."""
 
     async def begin(self, unit: Unit, doomed: DeletionRequest) -> bool:
-        """Raises Conflict where a version is made of it and that was not accepted, or an open trial elsewhere starts from it."""
+        """Check whether the deletion may proceed. Registered versions are deleted if the deletion is forced.
+
+        Raises:
+            Conflict: Versions are registered and the deletion is not forced, or an open trial of another experiment starts from it.
+        """
         if doomed.scope != "experiment":
             return True
         number = await deleting.lock_experiment(unit.connection, doomed.target)
@@ -49,32 +53,32 @@ class RegistryDeletion:
             numbers = ", ".join(map(str, users[:NAMED]))
             raise Conflict(
                 "experiment_in_use",
-                f"trials of experiment {numbers} start from checkpoints of experiment {number}",
-                hint="wait until these have ended, or kill them",
+                f"open trials of experiment {numbers} start from checkpoints of experiment {number}",
+                hint="wait until these trials end, or kill them",
             )
         registered = await deleting.load_registered(unit.connection, doomed.target)
         if registered and not doomed.is_forced:
             raise Conflict(
                 "experiment_registered",
                 f"experiment {number} has registered versions: {_named(registered)}",
-                hint="delete these first, or delete the experiment with `force`",
+                hint="delete these versions first, or delete the experiment with `force`",
             )
         for one in registered:
             await _unregister(unit, doomed, one)
         return True
 
     async def empty(self, doomed: DeletionRequest) -> None:
-        """Objects go before the rows that tell where they are."""
+        """Delete objects before the rows that record their keys."""
         if doomed.scope == "experiment":
             await self._empty_experiment(doomed)
         elif doomed.scope == "tenant":
-            stored = f"tenants/{doomed.target}/"
-            await self._expect_litter([stored])
-            for prefix in (stored, f"{INCOMING}{doomed.target}/", prefix_of(doomed.whose)):
+            kept = f"tenants/{doomed.target}/"
+            await self._expect_litter([kept])
+            for prefix in (kept, f"{INCOMING}{doomed.target}/", prefix_of(doomed.whose)):
                 await delete_below(self.objects, prefix)
 
     def rows(self, doomed: DeletionRequest) -> Sequence[DeleteStatement]:
-        """See `deletion.store`."""
+        """Return the statements of `deletion.store`."""
         if doomed.scope == "experiment":
             return deleting.experiment_rows(doomed.target)
         if doomed.workspace is not None:
@@ -91,10 +95,10 @@ class RegistryDeletion:
             await self.media.retain()
             await self.log_packer.drop()
             if await self._has_packs(doomed):
-                raise Transient("objects of what is being deleted are still there", 2.0)
+                raise Transient("objects of the deleted entity still exist", 2.0)
 
     async def _let_go(self, doomed: DeletionRequest) -> bool:
-        """What was not saved is given up, which the scheduler waits for, and all of it goes."""
+        """Abandon unsaved checkpoints, which the scheduler waits for, and mark all checkpoints for deletion."""
         async with self.units.tenant(doomed.whose) as unit:
             left = await deleting.load_left(unit.connection, doomed.target)
             found = await checkpoints.lock_many(unit.connection, left)
@@ -122,7 +126,7 @@ class RegistryDeletion:
 
 
 async def _unregister(unit: Unit, doomed: DeletionRequest, registered: Registered) -> None:
-    """Whoever deletes has said so: stage and aliases hold nothing."""
+    """Delete a registered version at the user's request, whatever its stage and aliases."""
     model = await models.lock_model(unit.connection, registered.model)
     version = await models.find_version(unit.connection, id=registered.id)
     if model is None or version is None:
@@ -132,11 +136,11 @@ async def _unregister(unit: Unit, doomed: DeletionRequest, registered: Registere
         raise Broken(f"version {version.id} has no checkpoint")
     aliases = {alias: number for alias, number in model.aliases.items() if number != version.number}
     changed = await models.save_model(unit.connection, model, aliases=aliases, changed_by=doomed.by)
-    gone = await models.save_version(
+    deleted = await models.save_version(
         unit.connection, version, deleted_at=unit.now, deleted_reason=REASON, changed_by=doomed.by
     )
     unit.emit(
-        version_event(gone, changed, checkpoint),
+        version_event(deleted, changed, checkpoint),
         model_event(changed),
         tenant=TenantId(model.tenant),
     )

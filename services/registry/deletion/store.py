@@ -1,4 +1,4 @@
-"""What an experiment, a workspace or a tenant has here, as statements that let it go. Neighbour: `registry_deletion`, which runs them."""
+"""Statements that delete the rows of an experiment, a workspace or a tenant. `registry_deletion` runs them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A version of a checkpoint that is to go."""
+    """A version of a checkpoint to be deleted."""
 
     id: UUID
     model: UUID
@@ -48,14 +48,14 @@ class Registered:
 
 
 async def lock_experiment(connection: AsyncConnection, experiment: UUID) -> int | None:
-    """Its number; nobody registers any of its checkpoints until the end of the transaction. None: it is not known."""
+    """Lock the experiment until the end of the transaction, so that none of its checkpoints is registered; return its number, None if it is unknown."""
     query = select(experiments.c.number).where(experiments.c.id == experiment)
     number: int | None = await connection.scalar(query.with_for_update())
     return number
 
 
 async def load_registered(connection: AsyncConnection, experiment: UUID) -> list[Registered]:
-    """The versions that were made of its checkpoints and are not deleted."""
+    """Return the versions of its checkpoints that are not deleted."""
     registered = (
         select(versions.c.id, versions.c.model, versions.c.number, models.c.name)
         .join(checkpoints, checkpoints.c.id == versions.c.checkpoint)
@@ -67,7 +67,7 @@ async def load_registered(connection: AsyncConnection, experiment: UUID) -> list
 
 
 async def load_users(connection: AsyncConnection, experiment: UUID) -> list[int]:
-    """The numbers of other experiments that have open trials which start from its checkpoints."""
+    """Return the numbers of other experiments with open trials that start from its checkpoints."""
     users = (
         select(experiments.c.number)
         .distinct()
@@ -81,7 +81,7 @@ async def load_users(connection: AsyncConnection, experiment: UUID) -> list[int]
 
 
 async def load_left(connection: AsyncConnection, experiment: UUID) -> list[UUID]:
-    """Some of its checkpoints that nobody has let go yet."""
+    """Return some of its checkpoints that are not marked for deletion yet."""
     left = select(checkpoints.c.id).where(
         checkpoints.c.experiment == experiment,
         checkpoints.c.state.not_in((CheckpointStatus.deleting, CheckpointStatus.deleted)),
@@ -90,7 +90,7 @@ async def load_left(connection: AsyncConnection, experiment: UUID) -> list[UUID]
 
 
 async def load_released(connection: AsyncConnection, experiment: UUID) -> list[str]:
-    """Keys of objects to which only its deleted checkpoints referred."""
+    """Return keys of objects that only its deleted checkpoints referenced."""
     released = (
         select(objects.c.key)
         .distinct()
@@ -103,7 +103,7 @@ async def load_released(connection: AsyncConnection, experiment: UUID) -> list[s
 
 
 async def mark_packs_deleting(connection: AsyncConnection, experiment: UUID) -> bool:
-    """Writes down that its media and its log lines in the store go; True while some are there."""
+    """Mark its media and stored log lines for deletion; True while some exist."""
     state = media_packs.c.state
     packs = (
         update(media_packs)
@@ -126,7 +126,7 @@ async def mark_packs_deleting(connection: AsyncConnection, experiment: UUID) -> 
 
 
 def experiment_rows(experiment: UUID) -> Sequence[DeleteStatement]:
-    """An experiment's rows: marks first, so that a batch that is being stored is waited for and none comes after it."""
+    """Delete an experiment's rows. Marks come first: this waits for a batch being stored, and none can follow."""
     of_trials = select(trials.c.id).where(trials.c.experiment == experiment)
     of_checkpoints = select(checkpoints.c.id).where(checkpoints.c.experiment == experiment)
     of_runs = select(runs.c.id).where(runs.c.experiment == experiment)
@@ -147,7 +147,7 @@ def experiment_rows(experiment: UUID) -> Sequence[DeleteStatement]:
 
 
 def workspace_rows(tenant: UUID, workspace: str) -> Sequence[DeleteStatement]:
-    """What belongs to a workspace itself: its models, and its rules of retention."""
+    """Delete a workspace's own rows: its models and its retention rules."""
     of_models = select(models.c.id).where(models.c.tenant == tenant, models.c.workspace == workspace)
     of_versions = select(versions.c.id).where(versions.c.model.in_(of_models))
     return (
@@ -163,7 +163,7 @@ def workspace_rows(tenant: UUID, workspace: str) -> Sequence[DeleteStatement]:
 
 
 def tenant_rows(tenant: UUID) -> Sequence[DeleteStatement]:
-    """What lies in partitioned tables; `shared.bus.deletion` knows all others."""
+    """Delete a tenant's rows in partitioned tables; `shared.bus.deletion` handles all other tables."""
     return (
         rows_of(marks, marks.c.tenant == tenant),
         _series_of(series.c.tenant == tenant),
@@ -171,7 +171,7 @@ def tenant_rows(tenant: UUID) -> Sequence[DeleteStatement]:
     )
 
 
-# A place in a partitioned table is none in its parent: what such tables hold goes with what it belongs to, some at a time.
+# `ctid` does not identify a row of a partitioned table: its rows are deleted by their owner, in batches.
 def _series_of(where: ColumnElement[bool]) -> DeleteStatement:
     few = select(series.c.id).where(where).limit(200).cte("few")
     chunks = delete(point_chunks).where(point_chunks.c.series == few.c.id).cte("chunks")

@@ -1,1 +1,1 @@
-"""What an experiment has in bulk, as files for a day."""
+"""Exports of an experiment's data as files, kept for a day."""

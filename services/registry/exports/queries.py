@@ -1,4 +1,4 @@
-"""Exports: what an experiment has in bulk, written piece by piece into objects that are given out as signed URLs for a day."""
+"""Exports of an experiment's data, written in pieces to objects that are served by presigned URLs for a day."""
 
 import asyncio
 import hashlib
@@ -29,11 +29,11 @@ from shared.runtime import faults
 EXPORTS = "exports/"
 KEPT_FOR = timedelta(hours=24)
 AT_ONCE = 2
-"""So many are written at a time by a replica, each of which has a file of it in memory; the others wait, tenant by tenant."""
+"""Exports written concurrently by a replica, each with one file in memory; others wait, fairly by tenant."""
 WAITING = 20
-"""So many of a tenant are written or wait; further ones are told to come again."""
+"""Exports of a tenant being written or waiting; further requests are told to retry."""
 WAITED_FOR_S = 1.5
-"""A small export is answered at once."""
+"""Small exports finish within this time and are returned at once."""
 FILES_PER_PAGE = 200
 MANIFEST_BYTES = 4 * 1024 * 1024
 BEFORE_MANIFEST = faults.register("registry.before_export_manifest")
@@ -44,23 +44,23 @@ Q_contra = TypeVar("Q_contra", bound=Export, contravariant=True)
 
 
 class ExportSource(Protocol[Q_contra]):
-    """What can be exported."""
+    """Data that can be exported."""
 
     async def load_version(self, tenant: TenantId, question: Q_contra) -> tuple[str | int, ...]:
-        """Return what is equal as long as the rows are.
+        """Return a value that changes whenever the rows change.
 
         Raises:
-            Rejected: The question cannot be answered.
+            Rejected: The query is not valid.
         """
         ...
 
     def read(self, tenant: TenantId, question: Q_contra) -> AsyncIterator[pa.Table]:
-        """Yield the rows piece by piece, all of one schema; at least one piece, which may be empty."""
+        """Yield the rows in pieces with one schema; at least one piece, which may be empty."""
         ...
 
 
 class _Manifest(BaseModel):
-    """What was written: the files below `attempt`, of what `asked` says."""
+    """What was written: the files below `attempt`, for the query in `asked`."""
 
     asked: str
     attempt: UUID
@@ -69,7 +69,7 @@ class _Manifest(BaseModel):
 
 
 class Exports(Generic[Q]):
-    """Answers questions of one kind for exports. What a killed replica began is begun anew by the next question."""
+    """Answers export queries of one kind. If a replica dies, the next query starts its export again."""
 
     def __init__(
         self,
@@ -85,22 +85,22 @@ class Exports(Generic[Q]):
         self._objects = objects
         self._links = links
         self._clock = clock
-        self._turns = turns
+        self._limit = turns
         self._running: dict[tuple[TenantId, UUID], asyncio.Task[_Manifest]] = {}
 
     def answers(self) -> Mapping[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {self._kind: self.on_export}
 
     async def close(self) -> None:
-        """End what is being written; nobody has been given any of it."""
+        """Cancel exports being written; none of them has been returned to a client."""
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def on_export(self, ask: RequestContext, query: Q) -> Exported:
-        """Begin an export, or say how far it is; an unknown experiment has no rows, in one file."""
+        """Start an export, or return its state. An unknown experiment has one file without rows."""
         question = query.model_copy(update={"export_id": None, "first": 0})
         asked = f"{question.TYPE} {question.model_dump_json()}"
         export = query.export_id or derived_id(
@@ -114,11 +114,11 @@ class Exports(Generic[Q]):
                 return Exported(export_id=export)
             manifest = task.result()
         if manifest.asked != asked:
-            raise NotFound(f"export {export} of this", "ask without an id to begin one")
+            raise NotFound(f"export {export} of this query", "omit the export id to start a new export")
         return self._answer(ask.tenant, export, manifest, query.first)
 
     def _answer(self, tenant: TenantId, export: UUID, manifest: _Manifest, first: int) -> Exported:
-        """A page of its files."""
+        """Return a page of the export's files."""
         below, end = f"{prefix_of(tenant, export)}{manifest.attempt}/", first + FILES_PER_PAGE
         files = tuple(
             FileLink(**file.model_dump(), url=self._links.read(f"{below}{file.path}"))
@@ -135,35 +135,38 @@ class Exports(Generic[Q]):
         return _Manifest.model_validate_json(found)
 
     def _task(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> asyncio.Task[_Manifest]:
-        place = tenant, export
-        task = self._running.get(place)
+        key = tenant, export
+        task = self._running.get(key)
         if task is None:
             if Counter(of for of, _ in self._running)[tenant] >= WAITING:
-                raise Transient("other exports are being written", retry_after_s=2.0)
+                raise Transient(
+                    f"the tenant has {WAITING} exports in progress, the maximum; retry later",
+                    retry_after_s=2.0,
+                )
             task = asyncio.create_task(self._write(tenant, export, question, asked))
-            self._running[place] = task
-            task.add_done_callback(lambda done: self._ended(place, done))
+            self._running[key] = task
+            task.add_done_callback(lambda done: self._ended(key, done))
         return task
 
-    def _ended(self, place: tuple[TenantId, UUID], task: asyncio.Task[_Manifest]) -> None:
-        self._running.pop(place, None)
+    def _ended(self, key: tuple[TenantId, UUID], task: asyncio.Task[_Manifest]) -> None:
+        self._running.pop(key, None)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             known = isinstance(error, MusterError)
             _log.warning(
-                "an export failed", export=str(place[1]), error=str(error), exc_info=None if known else error
+                "an export failed", export=str(key[1]), error=str(error), exc_info=None if known else error
             )
 
     async def _write(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> _Manifest:
         attempt = new_id(self._clock)
-        async with self._turns.of(tenant):
+        async with self._limit.of(tenant):
             writer = _Writer(self._objects, f"{prefix_of(tenant, export)}{attempt}/", question.format)
             async for rows in self._source.read(tenant, question):
                 await writer.add(rows)
             await writer.end()
         faults.point(BEFORE_MANIFEST)
         manifest = _Manifest(asked=asked, attempt=attempt, rows=writer.rows, files=tuple(writer.files))
-        # Two replicas may have written it: the first one's stands.
+        # Two replicas may have written it: the first manifest wins.
         if await self._objects.put_if_absent(
             _manifest_key(tenant, export), manifest.model_dump_json().encode()
         ):
@@ -172,7 +175,7 @@ class Exports(Generic[Q]):
 
 
 class _Writer:
-    """The files of one attempt, one after the other."""
+    """Writes the files of one attempt, one after the other."""
 
     def __init__(self, objects: ObjectStore, prefix: str, format: Format) -> None:
         self.files: list[FileEntry] = []
@@ -189,7 +192,7 @@ class _Writer:
             await self.end()
 
     async def end(self) -> None:
-        """Put the last file; there is one at least, so that its schema is known."""
+        """Store the last file. An export has at least one file, so that its schema is known."""
         part, self._part = self._part, None
         if part is None or (self.files and not part.rows):
             return
@@ -202,14 +205,14 @@ class _Writer:
 
 
 async def sweep(objects: ObjectStore, clock: Clock) -> None:
-    """Delete exports that are older than a day."""
+    """Delete exports older than a day."""
     before = clock.now() - KEPT_FOR
     old = [one.key async for one in objects.list(EXPORTS) if one.modified < before]
     await objects.delete_many(old)
 
 
 def prefix_of(tenant: TenantId, export: UUID | None = None) -> str:
-    """Where an export lies; without one, all of the tenant's."""
+    """Return the key prefix of an export, or of all the tenant's exports."""
     return f"{EXPORTS}{tenant}/{export}/" if export else f"{EXPORTS}{tenant}/"
 
 

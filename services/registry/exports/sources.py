@@ -1,4 +1,4 @@
-"""What can be exported of an experiment: its points, and the table of its trials."""
+"""Exportable data of an experiment: its points, and the table of its trials."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,25 +28,24 @@ from shared.messages.exports import ExportMetrics, ExportTable
 
 COLUMNS = 1_000
 CELLS_AT_ONCE = 100_000
-"""In memory at a time: a metric's summary takes some hundred bytes."""
+"""Limit on memory: a metric's summary takes several hundred bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The points that count, by trial, group, name and step. A piece is read in a transaction of its own: one over a long export
-    would keep the database from tidying up."""
+    """Points that count, by trial, group, name and step. Each piece is read in its own transaction: a long one would block vacuum."""
 
     units: Units
 
     async def load_version(self, tenant: TenantId, question: ExportMetrics) -> tuple[str | int, ...]:
-        """How many points there are."""
+        """Return the number of points, and the newest series."""
         async with self.units.tenant(tenant) as unit:
             return await store.count_points(
                 unit.connection, question.experiment_id, question.group, question.names
             )
 
     async def read(self, tenant: TenantId, question: ExportMetrics) -> AsyncIterator[pa.Table]:
-        """Some trials at a time, or some steps of one metric of a trial."""
+        """Yield several trials at a time, or a range of steps of one metric."""
         yield points.SCHEMA.empty_table()
         wanted = question.group, question.names
         async with self.units.tenant(tenant) as unit:
@@ -59,21 +58,21 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """The trials that meet a filter, each once, in the order that held when the export began."""
+    """Trials that match a filter, each once, in the order at the start of the export."""
 
     units: Units
 
     async def load_version(self, tenant: TenantId, question: ExportTable) -> tuple[str | int, ...]:
-        """Where the trials stand, and what they have reported."""
+        """Return a fingerprint of the trials' states and reports."""
         async with self.units.tenant(tenant) as unit:
             columns = await _columns(
                 unit.connection, question, await read_table(unit.connection, question, COLUMNS)
             )
-            stand = await store.load_fingerprint(unit.connection, question.experiment_id)
-            return (*stand, *columns)
+            fingerprint = await store.load_fingerprint(unit.connection, question.experiment_id)
+            return (*fingerprint, *columns)
 
     async def read(self, tenant: TenantId, question: ExportTable) -> AsyncIterator[pa.Table]:
-        """So many trials at a time as have `CELLS_AT_ONCE`."""
+        """Yield as many trials at a time as have `CELLS_AT_ONCE` cells."""
         async with self.units.tenant(tenant) as unit:
             read = await read_table(unit.connection, question, COLUMNS)
             columns = await _columns(unit.connection, question, read)
@@ -94,7 +93,7 @@ class Trials:
 
 
 async def _columns(connection: AsyncConnection, question: ExportTable, read: Reading) -> dict[str, Column]:
-    """The columns by their names: those that were asked for, as they were, or all that there are."""
+    """Return the columns by name: the requested ones, or all."""
     if question.columns:
         return dict(zip(question.columns, read.columns, strict=True))
     return await _all_columns(connection, question.experiment_id, read.search.metric)
@@ -103,7 +102,7 @@ async def _columns(connection: AsyncConnection, question: ExportTable, read: Rea
 async def _all_columns(
     connection: AsyncConnection, experiment: UUID, metric: str | None
 ) -> dict[str, Column]:
-    """What every trial has but its number, which stands first in any case; all hyperparameters; of metrics the last values."""
+    """Return the default columns: trial facts except the number, all hyperparameters, and the last value of each metric."""
     paths = await trial_columns.load_hyperparameters(connection, experiment)
     keys = await trial_columns.load_metric_keys(connection, experiment)
     found: dict[str, Column] = {name: Fact(name) for name in FACTS if name != "number"}

@@ -1,4 +1,4 @@
-"""What an export reads: which trials have how many points, their curves, and where they stand."""
+"""Reads the data of exports: point counts, curves, and a fingerprint of the trials."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from services.registry.store.report_tables import point_chunks
 from services.registry.store.tables import runs, series, trials
 
 POINTS_AT_ONCE = 250_000
-"""In memory at a time, about: a metric of more is read some steps at a time."""
+"""Approximate limit of points in memory: a metric with more is read in ranges of steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportChunk:
-    """What is read together: trials with their numbers, or of a trial that has too many points for that some steps of one metric."""
+    """What is read at once: several trials, or a range of steps of one metric of a large trial."""
 
     trials: tuple[tuple[UUID, int], ...]
     metric: Metric | None = None
@@ -31,26 +31,26 @@ class ExportChunk:
 async def count_points(
     connection: AsyncConnection, experiment: UUID, group: str | None, names: Sequence[str]
 ) -> tuple[int, int]:
-    """Return how many points there are to export, those that later runs repeated counted twice, and the newest of their series: a later run has its own."""
+    """Return the number of points to export, counting repeated steps twice, and the newest series id, which changes with each new run."""
     count = select(_POINTS, _NEWEST).where(*_wanted(experiment, group, names))
     points, newest = (await connection.execute(count)).one()
     return points, newest
 
 
 async def load_fingerprint(connection: AsyncConnection, experiment: UUID) -> tuple[int, ...]:
-    """Return numbers that change whenever a trial of the experiment does, or what it has reported."""
+    """Return numbers that change whenever a trial of the experiment or its reports change."""
     changes = func.coalesce(func.sum(trials.c.wanted_version + trials.c.changed_version), 0)
     of_series = (select(number).where(series.c.experiment == experiment) for number in (_POINTS, _NEWEST))
-    standing = select(
+    fingerprint = select(
         func.count(), cast(changes, BigInteger), *(number.scalar_subquery() for number in of_series)
     ).where(trials.c.experiment == experiment)
-    return tuple((await connection.execute(standing)).one())
+    return tuple((await connection.execute(fingerprint)).one())
 
 
 async def plan_pieces(
     connection: AsyncConnection, experiment: UUID, group: str | None, names: Sequence[str]
 ) -> list[ExportChunk]:
-    """Return what is read, piece by piece, in the order of trials, groups, names and steps."""
+    """Return the pieces to read, ordered by trial, group, name and step."""
     by_trial = (
         select(
             series.c.trial,
@@ -76,10 +76,10 @@ async def plan_pieces(
             waiting, held = [], 0
         if row.points > POINTS_AT_ONCE:
             for metric, points in sorted(_by_metric(row).items()):
-                stretches = [EVERY_STEP]
+                ranges = [EVERY_STEP]
                 if points > POINTS_AT_ONCE:
-                    stretches = part_steps(await _load_chunks(connection, row.trial, metric), POINTS_AT_ONCE)
-                found.extend(ExportChunk((trial,), metric, steps) for steps in stretches)
+                    ranges = part_steps(await _load_chunks(connection, row.trial, metric), POINTS_AT_ONCE)
+                found.extend(ExportChunk((trial,), metric, steps) for steps in ranges)
         else:
             waiting.append(trial)
             held += row.points
@@ -105,7 +105,7 @@ async def load_rows(
 
 
 async def _load_chunks(connection: AsyncConnection, trial: UUID, metric: Metric) -> list[tuple[int, int]]:
-    """First step and count of each chunk."""
+    """Return first step and count of each chunk."""
     group, name = metric
     in_run = (point_chunks.c.series == series.c.id) & (point_chunks.c.day >= runs.c.first_day)
     chunks = (
@@ -122,7 +122,7 @@ def _wanted(experiment: UUID, group: str | None, names: Sequence[str]) -> list[C
 
 
 def _by_metric(row: Row[Any]) -> Counter[Metric]:
-    """How many points a trial has of each metric, all runs together."""
+    """Return the number of points of each metric, over all runs."""
     found: Counter[Metric] = Counter()
     for group, name, count in zip(row.groups, row.names, row.counts, strict=True):
         found[group, name] += count

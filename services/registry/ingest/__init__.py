@@ -1,1 +1,1 @@
-"""The hot path: reports and logs of workers become rows, many batches in one transaction."""
+"""The hot path: stores reports and logs of workers, many batches per transaction."""

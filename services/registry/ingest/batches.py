@@ -1,7 +1,7 @@
-"""A batch as the registry stores it: points by series, validations, lines; and what of it is refused.
+"""Parsed batches: points by series, validations and lines, and what is rejected.
 
-What is refused is left out and named in the reply; the rest is kept and the mark moves on, so no journal ever waits for
-something that will not be taken. A refused part of a validation never takes its number away: the searcher waits for it.
+Rejected parts are left out and named in the reply; the rest is stored and the mark advances, so that no journal waits for
+something that will never be accepted. A rejected part of a validation keeps the validation's number, which the searcher waits for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,16 +24,16 @@ from shared.messages.reports import LogBatch, LogLine, ProfileBatch, Report, Rep
 from shared.messages.runs import AllocationFacts
 
 LINE_CHARACTERS = 64 * 1024
-_OF_RANK_0 = "only its validations count; this machine may have lost its part in the run."
-_BIGGEST = 2**63 - 1
-_BIGGEST_NUMBER = 2**31 - 1
+_OF_RANK_0 = "only validations of rank 0's worker count; this worker may have left the run."
+_MAX_INTEGER = 2**63 - 1
+_MAX_NUMBER = 2**31 - 1
 
 Batch = ReportBatch | LogBatch | ProfileBatch
 
 
 @dataclass(slots=True)
 class IncomingBatch:
-    """One batch with the allocation that it belongs to. Only `refusals` grows while it is stored."""
+    """A batch with its allocation. Only `refusals` grows while it is stored."""
 
     facts: AllocationFacts
     worker: WorkerId
@@ -46,14 +46,14 @@ class IncomingBatch:
 
     @property
     def weight(self) -> int:
-        """Rows, roughly."""
+        """Approximate number of rows."""
         return 1 + sum(map(len, self.points.values())) + len(self.lines)
 
 
 def read_batch(
     batch: Batch, facts: AllocationFacts, worker: WorkerId, trace: Mapping[str, str]
 ) -> IncomingBatch:
-    """Return the batch in rows, without what no limit allows."""
+    """Parse a batch into rows, without what violates a limit."""
     sent = BatchRange(batch.run_id, worker, batch.stream, batch.first, batch.first + len(batch.records))
     incoming = IncomingBatch(facts, worker, sent, trace)
     if isinstance(batch, ReportBatch):
@@ -89,7 +89,7 @@ def _take_validation(
 ) -> None:
     if incoming.worker != incoming.facts.chief:
         incoming.refusals.append(
-            InputRefusal("not_rank_0", f"Worker {incoming.worker} has no rank 0: {_OF_RANK_0}")
+            InputRefusal("not_rank_0", f"Worker {incoming.worker} does not run rank 0: {_OF_RANK_0}")
         )
         return
     step, time_ms, values = validation.step, validation.time_ms, validation.values
@@ -104,7 +104,7 @@ def _take_validation(
 
 
 def _taken(incoming: IncomingBatch, group: str, names: Sequence[str]) -> frozenset[str]:
-    """Those metrics of a report whose names may be; the first ones where there are too many."""
+    """Return the valid metric names of a report; only the first ones if there are too many."""
     if refusal := refuse_metric_name(group):
         incoming.refusals.append(refusal)
         return frozenset()
@@ -117,7 +117,7 @@ def _taken(incoming: IncomingBatch, group: str, names: Sequence[str]) -> frozens
 
 
 def _refuse_numbers(step: int, time_ms: int, number: int = 1) -> InputRefusal | None:
-    if abs(step) <= _BIGGEST and abs(time_ms) <= _BIGGEST and 0 < number <= _BIGGEST_NUMBER:
+    if abs(step) <= _MAX_INTEGER and abs(time_ms) <= _MAX_INTEGER and 0 < number <= _MAX_NUMBER:
         return None
     return InputRefusal(
         "number_range", f"Step {step} (or its time or number) is out of range; use 64-bit integers."

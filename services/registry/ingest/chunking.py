@@ -1,4 +1,4 @@
-"""How the points of a batch are stored, and which of them count. Neighbour: `series.packing`, which joins what came in small pieces."""
+"""How the points of a batch are stored, and which of them count. `series.packing` merges small chunks later."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from services.registry.series.core.report_columns import SeriesPoints
 from services.registry.series.core.supersede import is_current
 
 PACKED_FROM = 1_000
-"""Points of a series in one batch; fewer are joined later."""
+"""Points of a series in one batch; smaller groups are merged later."""
 
 
 def chunks_of(series: int, points: SeriesPoints) -> list[ChunkRow]:
-    """What a series' points are stored as: together as they came, or packed where a worker had much to send."""
+    """Return the chunks of a series' points: one plain chunk, or packed ones for a large group."""
     if len(points) < PACKED_FROM:
         return [ChunkRow(series, len(points), min(points.steps), max(points.steps), to_plain(points))]
     return [
@@ -22,8 +22,8 @@ def chunks_of(series: int, points: SeriesPoints) -> list[ChunkRow]:
 
 
 def current_points(points: SeriesPoints, boundary: int | None) -> tuple[Sequence[int], Sequence[float]]:
-    """Steps and values of those that no later run makes again."""
+    """Return steps and values of the points that no later run superseded."""
     if boundary is None:
         return points.steps, points.values
-    places = [place for place, step in enumerate(points.steps) if is_current(step, boundary)]
-    return [points.steps[place] for place in places], [points.values[place] for place in places]
+    current = [index for index, step in enumerate(points.steps) if is_current(step, boundary)]
+    return [points.steps[index] for index in current], [points.values[index] for index in current]

@@ -1,4 +1,4 @@
-"""Group commit: what waits while a transaction is under way goes into the next one together. Idle, nothing waits."""
+"""Group commit: entries that arrive during a transaction share the next one. Without load, nothing waits."""
 
 import asyncio
 from collections import deque
@@ -20,13 +20,13 @@ class _Waiting(Generic[Entry, Result]):
 
 
 class Combiner(Generic[Entry, Result]):
-    """Hands waiting entries of one tenant to `store` together, in the order of their arrival, at most `lanes` at a time.
+    """Passes waiting entries of a tenant to `store` in groups, in order of arrival, with at most `lanes` transactions at a time.
 
     Args:
-        store: one transaction; returns one result for each entry, in order. What it raises reaches every entry, but
-            only a `Transient` at once: otherwise each is first tried alone, so that one bad entry harms no other.
-        source: two entries of one source never go together.
-        weight: how large an entry is; a group stops growing at `most_weight`.
+        store: Stores a group in one transaction and returns one result per entry, in order. A `Transient` it raises reaches every
+            entry; after any other exception each entry is retried alone, so that a bad one does not affect the others.
+        source: Entries of one source are never in the same group.
+        weight: Size of an entry; a group stops growing at `most_weight`.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Combiner(Generic[Entry, Result]):
     async def _answer(self, tenant: TenantId, group: Sequence[_Waiting[Entry, Result]]) -> None:
         try:
             results = await self._store(tenant, [waiting.entry for waiting in group])
-        except Exception as error:  # noqa: BLE001 - it belongs to the entries, whatever it is
+        except Exception as error:  # noqa: BLE001 - any error is passed to the entries
             if isinstance(error, Transient) or len(group) == 1:
                 for waiting in group:
                     if not waiting.answer.done():

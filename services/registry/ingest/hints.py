@@ -1,4 +1,4 @@
-"""Hints after a commit: cursors only, at most a few a second for each entity. Who misses one asks on a slow poll."""
+"""Publishes hints after commits: cursors only, at most a few per second and entity. Clients that miss one poll slowly."""
 
 import asyncio
 from uuid import UUID
@@ -15,7 +15,7 @@ _log = structlog.get_logger()
 
 
 class Hints:
-    """Publishes hints of entities `metrics` and `logs`, by trial: the first at once, the newest of the rest a little later."""
+    """Publishes hints for `metrics` and `logs` of trials: the first at once, then the newest of the rest a little later."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
@@ -23,15 +23,15 @@ class Hints:
         self._tasks: dict[tuple[TenantId, str, UUID], asyncio.Task[None]] = {}
 
     async def metrics(self, tenant: TenantId, trial: UUID, cursor: int) -> None:
-        """Say that a trial has new points."""
+        """Announce that a trial has new points."""
         self._hint((tenant, "metrics", trial), cursor)
 
     async def logs(self, tenant: TenantId, trial: UUID, cursor: int) -> None:
-        """Say up to which line a trial's log goes."""
+        """Announce the newest line of a trial's log."""
         self._hint((tenant, "logs", trial), cursor)
 
     async def close(self) -> None:
-        """Send nothing more."""
+        """Stop sending."""
         for task in list(self._tasks.values()):
             task.cancel()
 

@@ -1,4 +1,4 @@
-"""The workers' reports and logs: one transaction stores what several journals sent; each reply is a committed mark."""
+"""Stores workers' reports and logs: one transaction for batches of several journals. Each reply is a committed mark."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ MISSING_RETRY_S = 0.5
 _log = structlog.get_logger()
 
 Source = tuple[UUID, str, str]
-"""Run, worker, stream: one journal."""
+"""Run, worker, stream: identifies a journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A batch whose mark has moved in this transaction."""
+    """A batch whose mark advanced in this transaction."""
 
     batch: IncomingBatch
     moved: MarkUpdate
@@ -71,17 +71,20 @@ class Reports:
         )
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return dict.fromkeys((ReportBatch, LogBatch, ProfileBatch), self.on_batch)
 
     async def close(self) -> None:
-        """Wait until every batch in hand is answered."""
+        """Wait until every received batch is answered."""
         await self._combiner.close()
 
     async def on_batch(self, ask: RequestContext, batch: Batch) -> Mark:
         """Store a batch once, and return the committed mark of its source."""
         if batch.first < FIRST_RECORD:
-            raise Rejected("bad_batch", f"a journal counts from {FIRST_RECORD}, not from {batch.first}")
+            raise Rejected(
+                "bad_batch",
+                f"journal records are numbered from {FIRST_RECORD}; the batch starts at {batch.first}",
+            )
         try:
             facts = await self._facts.of(batch.run_id, ask.worker)
             incoming = read_batch(batch, facts, ask.worker, trace_of(batch))
@@ -91,7 +94,7 @@ class Reports:
             return Mark(next=batch.first, retry_after_s=error.retry_after_s)
         except Rejected as error:
             if error.code == RUN_DELETED:
-                return _untaken(batch.first + len(batch.records))
+                return _skipped(batch.first + len(batch.records))
             if error.code != "unstorable":
                 raise
             mark = await self._skip(facts, incoming, error)
@@ -99,7 +102,7 @@ class Reports:
         return mark
 
     async def _skip(self, facts: AllocationFacts, batch: IncomingBatch, error: Rejected) -> Mark:
-        """Move the mark over a batch that the database cannot hold, and say so: no journal waits for ever."""
+        """Advance the mark past a batch that the database cannot store, and report it, so that the journal does not wait forever."""
         _log.error(
             "a batch could not be stored", run=str(batch.sent.run), first=batch.sent.first, error=str(error)
         )
@@ -121,16 +124,16 @@ class Reports:
             sent, points = one.batch.sent, one.batch.points
             metrics.count_ingested(sent.stream, sent.after - sent.first, sum(map(len, points.values())))
         return [
-            _untaken(batch.sent.after) if batch.sent.run in deleted else self._mark(batch, mark)
+            _skipped(batch.sent.after) if batch.sent.run in deleted else self._mark(batch, mark)
             for batch, mark in zip(batches, moved, strict=True)
         ]
 
     async def _register(
         self, unit: Unit, driver: AsyncpgDriver, batches: Sequence[IncomingBatch]
     ) -> set[UUID]:
-        """Make sources known that this process has not met, and their runs when no event did; return those runs that were deleted.
+        """Create unknown sources, and their runs if no event has; return runs that were deleted.
 
-        Before any mark moves: locks are taken trial first, marks last, here as everywhere.
+        Runs before any mark is updated, because locks are taken trial first, marks last.
         """
         new = [batch for batch in batches if not self._known_sources.get(_source(batch))]
         if not new:
@@ -149,13 +152,13 @@ class Reports:
         return deleted
 
     def _mark(self, batch: IncomingBatch, moved: MarkUpdate) -> Mark:
-        """The committed mark. Refusals are told again for a repeat, so that a lost reply loses no reason."""
+        """Return the committed mark. Refusals are repeated for a resent batch, so that a lost reply loses no reason."""
         if moved.next_record is None:
-            # Its run went after this process had met it; when it comes again, the run is looked for.
+            # The run was deleted after this process cached the source; the retry looks it up again.
             self._known_sources.pop(_source(batch))
             return Mark(next=batch.sent.first, retry_after_s=MISSING_RETRY_S)
-        told = dict.fromkeys(f"{refusal.code}: {refusal.reason}" for refusal in batch.refusals)
-        refused = " ".join(told)[:REFUSED_CHARACTERS] if batch.sent.first < moved.next_record else ""
+        reasons = dict.fromkeys(f"{refusal.code}: {refusal.reason}" for refusal in batch.refusals)
+        refused = " ".join(reasons)[:REFUSED_CHARACTERS] if batch.sent.first < moved.next_record else ""
         return Mark(next=moved.next_record, refused=refused or None)
 
     async def _keep_sources(self, sources: Sequence[Source]) -> None:
@@ -187,7 +190,7 @@ class Reports:
     async def _series_of(
         self, unit: Unit, driver: AsyncpgDriver, tenant: TenantId, batches: Sequence[IncomingBatch]
     ) -> dict[UUID, dict[tuple[str, str], int]]:
-        """Return the series of these batches' runs; new ones are made known, kept in mind after the commit only."""
+        """Return the series of these batches' runs. New ones are created, and cached after the commit only."""
         with_points = [batch for batch in batches if batch.points]
         found = {batch.sent.run: self._series.get(batch.sent.run) for batch in with_points}
         fresh = [run for run, names in found.items() if names is None]
@@ -204,7 +207,7 @@ class Reports:
                 known[key.run][key.group, key.name] = number
         if fresh or wanted:
             unit.then(partial(self._keep_series, known))
-        # A run's logs may stand in the same transaction as its points: they must not hide its series.
+        # Logs and points of a run may be in one transaction: a batch without points must not hide its series.
         return {batch.sent.run: {} for batch in batches} | known
 
     def _new_series(
@@ -216,10 +219,10 @@ class Reports:
             new = [key for key in batch.points if key not in known[run]]
             if not new:
                 continue
-            begun, refusal = choose_new_series(known[run], new)
+            accepted, refusal = choose_new_series(known[run], new)
             if refusal:
                 batch.refusals.append(refusal)
-            wanted |= {SeriesKey(run, group, name): batch.facts for group, name in begun}
+            wanted |= {SeriesKey(run, group, name): batch.facts for group, name in accepted}
         return wanted
 
     async def _keep_series(self, known: dict[UUID, dict[tuple[str, str], int]]) -> None:
@@ -270,8 +273,8 @@ class Reports:
             unit.then(partial(self._hints.logs, tenant, trial, following - 1))
 
 
-def _untaken(following: int) -> Mark:
-    """The mark of a deleted run's source: its journal waits for nothing."""
+def _skipped(following: int) -> Mark:
+    """Return the mark for a source of a deleted run, so that its journal stops waiting."""
     return Mark(next=following, refused=f"{RUN_DELETED}: {fences.DELETED}")
 
 

@@ -1,6 +1,6 @@
-"""Marks, series, chunks of points and validations of many batches at once, each step one statement whatever their number.
+"""Stores marks, series, chunks of points and validations of many batches, with one statement per step.
 
-Hot path on the raw driver: every report of every run passes here, and COPY is the driver's alone.
+Hot path on the raw driver: all reports pass through it, and only the driver supports COPY.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,12 +18,12 @@ from shared.database.partitions import partition_name
 from shared.messages.runs import AllocationFacts
 
 COPY_FROM_ROWS = 96
-"""Fewer chunks go by INSERT, which needs no extra round trip; more by COPY, which costs less per row. Measured."""
+"""Fewer chunks use INSERT, which saves a round trip; more use COPY, which costs less per row (measured)."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRange:
-    """What the mark needs to know of a batch: its source, its first record, and the record after its last."""
+    """Source and record range of a batch: its first record, and the record after its last."""
 
     run: UUID
     worker: str
@@ -34,7 +34,7 @@ class BatchRange:
 
 @dataclass(frozen=True, slots=True)
 class MarkUpdate:
-    """What became of a batch at its mark. `next_record` None: the source is not known yet."""
+    """Result of a batch at its mark. `next_record` None: the source is unknown."""
 
     is_moved: bool
     next_record: int | None
@@ -44,7 +44,7 @@ class MarkUpdate:
 
 @dataclass(frozen=True, slots=True)
 class SeriesKey:
-    """What names a series."""
+    """Identity of a series."""
 
     run: UUID
     group: str
@@ -53,7 +53,7 @@ class SeriesKey:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """Points of a known series that are stored together: how many, from and to which step, their bytes and their roll-up's."""
+    """Points of a series stored as one row: count, step range, bytes, and the bytes of their roll-up."""
 
     series: int
     count: int
@@ -79,7 +79,7 @@ class ValidationRow:
 
 
 async def move_marks(driver: AsyncpgDriver, sent: Sequence[BatchRange]) -> list[MarkUpdate]:
-    """Move the marks of all batches that begin at theirs, in the order of `sent`; each source appears once."""
+    """Advance the marks of all batches that start at theirs, in the order of `sent`; each source appears once."""
     rows = await driver.fetch(
         _MOVE,
         [one.run for one in sent],
@@ -97,20 +97,20 @@ async def move_marks(driver: AsyncpgDriver, sent: Sequence[BatchRange]) -> list[
 
 
 async def register_sources(driver: AsyncpgDriver, sent: Sequence[BatchRange]) -> None:
-    """Give new sources of known runs a mark that expects the first record, with the run's fence."""
+    """Create marks for new sources of known runs, with the run's fence; they expect the first record."""
     await driver.fetch(
         _REGISTER, [one.run for one in sent], [one.worker for one in sent], [one.stream for one in sent]
     )
 
 
 async def load_known_runs(driver: AsyncpgDriver, runs: Sequence[UUID]) -> set[UUID]:
-    """Return those of the runs that are known."""
+    """Return which of the runs are known."""
     rows = await driver.fetch("SELECT id FROM registry.runs WHERE id = ANY($1::uuid[])", list(runs))
     return {row["id"] for row in rows}
 
 
 async def load_next(connection: AsyncConnection, run: UUID, worker: str, stream: str) -> int | None:
-    """Return the next record that a source's mark expects; None for a source that is not known."""
+    """Return the next record that a source's mark expects; None for an unknown source."""
     next_record: int | None = await connection.scalar(
         select(marks.c.next).where(marks.c.run == run, marks.c.worker == worker, marks.c.stream == stream)
     )
@@ -128,7 +128,7 @@ async def load_series(driver: AsyncpgDriver, runs: Sequence[UUID]) -> dict[Serie
 async def register_series(
     driver: AsyncpgDriver, tenant: UUID, new: Mapping[SeriesKey, AllocationFacts]
 ) -> dict[SeriesKey, int]:
-    """Make these series known and return their ids; another replica may have been faster."""
+    """Create these series unless another replica has, and return their ids."""
     columns = [one.run for one in new], [one.group for one in new], [one.name for one in new]
     experiments = [facts.experiment_id for facts in new.values()]
     trials = [facts.trial_id for facts in new.values()]
@@ -144,7 +144,7 @@ async def save_chunks(
     chunks: Sequence[ChunkRow],
     summaries: Sequence[tuple[int, Summary]],
 ) -> None:
-    """Store points and bring the summaries of their series forward."""
+    """Store points and update the summaries of their series."""
     rows = [(c.series, c.count, c.first_step, c.last_step, c.body, c.rolled_up) for c in chunks]
     if len(rows) < COPY_FROM_ROWS:
         columns = list(zip(*rows, strict=True)) or [()] * 6
@@ -158,7 +158,7 @@ async def save_chunks(
 async def save_validations(
     driver: AsyncpgDriver, tenant: UUID, now: datetime, rows: Sequence[ValidationRow]
 ) -> set[tuple[UUID, int]]:
-    """Store validations and return those (run, number) that were new."""
+    """Store validations and return the (run, number) pairs that were new."""
     stored = await driver.fetch(
         _INSERT_VALIDATIONS,
         tenant,
@@ -177,7 +177,7 @@ async def save_validations(
 
 
 def _columns(summaries: Iterable[tuple[int, Summary]]) -> list[list[object]]:
-    # By id, so that two transactions over the same series lock them in one order.
+    # By id, so that concurrent transactions lock series in the same order.
     rows = [
         (series, s.count, s.finite, s.least, s.greatest, s.total, s.last, s.last_step, s.first_step)
         for series, s in sorted(summaries, key=lambda one: one[0])

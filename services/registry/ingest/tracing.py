@@ -1,4 +1,4 @@
-"""Which trace a batch belongs to, and where the way of a run's trace ends."""
+"""Traces of batches."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -10,7 +10,7 @@ from shared.telemetry.tracing import TRACEPARENT
 
 
 def trace_of(batch: Batch) -> dict[str, str]:
-    """Return the run's trace, which began with the request for its experiment; else that of the worker's request."""
+    """Return the run's trace, which started with the request for its experiment; else that of the worker's request."""
     if isinstance(batch, ReportBatch) and batch.traceparent:
         return {TRACEPARENT: batch.traceparent}
     headers: dict[str, str] = {}
@@ -19,7 +19,7 @@ def trace_of(batch: Batch) -> dict[str, str]:
 
 
 def span_of_first(batch: IncomingBatch) -> AbstractContextManager[object]:
-    """Return a span about storing a run's first report, where its trace has led since the request; later ones are no news there."""
+    """Return a span for storing a run's first report, the last step of the run's trace; later reports get none."""
     if batch.sent.first != FIRST_RECORD or batch.sent.stream != "reports":
         return nullcontext()
     return telemetry.span(

@@ -1,1 +1,1 @@
-"""Where versions come from, and what came of things."""
+"""Lineage: what model versions were made from, and what was made from other entities."""

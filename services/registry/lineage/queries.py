@@ -1,4 +1,4 @@
-"""Where models come from, and what came of things."""
+"""Queries on lineage."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
@@ -23,23 +23,23 @@ from shared.messages.lineage import (
 
 NODES_PER_ANSWER = 500
 FACTS_BYTES_PER_ANSWER = 256 * 1024
-"""Hyperparameters and what people say of a use may be large; who wants those of a thing far away begins there."""
+"""Hyperparameters and metadata of consumers may be large. To see those of a distant node, query from that node."""
 
 NodeKey = tuple[NodeKind, str]
 
 
 class LineageQueries:
-    """Answers what is asked of lineage."""
+    """Answers queries on lineage."""
 
     def __init__(self, units: Units) -> None:
         self._units = units
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {GetLineage: self.on_lineage, GetLineageGraph: self.on_graph}
 
     async def on_lineage(self, ask: RequestContext, query: GetLineage) -> Lineage:
-        """Where a model version comes from."""
+        """Return what a model version was made from."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await lineage.load_lineage(unit.connection, query.version_id)
         if found is None:
@@ -47,7 +47,7 @@ class LineageQueries:
         return found
 
     async def on_graph(self, ask: RequestContext, query: GetLineageGraph) -> LineageGraph:
-        """All that a thing came from, and what came of it; the nearest where that is more than an answer holds."""
+        """Return the ancestors and descendants of an entity; the nearest ones if a reply cannot hold all."""
         start = _start(query.kind, query.id)
         async with self._units.tenant(ask.tenant) as unit:
             walk = _Walk(unit.connection, start)
@@ -64,7 +64,7 @@ class LineageQueries:
 
 
 class _Walk:
-    """Goes through the graph level by level, so that what is nearest is there when the answer is full."""
+    """Traverses the graph level by level, so that the nearest nodes are included when the reply is full."""
 
     def __init__(self, connection: AsyncConnection, start: NodeKey) -> None:
         self.connection = connection
@@ -74,7 +74,7 @@ class _Walk:
         self._seen: dict[NodeKey, None] = {start: None}
 
     async def follow(self, ways: Mapping[NodeKind, tuple[GraphStep, ...]]) -> None:
-        """Take every step of `ways` from the start, and from what they lead to."""
+        """Take all steps of `ways` from the start, and from the nodes reached."""
         level = [self._start]
         while level:
             reached: dict[NodeKey, None] = {}
@@ -88,32 +88,30 @@ class _Walk:
         found = await step.look(self.connection, ids, NODES_PER_ANSWER + 1)
         fresh: list[NodeKey] = []
         for here, there in found:
-            place = step.to, there
-            if place not in self._seen:
+            key = step.to, there
+            if key not in self._seen:
                 if len(self._seen) >= NODES_PER_ANSWER:
                     self.truncated = True
                     continue
-                self._seen[place] = None
-                fresh.append(place)
-            ends = node_id((kind, here)), node_id(place)
-            source, target = ends if down else ends[::-1]
+                self._seen[key] = None
+                fresh.append(key)
+            nodes = node_id((kind, here)), node_id(key)
+            source, target = nodes if down else nodes[::-1]
             self.edges[LineageEdge(source=source, target=target, kind=step.edge)] = None
         return fresh
 
     async def nodes(self) -> tuple[LineageNode, ...]:
-        """Return what was met, the start first, with the facts of the nearest."""
+        """Return the nodes reached, the start first, with the facts of the nearest."""
         named: dict[str, LineageNode] = {}
         for kind in sorted({kind for kind, _ in self._seen}):
             ids = [one for here, one in self._seen if here == kind]
             for node in await graph.load_nodes(self.connection, kind, ids):
                 named[node_id((kind, node.id))] = node.model_copy(update={"id": node_id((kind, node.id))})
-        return tuple(
-            with_fitting_facts(named[node_id(place)] for place in self._seen if node_id(place) in named)
-        )
+        return tuple(with_fitting_facts(named[node_id(key)] for key in self._seen if node_id(key) in named))
 
 
 def with_fitting_facts(nodes: Iterable[LineageNode]) -> Iterator[LineageNode]:
-    """The nodes as they come, the facts left out once an answer has no room for more."""
+    """Yield the nodes; leave out facts once a reply has no space for more."""
     left = FACTS_BYTES_PER_ANSWER
     for node in nodes:
         left -= len(encode_json(node.facts))
@@ -126,7 +124,7 @@ def node_id(place: NodeKey) -> str:
 
 
 def _start(kind: NodeKind, name: str) -> NodeKey:
-    """Where to begin: an entity's id as the tables write it. Raises NotFound for what can be none."""
+    """Return the node to start from. Raises NotFound for an invalid id."""
     if kind in ("dataset", "code") and name:
         return kind, name
     try:

@@ -1,1 +1,1 @@
-"""Lines of ranks: packed into objects, looked through wherever they lie."""
+"""Log lines of ranks: stored in chunks, packed into objects, and searched in both."""

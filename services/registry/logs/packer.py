@@ -1,7 +1,7 @@
-"""Old log lines from the database into the object store, and out of there when they are old enough.
+"""Moves old log lines from the database to the object store, and deletes them when they expire.
 
-Intent first, then the object, then one transaction in which it takes the place of its chunks. Killed anywhere, nothing is lost or doubled:
-without that transaction the chunks count, and the object goes with its intent. Replicas may do it side by side.
+The intent is recorded first, then the object is stored, then one transaction replaces its chunks. A crash at any point loses or duplicates nothing:
+without that transaction the chunks count, and the object is deleted with its intent. Replicas may run it concurrently.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class LogPacker:
-    """The loops of logs.
+    """Background loops for logs.
 
     Attributes:
-        letters: so much of a trial's text becomes one object.
-        rest: what is less than that stays in the database after the trial's end.
-        rest_after: how long after the end the rest is packed.
-        attempt_for: an attempt that took longer was cut short; a request to the store must not take so long.
-        keep: age at which lines go, whatever others say; None keeps them.
+        letters: Size in bytes of a trial's text that becomes one object.
+        rest: Remaining text smaller than this stays in the database after the trial's end.
+        rest_after: How long after the end the remainder is packed.
+        attempt_for: Time after which an attempt is considered dead; must exceed a request to the store.
+        keep: Age at which lines are deleted, whatever other rules say; None keeps them.
     """
 
     units: Units
@@ -66,7 +66,7 @@ class LogPacker:
                 return
 
     async def drop(self) -> None:
-        """Delete objects that nobody wants: attempts that came to nothing, and lines that are old enough."""
+        """Delete objects of failed attempts, and of expired lines."""
         while True:
             now = self.clock.now()
             async with self.units.system() as unit:
@@ -85,7 +85,7 @@ class LogPacker:
             await log_objects.drop_unshared_filters(unit.connection)
 
     async def retain(self) -> None:
-        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects."""
+        """Mark lines as expired by the rules of experiment, workspace or tenant; `drop` deletes their objects."""
         now = self.clock.now()
         async with self.units.system() as unit:
             await log_objects.mark_expired_deleting(unit.connection, now)
@@ -95,7 +95,7 @@ class LogPacker:
                 deleted = await logs.delete_outdated(unit.connection, now.date(), CHUNKS_AT_ONCE)
 
     async def _pack(self, due: PackableTrial) -> bool:
-        """Whether an object was made."""
+        """Return whether an object was created."""
         attempt, tenant = PackAttempt(new_id(self.clock), due), TenantId(due.tenant)
         async with self.units.tenant(tenant) as unit:
             if not await log_objects.begin_attempt(unit.connection, attempt, unit.now):
@@ -120,7 +120,7 @@ class LogPacker:
             async with self.units.tenant(tenant) as unit:
                 await log_objects.finish_attempt(unit.connection, attempt, packed)
         except LookupError:
-            # Others packed these lines, or the attempt was given up; then nobody else may know of the object any more.
+            # Another replica packed these lines, or the attempt was given up: then nothing else references the object.
             await self._give_up(tenant, attempt)
             await self.objects.delete(key)
             return False
@@ -131,7 +131,7 @@ class LogPacker:
             await log_objects.give_up(unit.connection, attempt.id)
 
     async def _load(self, tenant: TenantId, due: PackableTrial) -> list[Block]:
-        """The oldest lines that no object has, as far as they follow each other, in columns."""
+        """Return the oldest unpacked lines, as far as they are consecutive, in columns."""
         blocks: list[Block] = []
         text_bytes, following = 0, due.packed
         while text_bytes < self.letters:
@@ -148,7 +148,7 @@ class LogPacker:
         return blocks
 
     async def _skip(self, tenant: TenantId, attempt: PackAttempt, following: int | None) -> None:
-        """Lines are gone whose day was dropped."""
+        """Skip lines whose daily partition was dropped."""
         async with self.units.tenant(tenant) as unit:
             await log_objects.skip_lines(unit.connection, attempt.due, following)
             await log_objects.give_up(unit.connection, attempt.id)

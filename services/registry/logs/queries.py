@@ -1,4 +1,4 @@
-"""Lines of trials: of one behind a cursor, and of many that hold what is looked for."""
+"""Queries on log lines: of one trial after a cursor, and searches over many trials."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -31,34 +31,34 @@ from shared.messages.logs import FoundLine, FoundLines, GetLogs, LineFilter, Log
 
 LINES_PER_PAGE = 5_000
 LATE_LOGS = timedelta(seconds=3)
-"""How long after a trial's end its last lines may still be on their way."""
+"""How long after a trial's end its last lines may still arrive."""
 SEARCH_S = 2.0
-"""So long a search looks before it answers with what it has; the next one goes on behind."""
+"""Time limit of a search, which then returns what it has found; the next one continues."""
 TRIALS_AT_ONCE = 200
 SEARCHES_OF_ONE = 2
-"""So many searches of a tenant are under way at a time; the others wait, so that no tenant takes all the threads."""
+"""Concurrent searches per tenant; others wait, so that no tenant occupies all threads."""
 _ALL_LINES = 2**62
 _HERE = SearchPosition(UUID(int=0), 0, UUID(int=0), 0)
 
 Item = TypeVar("Item")
 Work = tuple[SearchPosition, LogSegment]
-"""A piece of a trial's log, and where in a search it stands."""
+"""A segment of a trial's log, and its position in a search."""
 
 
 class LogQueries:
-    """Answers what is asked of logs."""
+    """Answers queries on logs."""
 
     def __init__(self, units: Units, reader: LogReader) -> None:
         self._units = units
         self._reader = reader
-        self._turns = TenantConcurrencyLimit(SEARCHES_OF_ONE)
+        self._limit = TenantConcurrencyLimit(SEARCHES_OF_ONE)
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {GetLogs: self.on_logs, SearchLogs: self.on_search}
 
     async def on_logs(self, ask: RequestContext, query: GetLogs) -> LogPage:
-        """Lines behind the cursor that match, in order; `next` moves on also over those that do not match."""
+        """Return matching lines after the cursor, in order. `next` also advances past lines that do not match."""
         page, matcher = _Page(query.limit, ask), Matcher(_wanted(query, query.run_number))
         async with self._units.tenant(ask.tenant) as unit:
             over = await trials.load_end(unit.connection, query.trial_id)
@@ -91,7 +91,7 @@ class LogQueries:
     async def _seek(
         self, tenant: TenantId, log: TrialLog, query: GetLogs, matcher: Matcher, page: "_Page"
     ) -> tuple[int, int]:
-        """Return behind which line the last wanted ones are, and how many of them are before it: none unless the time was up."""
+        """Return the line after which the last wanted ones start, and how many are still missing: none unless the time limit was reached."""
         before, missing = query.before or log.next, query.tail or 0
         pieces = reversed(pieces_of(log, query.after))
         works = _each((_HERE, piece) for piece in pieces if piece.first < before)
@@ -107,10 +107,10 @@ class LogQueries:
         return query.after, 0
 
     async def on_search(self, ask: RequestContext, query: SearchLogs) -> FoundLines:
-        """Lines that match; as many as fit, or as are found in the time."""
+        """Return matching lines, as many as fit or are found in time."""
         matcher = Matcher(_wanted(query))
-        begin = _read_place(query.after)
-        async with self._turns.of(ask.tenant):
+        begin = _read_cursor(query.after)
+        async with self._limit.of(ask.tenant):
             page = _Page(query.limit, ask)
             following: str | None = None
             works = self._pieces(ask.tenant, query, begin, matcher)
@@ -118,7 +118,7 @@ class LogQueries:
             async for (place, _), found in self._look(ask.tenant, works, search):
                 line = page.take(place, found)
                 if page.is_over:
-                    following = _write_place(place, line)
+                    following = _write_cursor(place, line)
                     break
         return FoundLines(lines=tuple(_found_line(*one) for one in page.lines), next=following)
 
@@ -134,31 +134,31 @@ class LogQueries:
     async def _pieces(
         self, tenant: TenantId, query: SearchLogs, begin: SearchPosition | None, matcher: Matcher
     ) -> AsyncIterator[Work]:
-        """What is to be looked through, in order; a few trials' logs are planned at a time, the next ones while the first are looked through."""
+        """Yield what to search, in order. Logs of a few trials are planned at a time, the next ones during the search."""
         while True:
             async with self._units.tenant(tenant) as unit:
-                places = await log_objects.load_search_positions(
+                positions = await log_objects.load_search_positions(
                     unit.connection, query.experiments, query.trials, begin, TRIALS_AT_ONCE
                 )
             lines = {begin.trial: begin.line} if begin else {}
-            by_trial = {place.trial: place for place in places}
+            by_trial = {one.trial: one for one in positions}
 
-            for batch in _growing(places):
-                after = {place.trial: lines.get(place.trial, 0) for place in batch}
+            for batch in _growing(positions):
+                after = {one.trial: lines.get(one.trial, 0) for one in batch}
                 async with self._units.tenant(tenant) as unit:
                     known = await log_objects.load_logs(unit.connection, after, matcher)
                 for log in known:
                     for piece in pieces_of(log, after[log.trial]):
                         yield by_trial[log.trial], piece
-            if len(places) < TRIALS_AT_ONCE:
+            if len(positions) < TRIALS_AT_ONCE:
                 return
-            begin = replace(places[-1], line=_ALL_LINES)
-            # Nothing is left there: a place to stop at, also where no piece of two hundred trials could hold what is looked for.
+            begin = replace(positions[-1], line=_ALL_LINES)
+            # An empty segment: the search can stop here even if no segment of two hundred trials can match.
             yield begin, LogSegment(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES)
 
 
 class _Page:
-    """Lines that were found, until there are enough of them or of their bytes, or the time is up."""
+    """Found lines, until there are enough lines or bytes, or the time limit is reached."""
 
     def __init__(self, limit: int, ask: RequestContext) -> None:
         self.limit = max(1, min(limit, LINES_PER_PAGE))
@@ -172,7 +172,7 @@ class _Page:
         return len(self.lines) >= self.limit or self._size >= FOUND_BYTES or self._now() >= self._until
 
     def take(self, place: SearchPosition, found: Found) -> int:
-        """Take what fits of these lines, and return the number of the last line that was looked at."""
+        """Add lines that fit, and return the number of the last line scanned."""
         for line in found.lines:
             if len(self.lines) >= self.limit or self._size >= FOUND_BYTES:
                 return line.number - 1
@@ -214,27 +214,25 @@ def _found_line(place: SearchPosition, line: KeptLine) -> FoundLine:
     )
 
 
-def _write_place(place: SearchPosition, line: int) -> str:
+def _write_cursor(place: SearchPosition, line: int) -> str:
     return f"{place.experiment}|{place.number}|{place.trial}|{line}"
 
 
-def _read_place(text: str | None) -> SearchPosition | None:
+def _read_cursor(text: str | None) -> SearchPosition | None:
     if text is None:
         return None
     try:
         experiment, number, trial, line = text.split("|")
         return SearchPosition(UUID(experiment), int(number), UUID(trial), int(line))
     except ValueError as error:
-        raise Rejected(
-            "bad_cursor", "the cursor is none of ours; begin without one", place="after"
-        ) from error
+        raise Rejected("bad_cursor", "the cursor is not valid; start without one", place="after") from error
 
 
-def _growing(places: Sequence[SearchPosition]) -> Iterator[Sequence[SearchPosition]]:
-    """One, then four, sixteen and so on: the first lines are found soon, and many trials take few statements."""
+def _growing(positions: Sequence[SearchPosition]) -> Iterator[Sequence[SearchPosition]]:
+    """Yield one, then four, sixteen and so on: the first lines are found soon, and many trials need few statements."""
     begin, size = 0, 1
-    while begin < len(places):
-        yield places[begin : begin + size]
+    while begin < len(positions):
+        yield positions[begin : begin + size]
         begin, size = begin + size, size * 4
 
 

@@ -1,7 +1,7 @@
-"""Lines of trials, looked through wherever they lie: in chunks of the database, and in objects (`object_parts`), several at a time and given out in order.
+"""Searches log lines in database chunks and in objects (`object_parts`), several segments concurrently, with results in order.
 
-Decompressing and matching run in a few threads (both let the interpreter go on), and what is only read on, as a tail is, in one of its own:
-it does not wait behind a pattern that looks through gigabytes. No transaction is open meanwhile.
+Decompressing and matching run in a few threads, because both release the GIL. Plain reads such as a tail have a thread of their own, so that they
+do not wait for a pattern that scans gigabytes. No transaction is open meanwhile.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from shared.objects import ObjectStore
 
 THREADS = 2
 AHEAD = 4
-"""So many pieces of a search are fetched and looked through at a time."""
+"""Segments of a search that are fetched and matched concurrently."""
 LINES_PER_READ = 5_000
 FOUND_BYTES = 300 * 1024
-"""What a page holds; a piece that has found so much stops there."""
+"""Size of a page; a segment stops when it has found this much."""
 LINE_BYTES = 100
-"""What a line in a reply takes beside its text."""
+"""Size of a line in a reply without its text."""
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -43,10 +43,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class LogSearch:
-    """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next request's parts.
+    """A search for about `most` lines. When `is_over` returns true, it stops with the next request's parts.
 
     Attributes:
-        numbers_only: all wanted lines are found, and nothing is read of them but their numbers.
+        numbers_only: Find all matching lines, and return only their numbers.
     """
 
     matcher: Matcher
@@ -57,7 +57,7 @@ class LogSearch:
 
 @dataclass(slots=True)
 class Found:
-    """Wanted lines in order, or their numbers, and the number of the last line that was looked at for them."""
+    """Matching lines in order, or their numbers, and the number of the last line scanned."""
 
     search: LogSearch
     upto: int
@@ -67,7 +67,7 @@ class Found:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is enough for a page."""
+        """Whether the lines fill a page."""
         return len(self.lines) >= self.search.most or self.size >= FOUND_BYTES
 
     @property
@@ -76,28 +76,28 @@ class Found:
         return self.is_full or self.search.is_over()
 
     def look_through(self, first: int, texts: pa.StringArray, block: Callable[[], Block]) -> bool:
-        """Take the wanted lines of these that follow what was looked at, numbered from `first` on; return whether to stop."""
-        places = self.search.matcher.places(texts, block)
-        places = places[places > self.upto - first]
+        """Add matching lines after those already scanned, numbered from `first` on; return whether to stop."""
+        matching = self.search.matcher.places(texts, block)
+        matching = matching[matching > self.upto - first]
         self.upto = first + len(texts) - 1
-        if len(places):
-            self._take(first, places, block)
+        if len(matching):
+            self._take(first, matching, block)
         if self.is_full:
             self.upto = self.lines[-1].number
         return self.is_done
 
-    def _take(self, first: int, places: np.ndarray, block: Callable[[], Block]) -> None:
+    def _take(self, first: int, matching: np.ndarray, block: Callable[[], Block]) -> None:
         if self.search.numbers_only:
-            self.numbers += (first + places).tolist()
+            self.numbers += (first + matching).tolist()
             return
-        lines = block().lines(places[: self.search.most - len(self.lines)])
+        lines = block().lines(matching[: self.search.most - len(self.lines)])
         self.lines += lines
         self.size += sum(len(line.text) + LINE_BYTES for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
 class LogSegment:
-    """Lines of a trial behind a number, that are looked through at one go: those of an object, or (of none) all that are in chunks."""
+    """A segment of a trial's log after a line, scanned at once: the lines of one object, or all lines in chunks."""
 
     log: TrialLog
     after: int
@@ -105,19 +105,19 @@ class LogSegment:
 
     @property
     def first(self) -> int:
-        """The number of the first line that is looked at."""
+        """Number of the first line to scan."""
         return max(self.after + 1, self.stored.first if self.stored else 0)
 
 
 def pieces_of(log: TrialLog, after: int) -> list[LogSegment]:
-    """What is to be looked through of a trial's log, in order."""
+    """Return the segments of a trial's log to scan, in order."""
     pieces = [LogSegment(log, after, one) for one in log.objects if one.following > after + 1]
     hot = max(after, log.packed - 1)
     return [*pieces, LogSegment(log, hot)] if hot < log.next - 1 else pieces
 
 
 class LogReader:
-    """Looks through logs."""
+    """Scans logs."""
 
     def __init__(self, units: Units, objects: ObjectStore) -> None:
         self._units = units
@@ -126,12 +126,12 @@ class LogReader:
         self._reading = ThreadPoolExecutor(1, "log pages")
 
     async def close(self) -> None:
-        """Let go of the threads."""
+        """Shut the threads down."""
         for threads in (self._threads, self._reading):
             threads.shutdown(wait=False, cancel_futures=True)
 
     async def look(self, tenant: TenantId, piece: LogSegment, search: LogSearch) -> Found:
-        """Return the first wanted lines of a piece. Lines that are gone are passed by; something is looked at in any case."""
+        """Return the first matching lines of a segment. Deleted lines are skipped; at least one line is scanned."""
         found = Found(search, piece.after)
         if piece.stored is not None:
             await self._look_object(piece.stored, found)
@@ -140,7 +140,7 @@ class LogReader:
         return found
 
     async def _look_object(self, stored: StoredObject, found: Found) -> bool:
-        """Whether the search is done."""
+        """Return whether the search is done."""
         most_bytes = SEARCHED_BYTES if found.search.matcher.is_choosy else PAGE_BYTES
         with suppress(NotFound):
             async for part in read_parts(self._objects, stored, found.upto, most_bytes):
@@ -163,7 +163,7 @@ class LogReader:
                 is_done = await self._do(found, lambda: _look_chunks(chunks, found))  # noqa: B023 - run at once
 
     async def _look_between(self, tenant: TenantId, trial: UUID, before: int, found: Found) -> bool:
-        """Lines that no chunk has any more: packed since the plan, or gone."""
+        """Scan lines that are no longer in chunks: packed since the plan, or deleted."""
         async with self._units.tenant(tenant) as unit:
             known = await log_objects.load_logs(unit.connection, {trial: found.upto}, found.search.matcher)
         for stored in (one for log in known for one in log.objects if one.first < before):
@@ -173,7 +173,7 @@ class LogReader:
         return found.is_done
 
     async def run(self, call: Callable[[], Result]) -> Result:
-        """Do what takes the processor in one of the threads."""
+        """Run CPU-bound work in one of the threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
     async def _do(self, found: Found, call: Callable[[], Result]) -> Result:
@@ -184,19 +184,19 @@ class LogReader:
 async def in_order(
     works: AsyncIterator[Work], do: Callable[[Work], "asyncio.Future[Result]"], ahead: int = AHEAD
 ) -> AsyncIterator[tuple[Work, Result]]:
-    """Yield works with their results, in order; a few of them are under way at a time."""
-    under_way: deque[tuple[Work, asyncio.Future[Result]]] = deque()
+    """Yield works with their results, in order, with a few in progress at a time."""
+    pending: deque[tuple[Work, asyncio.Future[Result]]] = deque()
     try:
         async for work in works:
-            under_way.append((work, do(work)))
-            if len(under_way) >= ahead:
-                first, result = under_way.popleft()
+            pending.append((work, do(work)))
+            if len(pending) >= ahead:
+                first, result = pending.popleft()
                 yield first, await result
-        while under_way:
-            first, result = under_way.popleft()
+        while pending:
+            first, result = pending.popleft()
             yield first, await result
     finally:
-        await _cancel(future for _, future in under_way)
+        await _cancel(future for _, future in pending)
 
 
 def _look_part(part: ObjectPart, found: Found) -> bool:
@@ -204,7 +204,7 @@ def _look_part(part: ObjectPart, found: Found) -> bool:
 
 
 def _look_chunks(chunks: Iterable[StoredChunk], found: Found) -> bool:
-    """Look through chunks that follow each other until the search is done; through one at least."""
+    """Scan consecutive chunks until the search is done; at least one."""
     for chunk in chunks:
         block = Block.of(chunk.first, chunk.run_number, chunk.rows())
         if found.look_through(chunk.first, block.texts, lambda: block):  # noqa: B023 - asked at once

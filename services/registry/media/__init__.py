@@ -1,1 +1,1 @@
-"""Media: packs on their way in, and out when their time is over."""
+"""Media: receiving packs, queries, and retention."""

@@ -1,7 +1,7 @@
-"""Media on their way in: packs sent to signed URLs, verified by the store as they come or else read back, and only then catalogued.
+"""Receives media packs: verified by the store on upload, or else read back, and catalogued afterwards.
 
-Intent first (`sending`), then the object, then one transaction in which the pack is numbered, its pieces are listed and its bytes
-counted. What nobody commits goes with its intent (`retention`).
+The intent is recorded first (`sending`), then the object is stored, then one transaction numbers the pack, catalogues its items and counts its
+bytes. Packs that are never committed are deleted with their intent (`retention`).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from shared.objects.binding import Binding
 from shared.runtime import faults
 
 AT_ONCE = 4
-"""So many packs are in memory at a time, each of 24 MiB at most."""
+"""Packs in memory at a time, of at most 24 MiB each."""
 AFTER_PUT = faults.register("registry.after_media_put")
 
 
@@ -45,11 +45,11 @@ class MediaPacks:
         self._free = asyncio.Semaphore(AT_ONCE)
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {SendMedia: self.on_send, CommitMedia: self.on_commit}
 
     async def on_send(self, ask: RequestContext, query: SendMedia) -> MediaTarget:
-        """Sign one PUT for a pack, unless it is kept already or there is no room; repeatable."""
+        """Sign one PUT for a pack, unless it is stored already or exceeds the storage limit. Idempotent."""
         if refusal := refuse_pack(query.size_bytes, query.sha256):
             raise Rejected(refusal.code, refusal.reason)
         facts = await self._facts.of(query.run_id, ask.worker)
@@ -63,7 +63,9 @@ class MediaPacks:
                 unit.connection, pack_id, facts, query.size_bytes, query.sha256, unit.now
             )
         if pack is None or (pack.run, pack.sha256) != (facts.run_id, query.sha256):
-            raise Conflict("media_taken", f"pack {query.pack_id} is another one of this worker's")
+            raise Conflict(
+                "media_taken", f"the pack id {query.pack_id} is in use for another pack of this worker"
+            )
         if pack.state == "kept":
             return MediaTarget()
         key = _kept(pack) if is_bound else _incoming(pack)
@@ -71,7 +73,7 @@ class MediaPacks:
         return MediaTarget(url=signed.url, headers=dict(signed.headers))
 
     async def on_commit(self, ask: RequestContext, query: CommitMedia) -> MediaCommitted:
-        """Keep a pack when what was sent is what was said; what of its pieces is not taken is left out."""
+        """Keep a pack whose upload matches; invalid items are left out."""
         facts = await self._facts.of(query.run_id, ask.worker)
         pack_id, tenant = _pack_id(ask.worker, query), TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
@@ -93,14 +95,14 @@ class MediaPacks:
         return answer
 
     async def _is_there(self, pack: Pack) -> bool:
-        """Whether the store has taken it where it stays, and has verified it."""
+        """Return whether the pack is stored at its final key, verified by the store."""
         if not await self._binding.holds():
             return False
         found = await self._objects.stat(_kept(pack))
         return found is not None and (found.size_bytes, found.sha256) == (pack.size_bytes, pack.sha256)
 
     async def _take(self, pack: Pack) -> bool:
-        """Whether the upload is what was announced: then a copy lies where no signed URL writes."""
+        """Verify the upload, and copy it to a key that no signed URL can write."""
         async with self._free:
             try:
                 content = await read_all(self._objects, _incoming(pack), pack.size_bytes)
@@ -119,7 +121,7 @@ class MediaPacks:
         kept: list[tuple[int, MediaItem]],
         refused: str | None,
     ) -> MediaCommitted:
-        """Judge under the locks: another replica may have kept or given it up meanwhile."""
+        """Decide under the locks: another replica may have kept or given up the pack meanwhile."""
         await fences.locked_run(unit, facts)
         pack = await media.load_pack(unit.connection, read.id)
         if pack is None or pack.state != "sending":
@@ -136,7 +138,7 @@ class MediaPacks:
 
 
 def _pack_id(worker: WorkerId | None, query: SendMedia | CommitMedia) -> UUID:
-    """Its id here: no worker can name another's pack, nor another run's."""
+    """Return the pack's internal id: it depends on run and worker, so that none can name another's pack."""
     return derived_id(query.run_id, "media", str(worker), str(query.pack_id))
 
 

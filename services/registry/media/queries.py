@@ -1,4 +1,4 @@
-"""What trials logged beside numbers, with URLs that read it."""
+"""Queries on media that trials logged, with URLs to read them."""
 
 import re
 from typing import get_args
@@ -24,26 +24,26 @@ from shared.messages.media import (
 
 PER_PAGE = 200
 BYTES_PER_PAGE = 300 * 1024
-_BEGINNING = (0, -1)
+_START = (0, -1)
 _ID = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})")
-"""The pack's number and the place in it, as far as either can count."""
+"""The pack's number and the item's index in it, within their ranges."""
 _SEPARATOR = "\x1f"
-"""No name holds it."""
+"""A character that no name contains."""
 
 
 class MediaQueries:
-    """Answers what is asked of media."""
+    """Answers queries on media."""
 
     def __init__(self, units: Units, links: PresignedUrls) -> None:
         self._units = units
         self._links = links
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {GetMedia: self.on_media, GetMediaPiece: self.on_piece, GetMediaNames: self.on_names}
 
     async def on_media(self, ask: RequestContext, query: GetMedia) -> MediaPage:
-        """A page in the order of storing: what is stored later comes behind it, and is found by its cursor."""
+        """Return a page in storage order: media stored later come after it, and are found with its cursor."""
         limit = max(1, min(query.limit, PER_PAGE))
         wanted = MediaQuery(
             query.trial_id, query.kinds, query.group, query.names, query.first_step, query.last_step
@@ -55,19 +55,19 @@ class MediaQueries:
         return MediaPage(media=tuple(views), next=views[-1].id if len(rows) > len(views) else None)
 
     async def on_piece(self, ask: RequestContext, query: GetMediaPiece) -> MediaView:
-        """The piece, where it counts."""
-        pack, place = _piece(query.id) or _BEGINNING
+        """Return the item unless it was superseded."""
+        pack, index = _piece(query.id) or _START
         async with self._units.tenant(ask.tenant) as unit:
-            rows = await media.load_media(unit.connection, MediaQuery(query.trial_id), (pack, place - 1), 1)
-        if not rows or (rows[0]["pack"], rows[0]["place"]) != (pack, place):
-            raise NotFound("this piece of media", "its trial may have gone back and logged the step again")
+            rows = await media.load_media(unit.connection, MediaQuery(query.trial_id), (pack, index - 1), 1)
+        if not rows or (rows[0]["pack"], rows[0]["place"]) != (pack, index):
+            raise NotFound("this media item", "its trial may have been rolled back and logged the step again")
         return _view(rows[0], self._url(rows[0]))
 
     async def on_names(self, ask: RequestContext, query: GetMediaNames) -> MediaNamePage:
-        """A page by kind, group and name."""
+        """Return a page by kind, group and name."""
         limit = max(1, min(query.limit, PER_PAGE))
         async with self._units.tenant(ask.tenant) as unit:
-            after = _place(query.after)
+            after = _name_cursor(query.after)
             rows = await media.load_names(unit.connection, query.trial_id, after, limit + 1)
         names = tuple(MediaName(**row) for row in rows[:limit])
         last = (names[-1].kind, names[-1].group, names[-1].name) if len(rows) > limit else ()
@@ -96,7 +96,7 @@ def _view(row: RowMapping, url: str) -> MediaView:
 
 
 def _fitting(views: list[MediaView]) -> list[MediaView]:
-    """As many as fit into an answer, with their URLs; one always does."""
+    """Return as many as fit into a reply with their URLs; at least one."""
     size = 0
     for count, view in enumerate(views):
         size += len(view.model_dump_json().encode())
@@ -107,7 +107,7 @@ def _fitting(views: list[MediaView]) -> list[MediaView]:
 
 def _position(after: str | None) -> tuple[int, int]:
     if after is None:
-        return _BEGINNING
+        return _START
     if (found := _piece(after)) is None:
         raise _bad_cursor()
     return found
@@ -118,7 +118,7 @@ def _piece(id: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-def _place(after: str | None) -> tuple[str, str, str]:
+def _name_cursor(after: str | None) -> tuple[str, str, str]:
     if after is None:
         return "", "", ""
     kind, *rest = after.split(_SEPARATOR)
@@ -128,4 +128,4 @@ def _place(after: str | None) -> tuple[str, str, str]:
 
 
 def _bad_cursor() -> Rejected:
-    return Rejected("bad_cursor", "the cursor is none of ours; begin without one", place="after")
+    return Rejected("bad_cursor", "the cursor is not valid; start without one", place="after")

@@ -1,4 +1,4 @@
-"""Media whose time is over: packs that are older than metrics are kept, and what nobody committed. Neighbour: `packs`, which brings them in."""
+"""Deletes expired media packs, and packs that were never committed. `packs` receives them."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,10 +17,10 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class MediaRetention:
-    """The loop of media; replicas may run it side by side.
+    """Background loop for media; replicas may run it concurrently.
 
     Attributes:
-        keep_days: age at which media go, whatever experiments say; None keeps them.
+        keep_days: Age at which media are deleted, whatever experiments set; None keeps them.
     """
 
     units: Units
@@ -29,7 +29,7 @@ class MediaRetention:
     keep_days: int | None
 
     async def retain(self) -> None:
-        """Delete packs that are older than metrics are kept by experiment, rules or site, and those that nobody committed."""
+        """Delete packs older than the metric retention of experiment, rules or site, and packs that were never committed."""
         while True:
             now = self.clock.now()
             async with self.units.system() as unit:

@@ -1,4 +1,4 @@
-"""The catalogue of media: packs in the object store, and what lies in each. The trial is locked where its packs are numbered."""
+"""The media catalogue: packs in the object store, and their items. Packs are numbered under the trial's lock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from shared.messages.runs import AllocationFacts
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """An object that holds media, or is about to."""
+    """An object with media, stored or about to be."""
 
     id: UUID
     tenant: UUID
@@ -46,7 +46,7 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class MediaQuery:
-    """Which media of a trial are asked for; what is empty or None bounds nothing."""
+    """Filter on a trial's media; empty or None: no restriction."""
 
     trial: UUID
     kinds: Sequence[str] = ()
@@ -64,7 +64,7 @@ async def begin_pack(
     sha256: str,
     now: datetime,
 ) -> Pack | None:
-    """Write the intent down, unless it stands already; None where the id is another's."""
+    """Record the intent unless it exists; None if another tenant uses the id."""
     row = {
         "id": id,
         "tenant": facts.tenant,
@@ -80,7 +80,7 @@ async def begin_pack(
 
 
 async def load_pack(connection: AsyncConnection, id: UUID) -> Pack | None:
-    """Return a pack's row, locked; None without one."""
+    """Return a pack's row, locked; None if there is none."""
     row = (await connection.execute(_PACK.where(media_packs.c.id == id).with_for_update())).first()
     return Pack(*row) if row else None
 
@@ -88,8 +88,8 @@ async def load_pack(connection: AsyncConnection, id: UUID) -> Pack | None:
 async def keep_pack(
     connection: AsyncConnection, pack: Pack, items: Sequence[tuple[int, MediaItem]], workspace: str | None
 ) -> None:
-    """Let a locked pack of a locked trial count, with what lies in it, and keep which workspace's bytes it is counted among."""
-    # Numbers are counted with the trial: of packs that are gone nobody could tell. Some packs are older than the count.
+    """Make a locked pack of a locked trial count, with its items, and store the workspace that its bytes are counted for."""
+    # The count is stored with the trial, because packs may be deleted. Some packs are older than the count.
     newest = select(func.max(media_packs.c.number)).where(media_packs.c.trial == pack.trial)
     counted = (
         update(trials)
@@ -108,14 +108,14 @@ async def keep_pack(
     rows = [
         {
             **one.model_dump(),
-            "place": place,
+            "place": index,
             "trial": pack.trial,
             "pack": number,
             "tenant": pack.tenant,
             "pack_id": pack.id,
             "run": pack.run,
         }
-        for place, one in items
+        for index, one in items
     ]
     if rows:
         await connection.execute(insert(media), rows)
@@ -124,7 +124,7 @@ async def keep_pack(
 async def load_media(
     connection: AsyncConnection, wanted: MediaQuery, after: tuple[int, int], limit: int
 ) -> Sequence[RowMapping]:
-    """Return the rows behind a pack and place, in the order of storing; what is superseded is left out."""
+    """Return the rows after a pack and item index, in storage order, without superseded ones."""
     page = (
         select(media, runs.c.number.label("run_number"))
         .select_from(_WITH_RUNS)
@@ -138,7 +138,7 @@ async def load_media(
 async def load_names(
     connection: AsyncConnection, trial: UUID, after: tuple[str, str, str], limit: int
 ) -> Sequence[RowMapping]:
-    """Return what a trial has, by kind, group and name, behind these three."""
+    """Return a trial's kinds, groups and names after these three."""
     name = media.c.kind, media.c.group, media.c.name
     page = (
         select(
@@ -160,7 +160,7 @@ async def load_names(
 async def mark_deleting(
     connection: AsyncConnection, today: date, site_days: int | None, sent_before: datetime, limit: int
 ) -> list[Pack]:
-    """Write down which packs go: what nobody committed, and what is older than experiment, rules and site keep; return all that are to go."""
+    """Mark packs for deletion: those never committed, and those older than the retention of experiment, rules and site; return all marked ones."""
     packs = media_packs.c
     days = func.least(METRIC_DAYS, literal(site_days, Integer), type_=Integer)
     outdated = (
@@ -190,22 +190,22 @@ async def mark_deleting(
 async def remove_deleted(
     connection: AsyncConnection, packs: Sequence[UUID]
 ) -> Mapping[tuple[UUID, str | None], int]:
-    """Forget packs whose objects are deleted; return the bytes that tenants have back, by workspace, in one order for all replicas."""
+    """Delete the rows of packs whose objects are deleted; return the freed bytes by tenant and workspace, in one order for all replicas."""
     columns = media_packs.c
     counted = case((columns.state == "deleting", columns.size_bytes), else_=0).label("freed")
-    gone = (
+    deleted = (
         delete(media_packs)
         .where(among(columns.id, packs), columns.state.in_(_GOING))
         .returning(columns.tenant, columns.workspace, counted)
-        .cte("gone")
+        .cte("deleted")
     )
-    whose = gone.c.tenant, gone.c.workspace
-    freed = select(*whose, cast(func.sum(gone.c.freed), BigInteger)).group_by(*whose).order_by(*whose)
+    whose = deleted.c.tenant, deleted.c.workspace
+    freed = select(*whose, cast(func.sum(deleted.c.freed), BigInteger)).group_by(*whose).order_by(*whose)
     return {(tenant, workspace): size for tenant, workspace, size in await connection.execute(freed)}
 
 
 def _counting(wanted: MediaQuery) -> list[ColumnElement[bool]]:
-    """What is wanted and counts: of a step that a later run logged again, the later one does, as of metrics."""
+    """Return the conditions for wanted media that count: of a repeated step, only the later run's, as for metrics."""
     conditions = [media.c.trial == wanted.trial, _COUNTS]
     if wanted.kinds:
         conditions.append(among(media.c.kind, wanted.kinds))

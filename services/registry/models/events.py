@@ -1,4 +1,4 @@
-"""From rows to messages: what the registry says of models and their versions."""
+"""Events of models and their versions, from their rows."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from shared.messages.models import ModelChanged, VersionChanged
 
 
 def model_event(model: ModelRow, operation: UUID | None = None) -> ModelChanged:
-    """Return the model's whole public state."""
+    """Return the model's full public state."""
     return ModelChanged(
         model_id=ModelId(model.id),
         version=model.version,
@@ -34,7 +34,7 @@ def model_event(model: ModelRow, operation: UUID | None = None) -> ModelChanged:
 def version_event(
     version: VersionRow, model: ModelRow, checkpoint: CheckpointRow, operation: UUID | None = None
 ) -> VersionChanged:
-    """Return the version's whole public state."""
+    """Return the version's full public state."""
     return VersionChanged(
         version_id=VersionId(version.id),
         model_id=ModelId(model.id),

@@ -1,4 +1,4 @@
-"""Models and their versions as rows. A deleted one stays as a row that nobody finds by name."""
+"""Rows of models and versions. Deleted ones stay as rows that cannot be found by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from shared.messages.models import PendingStage, Stage, StageChange
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A model's row."""
+    """Row of a model."""
 
     id: UUID
     tenant: UUID
@@ -40,13 +40,13 @@ class ModelRow:
     deleted_reason: str | None
 
     def aliases_of(self, number: int) -> list[str]:
-        """Return what names this version."""
+        """Return the aliases of a version."""
         return [alias for alias, named in self.aliases.items() if named == number]
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version's row."""
+    """Row of a version."""
 
     id: UUID
     tenant: UUID
@@ -70,7 +70,7 @@ class VersionRow:
 
 
 async def insert_model(connection: AsyncConnection, row: Mapping[str, object]) -> ModelRow | None:
-    """Create the model; None when its workspace has one of that name."""
+    """Insert the model; None if its workspace has one with that name."""
     made = await connection.execute(
         insert(models)
         .values(version=1, versions=0, aliases={}, **row)
@@ -82,19 +82,19 @@ async def insert_model(connection: AsyncConnection, row: Mapping[str, object]) -
 
 
 async def lock_model(connection: AsyncConnection, model: UUID) -> ModelRow | None:
-    """Return the model with its row locked; None when the tenant has none of that id, or no longer."""
+    """Return the model with its row locked; None if the tenant has none of this id, or it was deleted."""
     query = select(models).where(models.c.id == model, models.c.deleted_at.is_(None))
     row = (await connection.execute(query.with_for_update())).first()
     return ModelRow(**row._mapping) if row else None
 
 
 async def save_model(connection: AsyncConnection, model: ModelRow, **changes: object) -> ModelRow:
-    """Change the locked model."""
+    """Update the locked model."""
     return ModelRow(**await _save(connection, models, model.id, model.version, changes))
 
 
 async def insert_version(connection: AsyncConnection, row: Mapping[str, object]) -> VersionRow:
-    """Create a version."""
+    """Insert a version."""
     made = await connection.execute(
         insert(versions).values(version=1, stage="none", stages=[], **row).returning(versions)
     )
@@ -104,7 +104,7 @@ async def insert_version(connection: AsyncConnection, row: Mapping[str, object])
 async def find_version(
     connection: AsyncConnection, *, id: UUID | None = None, model: UUID | None = None, number: int = 0
 ) -> VersionRow | None:
-    """Return a version by its id, or by model and number; None when there is none, or no longer. Changing one takes its model's lock first."""
+    """Return a version by its id, or by model and number; None if there is none, or it was deleted. Lock its model before changing it."""
     query = select(versions).where(versions.c.deleted_at.is_(None))
     wanted = versions.c.id == id if id else (versions.c.model == model) & (versions.c.number == number)
     row = (await connection.execute(query.where(wanted))).first()
@@ -122,17 +122,17 @@ async def load_versions(connection: AsyncConnection, model: UUID) -> list[Versio
 
 
 async def save_version(connection: AsyncConnection, version: VersionRow, **changes: object) -> VersionRow:
-    """Change a version of the locked model."""
+    """Update a version of the locked model."""
     return _version(await _save(connection, versions, version.id, version.version, changes))
 
 
 async def insert_consumer(connection: AsyncConnection, row: Mapping[str, object]) -> None:
-    """Keep that something used a version; one that is known stays as it is."""
+    """Record a use of a version; a known one stays unchanged."""
     await connection.execute(insert(consumers).values(**row).on_conflict_do_nothing())
 
 
 def staged_columns(staged: StageStatus) -> dict[str, object]:
-    """Return how a version's stage is stored."""
+    """Return the columns of a version's stage."""
     return {
         "stage": staged.stage,
         "pending": staged.pending.model_dump(mode="json") if staged.pending else None,

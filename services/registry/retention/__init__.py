@@ -1,1 +1,1 @@
-"""For how long tenants and workspaces keep things."""
+"""Retention rules of tenants and workspaces."""

@@ -1,4 +1,4 @@
-"""For how long things are kept, as a tenant and its workspaces have it; `series.packing`, `logs.packer` and `media.retention` keep to it."""
+"""Queries on retention rules. `series.packing`, `logs.packer` and `media.retention` apply them."""
 
 from services.registry.retention import store as retention
 from services.registry.retention.store import DAYS
@@ -8,7 +8,7 @@ from shared.errors import Rejected
 from shared.messages.retention import GetRetention, RetentionRules, SetRetention
 
 MOST_RULES = 1_000
-"""All of them fit into one answer."""
+"""All of them fit into one reply."""
 
 
 class RetentionQueries:
@@ -18,16 +18,16 @@ class RetentionQueries:
         self._units = units
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {GetRetention: self.on_get, SetRetention: self.on_set}
 
     async def on_get(self, ask: RequestContext, query: GetRetention) -> RetentionRules:
-        """The rules of the tenant."""
+        """Return the tenant's rules."""
         async with self._units.tenant(ask.tenant) as unit:
             return RetentionRules(rules=tuple(await retention.load_rules(unit.connection)))
 
     async def on_set(self, ask: RequestContext, query: SetRetention) -> RetentionRules:
-        """Put a rule in the place of the one before."""
+        """Replace a rule."""
         rule = query.rule
         async with self._units.tenant(ask.tenant) as unit:
             if all(getattr(rule, name) is None for name in DAYS):
@@ -38,8 +38,8 @@ class RetentionQueries:
             if len(found) > MOST_RULES:
                 raise Rejected(
                     "rules_too_many",
-                    f"a tenant has at most {MOST_RULES} rules of retention",
+                    f"a tenant can have at most {MOST_RULES} retention rules",
                     "workspace",
-                    "take one away, or say it for the whole tenant",
+                    "delete a rule, or set one for the whole tenant",
                 )
             return RetentionRules(rules=tuple(found))

@@ -1,1 +1,1 @@
-"""Experiments, trials and runs of others, as far as needed here: whose a run's reports are, and whether its token is good."""
+"""Experiments, trials and runs of other services, as far as the registry needs them: who may report for a run, and whether its token is valid."""

@@ -1,4 +1,4 @@
-"""Whose reports a run's are: asked of the scheduler once, outside any transaction, and cached.
+"""Which workers may report for a run: asked of the scheduler once, outside transactions, and cached.
 
 Tenant and trial of a report are derived from its allocation here, never from the message.
 """
@@ -20,15 +20,15 @@ TIMEOUT_S = 3.0
 
 
 class Facts(Protocol):
-    """What the worker's edge needs to know of who asks."""
+    """Looks up the allocation of a run for a worker's request."""
 
     async def of(self, run: RunId, worker: WorkerId) -> AllocationFacts:
-        """Return the run's facts; raises `Rejected` for a worker that is no member, `Transient` without an answer."""
+        """Return the run's facts. Raises `Rejected` for a worker that is not a member, `Transient` without an answer."""
         ...
 
 
 class AskedFacts:
-    """Facts asked of the scheduler. For a worker that is no member it is asked again, at most once a second: a gang may have grown."""
+    """Facts asked of the scheduler. For an unknown worker it is asked again, at most once a second: the gang may have grown."""
 
     def __init__(self, bus: Bus, clock: Clock) -> None:
         self._bus = bus
@@ -41,12 +41,14 @@ class AskedFacts:
             facts = await self._refreshed.load(run, partial(self._ask, run))
             self._facts.put(run, facts)
         if worker not in facts.members:
-            raise Rejected("not_a_member", f"worker {worker} has no part in run {run}; its data is not taken")
+            raise Rejected(
+                "not_a_member", f"worker {worker} is not a member of run {run}; its data is rejected"
+            )
         return facts
 
     async def _ask(self, run: RunId) -> AllocationFacts:
         try:
             return await self._bus.ask(GetAllocation(run_id=run), SITE, TIMEOUT_S)
         except NotFound as error:
-            # Never a refusal: a scheduler restored from a backup relearns its runs from the workers.
+            # Never a rejection: a scheduler restored from a backup learns its runs from the workers again.
             raise Transient(f"the scheduler does not know run {run} yet", UNKNOWN_RETRY_S) from error

@@ -1,4 +1,4 @@
-"""Load, decide, save for what follows from tokens; used by the handlers of runs and by the workers' edge."""
+"""Applies fencing: loads runs, decides and saves; used by event handlers and by the workers' requests."""
 
 from uuid import UUID
 
@@ -9,22 +9,22 @@ from shared.bus.deletion import has_been_deleted
 from shared.errors import Broken, Rejected
 from shared.messages.runs import RUN_DELETED, AllocationFacts
 
-DELETED = "its experiment was deleted; nothing more of it is taken"
+DELETED = "the run's experiment was deleted; its data is no longer accepted"
 
 
 async def grant(unit: Unit, facts: AllocationFacts) -> list[StoredRun]:
-    """Make a run known and fence its predecessors; return the trial's runs, the trial locked."""
+    """Create a run and fence its predecessors; return the trial's runs, the trial locked."""
     await trials.save_grant(unit.connection, facts, unit.now)
     return await refresh(unit, facts.trial_id)
 
 
 async def is_deleted(unit: Unit, facts: AllocationFacts) -> bool:
-    """Whether all that the run was part of is gone: nothing of it is taken, or made known again."""
+    """Return whether the run's experiment or tenant was deleted: its data is rejected, and it is not recreated."""
     return await has_been_deleted(unit, "registry", facts.experiment_id, facts.tenant)
 
 
 async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:
-    """Lock the trial and mark the runs whose tokens are stale now; return all its runs."""
+    """Lock the trial and mark runs whose tokens are stale now; return all its runs."""
     known = await trials.lock_trial(unit.connection, trial)
     stale = [run.run for run in known if run.fence.is_stale and not run.is_stale]
     if stale:
@@ -33,7 +33,7 @@ async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:
 
 
 async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, list[StoredRun]]:
-    """Return the asking run and all runs of its trial, the trial locked; makes it known when no event has yet."""
+    """Return the asking run and all runs of its trial, the trial locked; creates the run if no event has yet."""
     known = await trials.lock_trial(unit.connection, facts.trial_id)
     if not any(run.run == facts.run_id for run in known):
         if await is_deleted(unit, facts):
@@ -42,4 +42,4 @@ async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, lis
     for run in known:
         if run.run == facts.run_id:
             return run, known
-    raise Broken(f"run {facts.run_id} was stored and cannot be read")
+    raise Broken(f"run {facts.run_id} was stored but cannot be loaded")

@@ -1,4 +1,4 @@
-"""What the searcher and the scheduler say of experiments, trials and runs."""
+"""Handlers of events about experiments, trials and runs."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -20,7 +20,7 @@ Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
 
 
 async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
-    """Keep how many checkpoints the experiment wants to keep, for how long its metrics, what it is called and trains on, and its code."""
+    """Store the experiment's name, workspace, datasets, code, and its retention of checkpoints, metrics and logs."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.experiment_id: {
             "id": delivery.message.experiment_id,
@@ -38,7 +38,7 @@ async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) 
 
 
 async def on_experiment_changed(unit: Unit, batch: list[Delivery[ExperimentChanged]]) -> None:
-    """Learn that an experiment is over; collection follows in its loop."""
+    """Record that an experiment has ended; collection follows in its loop."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.experiment_id: {
             "id": delivery.message.experiment_id,
@@ -53,7 +53,7 @@ async def on_experiment_changed(unit: Unit, batch: list[Delivery[ExperimentChang
 
 
 async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
-    """Keep what the trial is made of, for lineage, collection and pins."""
+    """Store the trial's definition, for lineage, collection and pins."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.trial_id: {
             "id": delivery.message.trial_id,
@@ -76,7 +76,7 @@ async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> Non
 
 
 async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> None:
-    """Keep where a trial stands; once it is over, its checkpoints are unpinned."""
+    """Store the trial's state; once it has ended, its checkpoints are no longer pinned."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.trial_id: {
             "id": delivery.message.trial_id,
@@ -98,19 +98,19 @@ async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> N
 
 
 async def on_run_granted(unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
-    """Make runs known and fence their predecessors."""
+    """Create runs and fence their predecessors."""
     for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
         await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
 
 
 async def on_run_resized(unit: Unit, batch: list[Delivery[RunResized]]) -> None:
-    """A resize keeps allocation and token; only a run not heard of before is news."""
+    """Create runs that are not known yet. A resize keeps allocation and token."""
     for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
         await fences.grant(unit, facts_of(delivery.message, delivery.envelope.tenant))
 
 
 def facts_of(message: RunEvent, tenant: TenantId) -> AllocationFacts:
-    """Return what a run's event says of its allocation."""
+    """Return the allocation facts of a run's event."""
     return AllocationFacts(
         tenant=tenant,
         experiment_id=message.experiment_id,
@@ -123,12 +123,12 @@ def facts_of(message: RunEvent, tenant: TenantId) -> AllocationFacts:
 
 
 def _policy(config: dict[str, JsonValue]) -> dict[str, int | None]:
-    """The counts of `checkpoint_storage` and the days of `retention_policy`, as the config's schema reads them, whatever rules came since (decision 0094)."""
+    """Return the retention of `checkpoint_storage` and `retention_policy`, parsed by the config's schema without rules added since (decision 0094)."""
     try:
         counts = CheckpointStorage.of_accepted(config.get("checkpoint_storage"))
         days = RetentionPolicy.of_accepted(config.get("retention_policy"))
     except ValidationError as error:
-        raise Broken(f"a committed config has a policy that its schema refuses: {error}") from error
+        raise Broken(f"a committed config has a policy that its schema rejects: {error}") from error
     return {
         **counts.model_dump(),
         "metric_detail_days": _days(days.metric_detail_days),
@@ -146,10 +146,10 @@ def _oldest_first(batch: list[Delivery[Versioned]]) -> list[Delivery[Versioned]]
 
 
 def _by_id(rows: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """In one order for every replica, so that two batches over the same rows wait for each other in turn."""
+    """Sort rows the same way in every replica, so that two batches over the same rows cannot deadlock."""
 
-    def place(row: Mapping[str, object]) -> str:
+    def sort_key(row: Mapping[str, object]) -> str:
         found = row["id"]
         return found.hex if isinstance(found, UUID) else ""
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=sort_key)

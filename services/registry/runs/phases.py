@@ -1,4 +1,4 @@
-"""What runs did when: told by their workers, asked for by who shows it along time."""
+"""Phases of runs: reported by workers, queried for timelines."""
 
 from services.registry.runs import fences
 from services.registry.runs.facts import Facts
@@ -20,11 +20,11 @@ class Phases:
         self._facts = facts
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {ReportPhases: self.on_tell, GetPhases: self.on_phases}
 
     async def on_tell(self, ask: RequestContext, told: ReportPhases) -> PhasesStored:
-        """Keep what the machine of rank 0 has told: it speaks for the run."""
+        """Store the phases from the worker of rank 0; those of other workers are ignored."""
         facts = await self._facts.of(told.run_id, ask.worker)
         if ask.worker == facts.chief:
             async with self._units.tenant(TenantId(facts.tenant)) as unit:
@@ -33,9 +33,12 @@ class Phases:
         return PhasesStored()
 
     async def on_phases(self, ask: RequestContext, query: GetPhases) -> PhasesByTrials:
-        """By trial, in the order asked."""
+        """Return phases by trial, in the order requested."""
         if len(query.trials) > TRIALS_AT_ONCE:
-            raise Rejected("trials_too_many", f"at most {TRIALS_AT_ONCE} trials are read at once")
+            raise Rejected(
+                "trials_too_many",
+                f"{len(query.trials)} trials were requested; at most {TRIALS_AT_ONCE} are allowed per request",
+            )
         async with self._units.tenant(ask.tenant) as unit:
             found = await phases.load_phases(unit.connection, query.trials)
         return PhasesByTrials(

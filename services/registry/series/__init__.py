@@ -1,1 +1,1 @@
-"""Points and their summaries: in chunks, thinned with age, read as curves."""
+"""Metric points and summaries: stored in chunks, thinned with age, read as curves."""

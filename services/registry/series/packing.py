@@ -1,4 +1,4 @@
-"""The loops behind the stored points: chunks that batches brought are joined, old ones are thinned, or go. Beside `checkpoints.upkeep`, for checkpoints."""
+"""Background loops for stored points: merge small chunks, thin old ones, delete expired ones."""
 
 import asyncio
 from collections import defaultdict
@@ -16,23 +16,23 @@ from shared.bus import Units
 from shared.clock import Clock
 
 LOOSE_CHUNKS = 64
-"""So many small chunks of a series are joined while its day lasts; once it is over, two are."""
+"""Number of small chunks of a series that are merged during the day; afterwards, two are enough."""
 AT_ONCE = 25
-"""Series of one transaction, as far as they have not too many points: locks for a tenth of a second that nobody else wants."""
+"""Series per transaction, unless they have too many points: locks are held for a tenth of a second."""
 FOUND_AT_ONCE = 5_000
 _DAY = timedelta(days=1)
 _ALWAYS = date(1970, 1, 1)
 
 Work = Callable[[AsyncConnection, Sequence[DaySeries]], Awaitable[bool]]
-"""Does some of it; True when the same should be done again for the rest, in another transaction."""
+"""Processes some of it; True if the rest needs another transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Joins, thins and deletes chunks; replicas take turns.
+    """Merges, thins and deletes chunks; replicas take turns by an advisory lock.
 
     Attributes:
-        detail_days: age at which the points of experiments that say nothing else are thinned; None keeps all.
+        detail_days: Age at which points are thinned unless the experiment sets its own; None keeps all.
     """
 
     units: Units
@@ -40,25 +40,25 @@ class Packing:
     detail_days: int | None = None
 
     async def pack(self) -> None:
-        """Join the small chunks of series that have many today."""
+        """Merge small chunks of series that have many today."""
         today = self.clock.now().date()
         await self._all(
             partial(packing.load_loose, since=today, before=today + _DAY, least=LOOSE_CHUNKS), _pack
         )
 
     async def pack_old(self) -> None:
-        """Join what days that are over have left. Yesterday is over later than the clock says: a transaction may have begun before midnight."""
+        """Merge remaining chunks of past days. Yesterday is excluded: a transaction may have begun before midnight."""
         before = self.clock.now().date() - _DAY
         await self._all(partial(packing.load_loose, since=_ALWAYS, before=before, least=2), _pack)
 
     async def retain(self) -> None:
-        """Delete the points that their experiment keeps no longer, and thin those of which it keeps a part. Summaries stay."""
+        """Delete expired points, and thin those whose detail has expired. Summaries are kept."""
         today = self.clock.now().date()
         await self._all(partial(packing.load_outdated, today=today), _drop)
         await self._all(partial(packing.load_detailed, today=today, site_days=self.detail_days), _thin)
 
     async def _all(self, find: Callable[..., Awaitable[list[DaySeries]]], work: Work) -> None:
-        """Find what there is to do, and do it in transactions of a few series each."""
+        """Find what to process, in transactions of a few series each."""
         is_more = True
         while is_more:
             async with self.units.system() as unit:
@@ -72,21 +72,21 @@ class Packing:
                         is_rest = await work(unit.connection, found[at : at + AT_ONCE])
 
 
-async def _pack(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
-    taken = await packing.take_loose(connection, places)
-    # In a thread: compressing holds up neither reports nor queries.
+async def _pack(connection: AsyncConnection, day_series: Sequence[DaySeries]) -> bool:
+    taken = await packing.take_loose(connection, day_series)
+    # In a thread: compression must not block reports or queries.
     await packing.save_packed(connection, await asyncio.to_thread(_packed, taken))
     return False
 
 
-async def _thin(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
-    taken = await packing.take_detailed(connection, places)
+async def _thin(connection: AsyncConnection, day_series: Sequence[DaySeries]) -> bool:
+    taken = await packing.take_detailed(connection, day_series)
     await packing.save_packed(connection, await asyncio.to_thread(_thinned, taken))
     return bool(taken)
 
 
-async def _drop(connection: AsyncConnection, places: Sequence[DaySeries]) -> bool:
-    await packing.delete_chunks(connection, places)
+async def _drop(connection: AsyncConnection, day_series: Sequence[DaySeries]) -> bool:
+    await packing.delete_chunks(connection, day_series)
     return False
 
 
@@ -103,11 +103,11 @@ def _thinned(taken: Sequence[TakenChunk]) -> list[PackedChunk]:
 
 
 def _joined(taken: Sequence[TakenChunk]) -> Iterator[tuple[TakenChunk, Columns]]:
-    """All points that were taken of a series and day, and one of their chunks; in memory is one of them at a time."""
-    by_place: dict[DaySeries, list[TakenChunk]] = defaultdict(list)
+    """Yield all points of a series and day, with one of their chunks; one of them is in memory at a time."""
+    by_day_series: dict[DaySeries, list[TakenChunk]] = defaultdict(list)
     for chunk in taken:
-        by_place[chunk.place].append(chunk)
-    for chunks in by_place.values():
+        by_day_series[chunk.place].append(chunk)
+    for chunks in by_day_series.values():
         yield chunks[0], join([from_bytes(chunk.body) for chunk in chunks]).sorted()
 
 

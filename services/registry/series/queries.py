@@ -1,4 +1,4 @@
-"""Series, their summaries, and how earlier runs went."""
+"""Queries on series, summaries, and curves of earlier runs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,18 +44,18 @@ from shared.messages.metrics import (
 from shared.messages.plans import Curves, GetCurves
 
 POINTS_PER_ANSWER = 6_000
-"""What fits into a reply; who wants more asks by name, or for fewer points."""
+"""Maximum that fits into a reply; clients can name metrics or request fewer points."""
 TRIALS_PER_COMPARE = 200
 
 
 class MetricQueries:
-    """Answers what is asked of points and summaries."""
+    """Answers queries on points and summaries."""
 
     def __init__(self, units: Units) -> None:
         self._units = units
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {
             GetSeries: self.on_series,
             CompareTrials: self.on_compare,
@@ -66,18 +66,21 @@ class MetricQueries:
         }
 
     async def on_series(self, ask: RequestContext, query: GetSeries) -> SeriesPage:
-        """A trial's current points; an unknown trial has none."""
+        """Return a trial's current points; an unknown trial has none."""
         pages = await self._pages(ask, (query.trial_id,), query)
         return pages[0]
 
     async def on_compare(self, ask: RequestContext, query: CompareTrials) -> SeriesPages:
-        """The series of several trials side by side, in the order asked."""
+        """Return the series of several trials, in the order requested."""
         if len(query.trials) > TRIALS_PER_COMPARE:
-            raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are compared at once")
+            raise Rejected(
+                "trials_too_many",
+                f"{len(query.trials)} trials were requested; at most {TRIALS_PER_COMPARE} can be compared per request",
+            )
         return SeriesPages(trials=await self._pages(ask, query.trials, query))
 
     async def on_summaries(self, ask: RequestContext, query: GetSummaries) -> TrialSummaries:
-        """Each metric of a trial in one row."""
+        """Return the summary of each metric of a trial."""
         async with self._units.tenant(ask.tenant) as unit:
             found = await series.load_summaries(unit.connection, query.trial_id)
         return TrialSummaries(
@@ -98,21 +101,24 @@ class MetricQueries:
         )
 
     async def on_reported(self, ask: RequestContext, query: GetReported) -> ReportedPoints:
-        """What a trial's script has reported behind a place; an unknown trial has reported nothing."""
+        """Return what a trial's script reported after a position; an unknown trial has reported nothing."""
         asked = TrialReportCursor(trial_id=query.trial_id, after=query.after)
         return (await self._reported(ask, (asked,), query, MetricSelection()))[0]
 
     async def on_reported_by_trials(
         self, ask: RequestContext, query: GetReportedByTrials
     ) -> ReportedByTrials:
-        """The same of several trials, read together."""
+        """Return the same for several trials, read together."""
         if len(query.trials) > TRIALS_PER_COMPARE:
-            raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are read at once")
+            raise Rejected(
+                "trials_too_many",
+                f"{len(query.trials)} trials were requested; at most {TRIALS_PER_COMPARE} can be read per request",
+            )
         which = MetricSelection(query.group, query.names)
         return ReportedByTrials(trials=await self._reported(ask, query.trials, query, which))
 
     async def on_curves(self, ask: RequestContext, query: GetCurves) -> Curves:
-        """How earlier runs of a code went."""
+        """Return learning curves of earlier runs of a code."""
         async with self._units.tenant(ask.tenant) as unit:
             runs = await load_earlier(unit.connection, query.code_hash, query.metric, query.time_metric)
         return Curves(runs=tuple(runs))
@@ -125,25 +131,27 @@ class MetricQueries:
         which: MetricSelection,
     ) -> tuple[ReportedPoints, ...]:
         if query.from_now:
-            return await self._ends(ask, [one.trial_id for one in asked], which)
-        places = {one.trial_id: ReadPosition(*one.after.model_dump().values()) for one in asked}
+            return await self._latest(ask, [one.trial_id for one in asked], which)
+        positions = {one.trial_id: ReadPosition(*one.after.model_dump().values()) for one in asked}
         most = max(1, min(query.limit, POINTS_PER_ANSWER) // max(1, len(asked)))
         async with self._units.tenant(ask.tenant) as unit:
-            behind: dict[UUID, tuple[int, int]] = {t: (p.run, p.step) for t, p in places.items()}
+            behind: dict[UUID, tuple[int, int]] = {t: (p.run, p.step) for t, p in positions.items()}
             found = await series.load_reported(unit.connection, behind, which)
-            missed = {t: p for t, p in places.items() if has_missed(found[t], p)}
+            missed = {t: p for t, p in positions.items() if has_missed(found[t], p)}
             behind = {t: (p.run, EVERY_STEP[0]) for t, p in missed.items()}
             whole = await series.load_reported(unit.connection, behind, which)
-        for trial, place in missed.items():
-            found[trial], places[trial] = whole[trial], recount(whole[trial], place)
-        return tuple(_told(*choose_new(found[one.trial_id], places[one.trial_id], most)) for one in asked)
+        for trial, position in missed.items():
+            found[trial], positions[trial] = whole[trial], recount(whole[trial], position)
+        return tuple(
+            _points(*choose_new(found[one.trial_id], positions[one.trial_id], most)) for one in asked
+        )
 
-    async def _ends(
+    async def _latest(
         self, ask: RequestContext, trials: Sequence[TrialId], which: MetricSelection
     ) -> tuple[ReportedPoints, ...]:
         async with self._units.tenant(ask.tenant) as unit:
-            ends = await series.load_latest_positions(unit.connection, trials, which)
-        return tuple(_told([], ends.get(trial, ReadPosition()), is_last=True) for trial in trials)
+            latest = await series.load_latest_positions(unit.connection, trials, which)
+        return tuple(_points([], latest.get(trial, ReadPosition()), is_last=True) for trial in trials)
 
     async def _pages(
         self,
@@ -153,7 +161,7 @@ class MetricQueries:
     ) -> tuple[SeriesPage, ...]:
         most = query.max_points
         if most is not None and most < 1:
-            raise Rejected("bad_request", "max_points is at least 1", place="max_points")
+            raise Rejected("bad_request", "max_points must be at least 1", place="max_points")
         async with self._units.tenant(ask.tenant) as unit:
             curves = await _load(unit.connection, wanted, query)
         by_trial: dict[UUID, list[Series]] = {trial: [] for trial in wanted}
@@ -174,7 +182,7 @@ class MetricQueries:
 async def _load(
     connection: AsyncConnection, wanted: tuple[TrialId, ...], query: GetSeries | CompareTrials
 ) -> list[Curve]:
-    """A part of the steps is read point by point: who looks closer wants more than the roll-ups hold."""
+    """Read a range of steps point by point: a zoomed chart needs more than the roll-ups contain."""
     which = MetricSelection(query.group, query.names)
     if query.first_step is None and query.last_step is None:
         return await series.load_curves(connection, list(wanted), which, query.max_points)
@@ -195,14 +203,14 @@ def _series(curve: Curve, most: int | None) -> Series:
     return Series(group=curve.group, name=curve.name, count=curve.count, points=points)
 
 
-def _told(told: Sequence[StoredPoint], end: ReadPosition, is_last: bool) -> ReportedPoints:
+def _points(points: Sequence[StoredPoint], end: ReadPosition, is_last: bool) -> ReportedPoints:
     return ReportedPoints(
-        points=tuple(ReportedPoint(**_named(one)) for one in told),
+        points=tuple(ReportedPoint(**_named(one)) for one in points),
         end=ReportCursor(run_number=end.run, record=end.record, step=end.step, count=end.count),
         is_last=is_last,
     )
 
 
-def _named(told: StoredPoint) -> dict[str, Any]:
-    fields = told._asdict()
+def _named(point: StoredPoint) -> dict[str, Any]:
+    fields = point._asdict()
     return {"run_number": fields.pop("run"), **fields}

@@ -1,1 +1,1 @@
-"""The object store: keys and signed URLs, contents that checkpoints share, and how many bytes there is room for."""
+"""The object store: keys, presigned URLs, shared contents and storage limits."""

@@ -1,4 +1,4 @@
-"""How much a tenant, or a workspace of one, may store."""
+"""Storage limits of tenants and workspaces."""
 
 from services.registry.core.names import InputRefusal
 
@@ -8,16 +8,16 @@ _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 def refuse_growth(
     used_bytes: int, more_bytes: int, maximum_bytes: int | None, workspace: str | None = None
 ) -> InputRefusal | None:
-    """Return why so many more bytes are not stored by the tenant, or by a workspace; None when they are. What needs no more is never refused."""
+    """Return why the tenant or workspace may not store this many more bytes; None if it may. Needing no more bytes is never rejected."""
     if maximum_bytes is None or more_bytes <= 0 or used_bytes + more_bytes <= maximum_bytes:
         return None
-    who, raised = "the tenant", "the limit raised with `muster limit storage`"
+    owner, limit = "the tenant", "the limit with `muster limit storage`"
     if workspace is not None:
-        who, raised = f"the workspace '{workspace}'", "the workspace's quota raised"
+        owner, limit = f"the workspace '{workspace}'", "the workspace's quota"
     return InputRefusal(
         "storage_full",
-        f"{who} stores {_size(used_bytes)} of the {_size(maximum_bytes)} that it may, and this needs "
-        f"{_size(more_bytes)} more: delete checkpoints with `muster checkpoint collect`, or have {raised}",
+        f"{owner} stores {_size(used_bytes)} of the {_size(maximum_bytes)} allowed, and this needs "
+        f"{_size(more_bytes)} more: delete checkpoints with `muster checkpoint collect`, or raise {limit}",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a tenant may store, as who keeps the site has said, and what its workspaces may, as itself has."""
+"""Handlers of storage limits: of tenants, set by operators, and of workspaces, set by their tenant."""
 
 from services.registry.storage.store import tenants as storage, workspaces
 from shared.bus import Delivery, Unit
@@ -6,7 +6,7 @@ from shared.messages.limits import StorageLimitChanged, WorkspaceStorageLimitCha
 
 
 async def on_storage_limit(unit: Unit, batch: list[Delivery[StorageLimitChanged]]) -> None:
-    """Keep the newest word; what is stored already stays, whatever it says."""
+    """Store the newest limit. Data that exceeds it is kept."""
     newest = max(batch, key=lambda delivery: delivery.message.version)
     message = newest.message
     await storage.save_maximum(
@@ -15,7 +15,7 @@ async def on_storage_limit(unit: Unit, batch: list[Delivery[StorageLimitChanged]
 
 
 async def on_workspace_storage_limit(unit: Unit, batch: list[Delivery[WorkspaceStorageLimitChanged]]) -> None:
-    """The same of workspaces."""
+    """Store the newest limits of workspaces."""
     by_version = sorted(batch, key=lambda delivery: (delivery.message.workspace, delivery.message.version))
     for delivery in by_version:
         message = delivery.message

@@ -1,6 +1,6 @@
-"""Whether there is room for what is to be stored: of the tenant's bytes, and of those of the workspace whose experiment brings it.
+"""Checks storage limits of the tenant and of the experiment's workspace.
 
-Looked at when something is announced, and again under the rows' locks, the tenant's first, when it is to count.
+Checked when something is announced, and again under the row locks, the tenant's first, before it counts.
 """
 
 from collections.abc import Collection, Iterable
@@ -15,7 +15,7 @@ from shared.bus import Unit
 async def refuse_contents(
     unit: Unit, tenant: UUID, experiment: UUID, contents: Iterable[Content], *, is_final: bool = False
 ) -> str | None:
-    """Return why an experiment's contents are not stored: each counts where it is not held yet; `is_final` locks."""
+    """Return why an experiment's contents exceed a limit; contents already stored count zero. `is_final` locks the rows."""
     wanted = set(contents)
     connection = unit.connection
     stored = await (storage.lock_stored if is_final else storage.load_stored)(connection, tenant)
@@ -37,7 +37,7 @@ async def refuse_contents(
 async def refuse_bytes(
     unit: Unit, tenant: UUID, experiment: UUID, more_bytes: int, *, is_final: bool = False
 ) -> str | None:
-    """The same of bytes that nobody shares."""
+    """Return the same for bytes that are never shared."""
     connection = unit.connection
     stored = await (storage.lock_stored if is_final else storage.load_stored)(connection, tenant)
     full = refuse_growth(stored.used_bytes, more_bytes, stored.maximum_bytes)

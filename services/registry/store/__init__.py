@@ -1,1 +1,1 @@
-"""The tables of all slices; each slice reads and writes its own in its `store`."""
+"""Tables of all packages; each package reads and writes its own in its `store`."""

@@ -1,4 +1,4 @@
-"""Tables of what runs report, beside those of `tables`: chunks of points, log lines and media."""
+"""Tables for reports: chunks of points, log lines and media. See also `tables`."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Date, DateTime, Integer, LargeBinary, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB

@@ -1,4 +1,4 @@
-"""Tables of bytes in the store, beside those of `tables`: what workspaces hold, uploads that are awaited, and what comes after its deletion."""
+"""Tables for stored bytes: contents of workspaces, expected uploads, and prefixes to sweep. See also `tables`."""
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Table, Text, Uuid
 

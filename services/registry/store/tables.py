@@ -1,4 +1,4 @@
-"""The tables as SQLAlchemy sees them; the migrations make them. Neighbours: `storage_tables`, `report_tables`."""
+"""SQLAlchemy tables; the migrations create them. See also `storage_tables` and `report_tables`."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,1 +1,1 @@
-"""The table of an experiment's trials: its columns, filters and orders."""
+"""The table of an experiment's trials: columns, filters and sorts."""

@@ -1,4 +1,4 @@
-"""The table of an experiment's trials."""
+"""Queries on the table of an experiment's trials."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -46,17 +46,17 @@ ROWS_PER_PAGE = 200
 COLUMNS = 64
 BYTES_PER_PAGE = 300 * 1024
 CELL_BYTES = 24
-"""What a number takes in an answer, with what is around it."""
+"""Size of a number in a reply, including separators."""
 SAMPLE = 200
-"""So many trials are looked at for the hyperparameters that are shown where nobody said which."""
+"""Trials sampled for the default hyperparameter columns."""
 DEFAULT_HYPERPARAMETERS = 12
 COMPARED = 2_000
-"""With so many names one that is unknown is compared, to guess what was meant: it takes a millisecond for ten of them."""
+"""Maximum number of names compared with an unknown name, to suggest one: ten of them take a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What somebody asks of a table, understood; `columns` are those that were named."""
+    """A parsed query on the table. `columns`: the named columns."""
 
     search: SearchMetric
     filter: Filter | None
@@ -67,10 +67,10 @@ class Reading:
 async def read_table(
     connection: AsyncConnection, query: GetTable | ExportTable, most_columns: int
 ) -> Reading:
-    """Understand a question.
+    """Parse a query.
 
     Raises:
-        Rejected: It cannot be read, names what no trial has and the config does not declare, or names more columns than `most_columns`.
+        Rejected: The query is not valid, names a column that no trial has and the config does not declare, or names more than `most_columns`.
     """
     if len(query.columns) > most_columns:
         raise columns_too_many(most_columns)
@@ -88,32 +88,34 @@ async def read_table(
 
 
 def columns_too_many(most: int) -> Rejected:
-    """The refusal of more columns than there may be."""
-    return Rejected("columns_too_many", f"at most {most} columns at a time", "column", "name those you want")
+    """Return the error for too many columns."""
+    return Rejected(
+        "columns_too_many", f"too many columns; at most {most} are allowed", "column", "name fewer columns"
+    )
 
 
 class TableQueries:
-    """Answers what is asked of trials side by side."""
+    """Answers queries on the trial table."""
 
     def __init__(self, units: Units) -> None:
         self._units = units
 
     def answers(self) -> dict[Question, Answer]:
-        """What a responder is given."""
+        """Return the answers for the responder."""
         return {GetTable: self.on_table, GetColumns: self.on_columns}
 
     async def on_table(self, ask: RequestContext, query: GetTable) -> TablePage:
-        """The trials behind the cursor that meet the filter, in order; an unknown experiment has none."""
+        """Return the trials after the cursor that match the filter, in order; an unknown experiment has none."""
         limit = max(1, min(query.limit, ROWS_PER_PAGE))
         experiment = query.experiment_id
         async with self._units.tenant(ask.tenant) as unit:
             read = await read_table(unit.connection, query, COLUMNS)
-            columns = read.columns or await _most_telling(unit.connection, experiment, read.search)
+            columns = read.columns or await _default_columns(unit.connection, experiment, read.search)
             wanted = RowQuery(experiment, read.filter, read.orders, query.after, limit + 1)
             found = await trial_table.load_rows(unit.connection, wanted, read.search)
-            shown = [row.trial for row in found.rows[:limit]]
-            loaded = await trial_table.load_cells(unit.connection, shown, columns, read.search)
-        cells = [tuple(map(_said, row)) for row in loaded]
+            ids = [row.trial for row in found.rows[:limit]]
+            loaded = await trial_table.load_cells(unit.connection, ids, columns, read.search)
+        cells = [tuple(map(_as_json, row)) for row in loaded]
         fitting = _fitting(cells)
         rows = tuple(
             TableRow(trial_id=row.trial, number=row.number, state=row.state, cells=of)
@@ -128,7 +130,7 @@ class TableQueries:
         )
 
     async def on_columns(self, ask: RequestContext, query: GetColumns) -> KnownColumns:
-        """The names that there are to filter, to sort and to show by, from a place on."""
+        """Return names for filters, sorts and columns, from an index on."""
         async with self._units.tenant(ask.tenant) as unit:
             names = (await _known(unit.connection, query))[query.first :]
         count = _fitting([(name,) for name in names])
@@ -139,18 +141,18 @@ class TableQueries:
 async def _refuse_unknown(
     connection: AsyncConnection, query: GetTable | ExportTable, columns: Iterable[Column], place: str
 ) -> None:
-    """Refuse a mistyped name instead of showing an empty table. What the config declares may be absent from every trial so far."""
+    """Reject a mistyped name instead of returning an empty table. Names declared in the config may be absent from all trials so far."""
     for column in dict.fromkeys(columns):
         if _is_declared(column, query.declared):
             continue
         if await trial_columns.is_known(connection, query.experiment_id, column):
             continue
-        what = "metric" if isinstance(column, Metric) else "hyperparameter"
+        noun = "metric" if isinstance(column, Metric) else "hyperparameter"
         prefix = f"{'metrics' if isinstance(column, Metric) else 'hparams'}."
         known = [name for name in await _known(connection, query) if name.startswith(prefix)]
         if known:
             name = metric_name(*column.key) if isinstance(column, Metric) else name_of(column)
-            raise unknown(name, known[:COMPARED], what, place)
+            raise unknown(name, known[:COMPARED], noun, place)
 
 
 def _is_declared(column: Column, declared: DeclaredColumns) -> bool:
@@ -158,14 +160,14 @@ def _is_declared(column: Column, declared: DeclaredColumns) -> bool:
         case Metric(group, name):
             return group == "validation" and name in declared.validation_metrics
         case Hyperparameter(path):
-            # A group of hyperparameters has a cell too: all that it holds.
+            # A group of hyperparameters is a column too.
             return any(one[: len(path)] == path for one in declared.hyperparameters)
         case _:
             return False
 
 
 async def _known(connection: AsyncConnection, query: GetTable | GetColumns | ExportTable) -> list[str]:
-    """All names: what trials have, and what the config declares."""
+    """Return all names: those of the trials, and those that the config declares."""
     paths = await trial_columns.load_hyperparameters(connection, query.experiment_id)
     metrics = await trial_columns.load_metric_keys(connection, query.experiment_id)
     expected = [("validation", name) for name in query.declared.validation_metrics]
@@ -177,7 +179,9 @@ async def _known(connection: AsyncConnection, query: GetTable | GetColumns | Exp
     ]
 
 
-async def _most_telling(connection: AsyncConnection, experiment: UUID, search: SearchMetric) -> list[Column]:
+async def _default_columns(
+    connection: AsyncConnection, experiment: UUID, search: SearchMetric
+) -> list[Column]:
     paths = await trial_columns.load_hyperparameters(connection, experiment, SAMPLE)
     found: list[Column] = [Hyperparameter(path) for path in paths[:DEFAULT_HYPERPARAMETERS]]
     if search.metric is None:
@@ -186,15 +190,15 @@ async def _most_telling(connection: AsyncConnection, experiment: UUID, search: S
     return [*found, Metric(*metric, Stat.LAST_STEP), Metric(*metric, Stat.LAST), Metric(*metric, Stat.BEST)]
 
 
-def _said(cell: JsonValue) -> JsonValue:
-    """JSON has neither NaN nor the infinities: they are told by protobuf's words for them."""
+def _as_json(cell: JsonValue) -> JsonValue:
+    """Convert a cell to JSON, which has no NaN or infinities: they become protobuf's strings for them."""
     if not isinstance(cell, float) or math.isfinite(cell):
         return cell
     return "NaN" if math.isnan(cell) else "Infinity" if cell > 0 else "-Infinity"
 
 
 def _fitting(rows: Sequence[Sequence[JsonValue]]) -> int:
-    """How many rows fit into an answer; one always does."""
+    """Return how many rows fit into a reply; at least one."""
     size = 0
     for count, row in enumerate(rows):
         size += 100 + sum(

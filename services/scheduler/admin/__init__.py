@@ -1,1 +1,1 @@
-"""What people rule: pools, quotas, budgets, bookings, an experiment's part in the queue."""
+"""Administrative changes: pool policies, quotas, budgets, reservations, experiment policies."""

@@ -1,4 +1,5 @@
-"""Keeps the cycle told of what was spent of budgets, tells when one is all but spent, and answers who asks. Neighbour: `core/reducers/budgets`, which rules."""
+"""Tracks budgets: passes the spending to the cycle, publishes when a budget reaches a threshold, and answers
+queries. `core/reducers/budgets` enforces budgets."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -34,22 +35,23 @@ from shared.messages.budgets import (
 )
 
 LOOK_EVERY_S = 60.0
-"""What nobody has told of: a budget that a handler of the leader before stored late."""
+"""Finds budgets that a handler of an earlier leader stored late."""
 GATHER_S = 10.0
-"""Grants make a look due; those of so long share one."""
+"""Grants make a check due; those within this time share one."""
 SOON_S = 1.0
 _log = structlog.get_logger()
 
 
 @dataclass(slots=True)
 class BudgetMonitor:
-    """Looks when a budget was set, when something that costs was granted, and when one will be near or over as it goes."""
+    """Checks when a budget was set, when a grant costs money, and when a threshold will be reached at the
+    current rate."""
 
     cycle: Cycle
     database: Database
     units: Units
     clock: Clock
-    _told: dict[Path, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
+    _published: dict[Path, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, ended: asyncio.Event) -> None:
@@ -91,7 +93,7 @@ class BudgetMonitor:
             cycle.cluster.apply(on_spending(cycle.cluster, spending))
 
         self.cycle.push(take_up)
-        await self._tell(accounts, month_of(now))
+        await self._publish(accounts, month_of(now))
         return accounts
 
     def _pause_s(self, accounts: Iterable[BudgetAccount]) -> float:
@@ -100,25 +102,30 @@ class BudgetMonitor:
         due = min([*dues, next_month(now) - now, timedelta(seconds=LOOK_EVERY_S)])
         return max(SOON_S, due.total_seconds())
 
-    async def _tell(self, accounts: Sequence[BudgetAccount], month: datetime) -> None:
-        """Once for each part that one comes to, whoever leads; what this term has told of is not asked of the database again."""
-        new = [one for one in accounts if one.spending.reached and self._told.get(one.path) != _standing(one)]
+    async def _publish(self, accounts: Sequence[BudgetAccount], month: datetime) -> None:
+        """Publish each threshold once, across leaders. Thresholds that this term has published are not looked
+        up again."""
+        new = [
+            one
+            for one in accounts
+            if one.spending.reached and self._published.get(one.path) != _progress(one)
+        ]
         if new:
             async with self.units.system() as unit:
                 for one, percent in await claim_unreported(unit.connection, new, month):
                     unit.emit(_reached(one, percent, month), tenant=one.tenant)
                     _log.warning(
-                        "a budget was used up as far as this",
+                        "a budget has reached a threshold",
                         tenant=str(one.tenant),
                         workspace=one.workspace,
                         percent=percent,
                         spent=one.spending.spent,
                         per_month=one.spending.per_month,
                     )
-        self._told = {one.path: _standing(one) for one in accounts}
+        self._published = {one.path: _progress(one) for one in accounts}
 
 
-def _standing(one: BudgetAccount) -> tuple[float, tuple[int, ...]]:
+def _progress(one: BudgetAccount) -> tuple[float, tuple[int, ...]]:
     return one.spending.per_month, one.spending.reached
 
 
@@ -143,7 +150,7 @@ def _budget(one: BudgetAccount) -> BudgetStatus:
 
 
 async def _first(events: Iterable[asyncio.Event], timeout_s: float) -> bool:
-    """Waits until one of them is set; False: none was in time."""
+    """Wait until one of the events is set; False: timeout."""
     waits = [asyncio.create_task(event.wait()) for event in events]
     try:
         done, _ = await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)

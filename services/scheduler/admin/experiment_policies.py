@@ -1,4 +1,4 @@
-"""People change an experiment's part in the queue: checked against what there is, stored, told, taken up by the cycle."""
+"""Edits of an experiment's policy: checked, stored, published, then applied by the cycle."""
 
 from dataclasses import dataclass
 
@@ -19,54 +19,54 @@ from shared.messages.queue import EditExperiment, RequestRanked
 
 MOST_WEIGHT = 1_000_000.0
 MAX_INTEGER = 2**31 - 1
-"""The largest that the table's columns hold."""
+"""The largest value of the table's integer columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPolicyCommands:
-    """One method a command."""
+    """One method per command."""
 
     cycle: Cycle
 
     async def on_edit_experiment(self, unit: Unit, batch: list[Delivery[EditExperiment]]) -> None:
         for delivery in batch:
-            wish = delivery.message
+            command = delivery.message
             try:
-                self._check(wish)
-                unit.emit(await self._edit(unit, wish), cause=delivery)
+                self._check(command)
+                unit.emit(await self._edit(unit, command), cause=delivery)
             except Rejected as error:
                 refused = OperationRefused(
-                    operation_id=wish.operation_id, code=error.code, message=error.message, hint=error.hint
+                    operation_id=command.operation_id, code=error.code, message=error.message, hint=error.hint
                 )
                 unit.emit(refused, cause=delivery)
 
-    def _check(self, wish: EditExperiment) -> None:
-        """Raises Rejected, naming the range or what there is."""
-        if wish.priority is not None and not FIRST_PRIORITY <= wish.priority <= LAST_PRIORITY:
-            message = (
-                f"priority {wish.priority} is not between {FIRST_PRIORITY} (first) and {LAST_PRIORITY} (last)"
-            )
+    def _check(self, command: EditExperiment) -> None:
+        """Raises Rejected with the allowed values."""
+        if command.priority is not None and not FIRST_PRIORITY <= command.priority <= LAST_PRIORITY:
+            message = f"priority {command.priority} is not between {FIRST_PRIORITY} (first) and {LAST_PRIORITY} (last)"
             raise Rejected("bad_priority", message)
-        if wish.weight is not None and not 0 < wish.weight <= MOST_WEIGHT:
-            message = f"weight {wish.weight:g} is not above 0 and at most {MOST_WEIGHT:.0f}"
+        if command.weight is not None and not 0 < command.weight <= MOST_WEIGHT:
+            message = (
+                f"weight {command.weight:g} is out of range: it must be above 0 and at most {MOST_WEIGHT:.0f}"
+            )
             raise Rejected("bad_weight", message)
-        for name, value in (("max_slots", wish.max_slots), ("max_trials", wish.max_trials)):
+        for name, value in (("max_slots", command.max_slots), ("max_trials", command.max_trials)):
             if value is not None and value > MAX_INTEGER:
                 raise Rejected(f"bad_{name}", f"{name} {value} is above {MAX_INTEGER}")
-        if wish.max_slots is not None and wish.max_slots < 1:
+        if command.max_slots is not None and command.max_slots < 1:
             raise Rejected(
                 "bad_max_slots",
-                f"max_slots {wish.max_slots} is below 1",
-                hint="pause the experiment to give all its slots back",
+                f"max_slots {command.max_slots} is below 1",
+                hint="pause the experiment to release all its slots",
             )
-        if wish.max_trials is not None and wish.max_trials < 1:
+        if command.max_trials is not None and command.max_trials < 1:
             raise Rejected(
                 "bad_max_trials",
-                f"max_trials {wish.max_trials} is below 1",
-                hint="pause the experiment to have none of its trials run",
+                f"max_trials {command.max_trials} is below 1",
+                hint="pause the experiment to stop all its trials",
             )
-        if wish.pool is not None:
-            self._check_pool(wish.experiment_id, wish.pool)
+        if command.pool is not None:
+            self._check_pool(command.experiment_id, command.pool)
 
     def _check_pool(self, experiment: ExperimentId, name: PoolName) -> None:
         cluster = self.cycle.cluster
@@ -74,8 +74,8 @@ class ExperimentPolicyCommands:
         pools = open_pools(cluster.pools)
         pool = pools.get(name)
         if pool is None:
-            there_is = ", ".join(pools)
-            raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"there is {there_is}")
+            known = ", ".join(pools)
+            raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"choose one of {known}")
         for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
             reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.tenant, trial.needs)
             if reach.is_final and trial.needs.min_slots > reach.slots:
@@ -86,32 +86,35 @@ class ExperimentPolicyCommands:
                     hint="choose a larger pool, or fork the experiment with fewer slots_per_trial",
                 )
 
-    async def _edit(self, unit: Unit, wish: EditExperiment) -> RequestRanked:
-        if wish.no_max_slots or wish.no_max_trials:
+    async def _edit(self, unit: Unit, command: EditExperiment) -> RequestRanked:
+        if command.no_max_slots or command.no_max_trials:
             await experiment_policies.lift_caps(
-                unit.connection, wish.experiment_id, slots=wish.no_max_slots, trials=wish.no_max_trials
+                unit.connection,
+                command.experiment_id,
+                slots=command.no_max_slots,
+                trials=command.no_max_trials,
             )
-        changes = wish.model_dump(include={"priority", "weight", "max_slots", "max_trials", "pool"})
-        edited = await edit_policy(unit.connection, wish.experiment_id, changes)
+        changes = command.model_dump(include={"priority", "weight", "max_slots", "max_trials", "pool"})
+        edited = await edit_policy(unit.connection, command.experiment_id, changes)
         if edited is None:
-            raise NotFound(f"experiment {wish.experiment_id}")
+            raise NotFound(f"experiment {command.experiment_id}")
         part, version = edited
 
         async def take_up() -> None:
             self.cycle.edit(
                 lambda cycle: cycle.cluster.apply(
-                    requests.on_experiment_policy(cycle.cluster, wish.experiment_id, part)
+                    requests.on_experiment_policy(cycle.cluster, command.experiment_id, part)
                 )
             )
 
         unit.then(take_up)
-        return ranked(wish.experiment_id, part, version).model_copy(
-            update={"operation_id": wish.operation_id}
+        return ranked(command.experiment_id, part, version).model_copy(
+            update={"operation_id": command.operation_id}
         )
 
 
 def emit_first_policies(unit: Unit, first: dict[ExperimentId, tuple[ExperimentPolicy, int]]) -> None:
-    """What experiments have in the queue from their first request on, each with its version."""
+    """Publish the policies of new experiments, each with its version."""
     unit.emit(*(ranked(experiment, part, version) for experiment, (part, version) in first.items()))
 
 

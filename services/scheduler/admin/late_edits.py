@@ -1,6 +1,7 @@
-"""What people rule (pools, quotas, bookings, an experiment's part in the queue) as the tables have it, for a leader that may have missed some: a
-handler of the leader before may have committed after this one had read the tables. Neighbours: `reconcile`, which compares every few
-seconds; `pool_policies`, `experiment_policies` and `reservations`, which take up at once what comes to this leader (`Cycle.edit`)."""
+"""Loads policies, quotas, reservations and experiment policies that this leader may have missed, because a
+handler of an earlier leader committed them after this one had read the tables. `reconcile` calls it every few
+seconds. Changes that arrive at this leader are applied immediately by `pool_policies`, `experiment_policies` and `reservations`
+(`Cycle.edit`)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +21,7 @@ from shared.ids import ExperimentId, PoolName
 
 @dataclass(frozen=True, slots=True)
 class StoredRules:
-    """All that the tables have; `parts` of the experiments that go on."""
+    """The stored rules. `parts`: of experiments with open requests."""
 
     pools: list[PoolPolicy]
     quotas: list[tuple[PoolName, Path, Quota]]
@@ -38,7 +39,7 @@ async def load_rules(connection: AsyncConnection, cluster: Cluster, now: datetim
 
 
 def apply_rules(cluster: Cluster, rules: StoredRules) -> None:
-    """Changes what differs; where nothing was missed nothing does."""
+    """Apply the differences."""
     for policy in rules.pools:
         known = cluster.pools.get(policy.name)
         if known is None or known.policy != policy:
@@ -57,7 +58,7 @@ def _take_up_quotas(cluster: Cluster, rules: StoredRules) -> None:
     kept = {(pool, path) for pool, path, _ in rules.quotas}
     ruled = {(name, path) for name, known in cluster.pools.items() for path in known.shares.quotas}
     for name, path in ruled - kept:
-        cluster.apply(requests.on_quota(cluster, name, path, None))  # of what was deleted
+        cluster.apply(requests.on_quota(cluster, name, path, None))  # deleted quotas
 
 
 def _take_up_reservations(cluster: Cluster, rules: StoredRules) -> None:

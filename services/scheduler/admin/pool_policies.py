@@ -1,4 +1,4 @@
-"""Who keeps the site changes the rules while things run: a pool's policy, what tenants and workspaces may hold."""
+"""Changes of pool policies and quotas by administrators."""
 
 from dataclasses import dataclass
 
@@ -16,24 +16,24 @@ from shared.messages.pools import EditPool
 
 @dataclass(frozen=True, slots=True)
 class PolicyCommands:
-    """One method a message; all of them are the site's."""
+    """One method per message; all of them are site-wide."""
 
     cycle: Cycle
 
     async def on_edit_pool(self, unit: Unit, batch: list[Delivery[EditPool]]) -> None:
         for delivery in batch:
-            wish = delivery.message
-            pool = self.cycle.cluster.pools.get(wish.pool)
+            command = delivery.message
+            pool = self.cycle.cluster.pools.get(command.pool)
             if pool is None:
                 refused = OperationRefused(
-                    operation_id=wish.operation_id,
+                    operation_id=command.operation_id,
                     code="pool_unknown",
-                    message=f"pool {wish.pool} does not exist",
+                    message=f"pool {command.pool} does not exist",
                 )
                 unit.emit(refused, cause=delivery)
                 continue
-            await edit_pool(unit.connection, with_rules(pool.policy, wish.rules))
-            self._take_up_rules(unit, wish)
+            await edit_pool(unit.connection, with_rules(pool.policy, command.rules))
+            self._take_up_rules(unit, command)
 
     async def on_limits(self, unit: Unit, batch: list[Delivery[LimitsChanged]]) -> None:
         for delivery in batch:
@@ -43,10 +43,10 @@ class PolicyCommands:
             if await save_quota(unit.connection, limits.pool, path, quota, limits.version):
                 self._take_up_quota(unit, limits.pool, path, quota)
 
-    def _take_up_rules(self, unit: Unit, wish: EditPool) -> None:
+    def _take_up_rules(self, unit: Unit, command: EditPool) -> None:
         async def take_up() -> None:
             def rule(cycle: Cycle) -> None:
-                cycle.cluster.put_pool(with_rules(cycle.cluster.pools[wish.pool].policy, wish.rules))
+                cycle.cluster.put_pool(with_rules(cycle.cluster.pools[command.pool].policy, command.rules))
 
             self.cycle.edit(rule)
 

@@ -1,4 +1,4 @@
-"""Who keeps the site books slots for a window of time, and people ask what is booked."""
+"""Reservations: administrators reserve slots for a time window, and users list reservations."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,23 +26,25 @@ from shared.messages.reservations import (
 
 @dataclass(frozen=True, slots=True)
 class ReservationCommands:
-    """One method a message."""
+    """One method per message."""
 
     cycle: Cycle
 
     async def on_reserve(self, unit: Unit, batch: list[Delivery[ReserveSlots]]) -> None:
         for delivery in batch:
-            wish = delivery.message
-            pool = self.cycle.cluster.pools.get(wish.pool)
+            command = delivery.message
+            pool = self.cycle.cluster.pools.get(command.pool)
             if pool is None:
-                unit.emit(_refused(wish, "pool_unknown", f"pool {wish.pool} does not exist"), cause=delivery)
+                unit.emit(
+                    _refused(command, "pool_unknown", f"pool {command.pool} does not exist"), cause=delivery
+                )
                 continue
-            wanted = _reservation_of(wish)
+            wanted = _reservation_of(command)
             reason = _beyond(pool, wanted)
             if reason is not None:
-                unit.emit(_refused(wish, "reservation_too_large", reason), cause=delivery)
+                unit.emit(_refused(command, "reservation_too_large", reason), cause=delivery)
                 continue
-            await save_reservation(unit.connection, wish)
+            await save_reservation(unit.connection, command)
             self._take_up(unit, wanted)
 
     async def on_cancel(self, unit: Unit, batch: list[Delivery[CancelReservation]]) -> None:
@@ -75,26 +77,26 @@ class ReservationCommands:
         unit.then(give_up)
 
 
-def _reservation_of(wish: ReserveSlots) -> Reservation:
+def _reservation_of(command: ReserveSlots) -> Reservation:
     return Reservation(
-        id=wish.reservation_id,
-        pool=wish.pool,
-        holder=(wish.tenant, wish.workspace) if wish.workspace else (wish.tenant,),
-        slots=wish.slots,
-        begin_ms=milliseconds(wish.begins_at),
-        end_ms=milliseconds(wish.ends_at),
+        id=command.reservation_id,
+        pool=command.pool,
+        holder=(command.tenant, command.workspace) if command.workspace else (command.tenant,),
+        slots=command.slots,
+        begin_ms=milliseconds(command.begins_at),
+        end_ms=milliseconds(command.ends_at),
     )
 
 
 def _beyond(pool: Pool, wanted: Reservation) -> str | None:
-    """Why the pool cannot keep so much; None: it can, or nobody knows yet what it will have."""
+    """Return why the pool cannot reserve this many slots; None: it can, or its size is unknown."""
     most = max(pool.capacity.total, pool.policy.max_slots or 0)
     booked = most_booked([*pool.reservations.values(), wanted], wanted)
     if not most or booked <= most:
         return None
     others = booked - wanted.slots
-    taken = f", of which {others} are booked in that time" if others else ""
-    return f"{wanted.slots} slots are more than pool {wanted.pool} can keep: it has {most}{taken}"
+    taken = f", of which {others} are already reserved in that time" if others else ""
+    return f"pool {wanted.pool} cannot reserve {wanted.slots} slots: it has {most}{taken}"
 
 
 def _view(pool: Pool, one: Reservation, now_ms: int) -> ReservationView:

@@ -1,10 +1,11 @@
-"""One turn of the world, as service and simulator both take it: advance by events, tick, plan, carry out, hand over what is unsaved.
+"""One scheduling cycle, shared by the service and the simulator: apply events, run the ticks, plan, carry out
+the plan, return unsaved changes.
 
     turn = take_turn(cluster, events, next_token, now)
-    turn.plan     what was decided (and is part of the cluster now)
-    turn.unsaved  what must be saved, told and sent; the cluster collects anew from here
+    turn.plan     the decisions, already applied to the cluster
+    turn.unsaved  what to save, publish and send; the cluster then starts a new collection
 
-Saving, telling and sending are the caller's. What a turn changed and the caller did not save is put back by `defer_save`.
+The caller saves, publishes and sends. If it decides not to save a cycle's changes, it returns them with `defer_save`.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,12 +22,12 @@ from services.scheduler.core.state.unsaved import Unsaved
 from shared.ids import AllocationId, RunId, derived_id
 
 Event = Callable[[Cluster, datetime], None]
-"""Something that has happened: it advances the cluster, and cannot fail for reasons outside."""
+"""Applies something that has happened to the cluster. Must not fail for external reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class CycleResult:
-    """What one turn has decided and changed."""
+    """The decisions and changes of one scheduling cycle."""
 
     plan: SchedulingPlan
     unsaved: Unsaved
@@ -35,10 +36,10 @@ class CycleResult:
 def run_cycle(
     cluster: Cluster, events: Iterable[Event], next_token: Callable[[], int], now: datetime
 ) -> CycleResult:
-    """Applies what has happened, in order, plans the pools in which anything changed, and makes the plan part of the world.
+    """Apply the events in order, plan the pools that changed, and apply the plan to the cluster.
 
     Args:
-        next_token: gives the token of each new run; it must be above all given before.
+        next_token: Returns the token of the next run; tokens must increase.
     """
     cluster.advance_to(now)
     for event in events:
@@ -55,7 +56,7 @@ def run_cycle(
 
 
 def defer_save(cluster: Cluster, unsaved: Unsaved) -> None:
-    """Hands back what is not worth a transaction: it is saved with the next that is."""
+    """Return changes that do not justify a transaction; they are saved with the next changes that do."""
     cluster.unsaved.lazy_trials |= unsaved.lazy_trials
     cluster.unsaved.lazy_runs |= unsaved.lazy_runs
 
@@ -63,7 +64,8 @@ def defer_save(cluster: Cluster, unsaved: Unsaved) -> None:
 def _carry_out(
     cluster: Cluster, planned: SchedulingPlan, next_token: Callable[[], int], now: datetime
 ) -> None:
-    """Runs with tokens, slots occupied, signals given. What the plan itself has changed is planned already."""
+    """Create the granted runs, occupy their slots and send the signals. The plan already accounts for these
+    changes."""
     for grant in planned.grants:
         number = cluster.trials[grant.trial].runs + 1
         run = RunId(derived_id(grant.trial, "run", number))

@@ -1,4 +1,5 @@
-"""Questions about queue, pools and runs, answered from the leader's memory; what has left it is read from the tables."""
+"""Queries about queue, pools and runs, answered from the leader's memory, or from the tables for records that
+have left it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ from shared.messages.workers import GetWorkerKey, IssueJoin, Join, Renew, Worker
 
 @dataclass(frozen=True, slots=True)
 class Queries:
-    """One method a question."""
+    """One method per query."""
 
     cycle: Cycle
     pulse: Heartbeats
@@ -92,7 +93,9 @@ class Queries:
         found = open_pools(cluster.pools).get(query.pool)
         if found is None:
             raise NotFound(f"pool {query.pool}")
-        here = [self._worker_view(one) for _, one in sorted(cluster.workers.items()) if _stands(one, found)]
+        here = [
+            self._worker_view(one) for _, one in sorted(cluster.workers.items()) if _is_present(one, found)
+        ]
         return outlook_of(
             cluster, found, (ask.tenant, query.workspace), pool_view(cluster, found), tuple(here)
         )
@@ -128,7 +131,7 @@ class Queries:
         async with self.database.system() as connection:
             found = await load_allocation(connection, run)
             if found is None and await is_deleted(connection, run):
-                raise Rejected(RUN_DELETED, f"run {run} is of an experiment that was deleted")
+                raise Rejected(RUN_DELETED, f"run {run} belongs to a deleted experiment")
         if found is None:
             raise NotFound(f"run {run}")
         return found
@@ -156,12 +159,13 @@ class Queries:
         )
 
 
-def _stands(worker: Worker, pool: Pool) -> bool:
+def _is_present(worker: Worker, pool: Pool) -> bool:
     return worker.pool == pool.policy.name and worker.liveness is not Liveness.GONE
 
 
 def pool_view(cluster: Cluster, pool: Pool) -> PoolView:
-    """Machines that take work; of those that take no more, what runs still hold, so that what is not used is free to be granted."""
+    """Return the pool's totals: machines that accept work, plus the slots that runs still hold on machines that
+    accept none, so that unused slots are free to be granted."""
     closed = (cluster.workers[name] for name in cluster.closed)
     held = [one.used_slots for one in closed if one.pool == pool.policy.name and one.used_slots]
     return PoolView(

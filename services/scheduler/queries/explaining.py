@@ -1,5 +1,5 @@
-"""Why a trial waits, and what would help: what binds it, who holds what it waits for, why it gave its slots back, and what
-plans with one thing changed have found."""
+"""Explains why a trial waits and what would help: the blocking reason, the holders of the slots, why it
+released its own slots, and the changes with which it would start."""
 
 import asyncio
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ from shared.ids import RunId, TenantId, TrialId
 from shared.messages.queue import Explain, Explanation, PreemptionReason, SlotHolder, StartSuggestion
 
 LOOK_S = 0.3
-"""So long ways out are looked for; what has been found by then is told."""
+"""Time limit for the search for alternatives; those found by then are returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """Answers `Explain` from the leader's memory, and of what has left it from the tables."""
+    """Answers `Explain` from the leader's memory, or from the tables for records that have left it."""
 
     cycle: Cycle
     database: Database
     clock: Clock
 
     async def explain(self, ask: RequestContext, query: Explain) -> Explanation:
-        """Of a trial of another tenant nothing is known."""
+        """Explain a trial. Trials of other tenants are reported as unknown."""
         trial = self.cycle.cluster.trials.get(query.trial_id)
         if trial is None or trial.wish.tenant != ask.tenant:
             return await self._explain_stored(ask.tenant, query.trial_id)
@@ -48,18 +48,18 @@ class Explainer:
 
     async def _explain_waiting(self, trial: Trial) -> Explanation:
         cluster = self.cycle.cluster
-        said = self.cycle.term.refusals.get(trial.id)
-        told, reason = explain(cluster, trial, said), binding_of(cluster, trial, said)
+        planned = self.cycle.term.refusals.get(trial.id)
+        refusal, reason = explain(cluster, trial, planned), binding_of(cluster, trial, planned)
         is_queued = trial.id in cluster.pools[cluster.pool_of(trial)].queue
-        position = int(told.facts["ahead"]) + 1 if is_queued else None
+        position = int(refusal.facts["ahead"]) + 1 if is_queued else None
         held = holders_of(cluster, trial, reason)
         expected_start = forecast_start(cluster, trial, reason, self.clock.now())
         return Explanation(
             trial_id=trial.id,
             state="waiting",
-            code=told.code,
-            message=told.message,
-            facts=dict(told.facts),
+            code=refusal.code,
+            message=refusal.message,
+            facts=dict(refusal.facts),
             position=position,
             holders=tuple(_holder(cluster, run) for run in held.named),
             **_counts(held),
@@ -71,10 +71,10 @@ class Explainer:
     async def _explain_running(self, trial: Trial) -> Explanation:
         run = self.cycle.cluster.runs[trial.run or RunId(trial.id)]
         workers = ", ".join(share.worker for share in run.shares)
-        message = f"run {run.number} has {_count(stored(run.slots))} of pool {run.pool} on {workers}"
+        message = f"run {run.number} holds {_count(stored(run.slots))} of pool {run.pool} on {workers}"
         given_back = await self._given_back(trial) if run.preempted else None
         if run.asked and run.asked.slots is not None:
-            message += f"; it was asked to save and go on with {run.asked.slots}"
+            message += f"; it was asked to save and resume with {_count(run.asked.slots)}"
         elif given_back:
             message += f"; it was asked to give them back {given_back.message}"
         return Explanation(
@@ -96,7 +96,7 @@ class Explainer:
             is_known = await has_trial(connection, tenant, trial)
         if is_known:
             return _closed(trial)
-        message = "the scheduler knows no such trial"
+        message = "the scheduler has no such trial"
         return Explanation(trial_id=trial, state="unknown", code="unknown", message=message)
 
     async def _given_back(self, trial: Trial) -> PreemptionReason | None:
@@ -112,7 +112,7 @@ class Explainer:
         )
 
     async def _ways_out(self, trial: Trial, reason: WaitReason) -> tuple[StartSuggestion, ...]:
-        """Each plan is one step; between them the leader goes on with its work."""
+        """Run one plan per step; between the steps the leader continues its work."""
         cluster, until, found = self.cycle.cluster, self.clock.monotonic() + LOOK_S, []
         for one in alternatives(cluster, trial.id, reason):
             if one is not None:
@@ -124,13 +124,13 @@ class Explainer:
 
 
 def _holder(cluster: Cluster, run: Run) -> SlotHolder:
-    wish = cluster.trials[run.trial].wish
+    request = cluster.trials[run.trial].wish
     charge = cluster.pools[run.pool].charges[run.id]
     return SlotHolder(
-        experiment_number=wish.experiment_number,
-        trial_number=wish.number,
+        experiment_number=request.experiment_number,
+        trial_number=request.number,
         slots=ceil(charge.slots),
-        part=wish.needs.part,
+        part=request.needs.part,
         since=run.granted_at,
         leaving=charge.is_leaving,
     )
@@ -158,5 +158,5 @@ def _way_out(cluster: Cluster, trial: Trial, one: StartAlternative) -> StartSugg
 
 def _closed(trial: TrialId) -> Explanation:
     return Explanation(
-        trial_id=trial, state="closed", code="closed", message="the trial waits for nothing: it has ended"
+        trial_id=trial, state="closed", code="closed", message="the trial has ended and waits for nothing"
     )

@@ -1,4 +1,4 @@
-"""What of the queue a filter asks for, and in which order: of each request only that is looked up which somebody asks about."""
+"""Filtering and sorting of the queue. Only the fields that a filter or sort needs are looked up."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -18,14 +18,15 @@ from shared.filters.in_memory import meets, select
 from shared.filters.tree import Filter
 
 LOOKED_AT = 5_000
-"""So many requests are looked at for one page: the leader grants nothing meanwhile."""
+"""The number of requests examined per page, because the leader grants nothing meanwhile."""
 MOST_SORTED = 10_000
 
 
 def filter_page(
     term: LeaderTerm, behind: Iterable[QueuePosition], filter_: Filter[Field] | None, limit: int
 ) -> tuple[list[QueuePosition], QueuePosition | None]:
-    """Return what of a page meets the filter, in the order of service, and behind which place the next page begins; None where nothing is left."""
+    """Return the requests of a page that match the filter, in the order of service, and the key after which the
+    next page begins (None: it is the last)."""
     looked_at = limit if filter_ is None else LOOKED_AT
     near = nsmallest(looked_at + 1, behind)
     last = near[looked_at - 1] if len(near) > looked_at else None
@@ -43,40 +44,40 @@ def filter_page(
 def arrange(
     term: LeaderTerm, places: Iterable[QueuePosition], wanted: ListQuery
 ) -> tuple[list[QueuePosition], str | None]:
-    """Return a page of requests as they are sorted, and the cursor of the next.
+    """Return a sorted page of requests and the cursor of the next.
 
     Raises:
-        Rejected: there are too many to be sorted.
+        Rejected: There are too many requests to sort.
     """
     every = list(places)
     if len(every) > MOST_SORTED:
         raise Rejected(
             "too_many_values",
-            f"{len(every)} requests are more than the {MOST_SORTED} that can be sorted",
+            f"the queue has {len(every)} requests; at most {MOST_SORTED} can be sorted",
             "sort",
-            "ask for one pool, or leave the sort out: the queue then comes in the order of service",
+            "select one pool, or omit the sort: the queue is then listed in the order of service",
         )
     found = select(every, wanted, partial(_cell, term))
-    shown = found[: wanted.limit]
-    if len(found) == len(shown):
-        return shown, None
-    last = position_of(_cell(term, shown[-1], order.column) for order in wanted.orders)
-    return shown, json.dumps(last)
+    page = found[: wanted.limit]
+    if len(found) == len(page):
+        return page, None
+    last = position_of(_cell(term, page[-1], order.column) for order in wanted.orders)
+    return page, json.dumps(last)
 
 
 def read_sorted(cursor: str | None) -> Position | None:
-    """Return behind what a page of a sorted queue begins. Raises Rejected for another cursor."""
+    """Return the position after which a page of a sorted queue begins. Raises Rejected for another cursor."""
     try:
         found = json.loads(cursor) if cursor is not None else None
     except ValueError:
         found = ()
     if found is not None and not isinstance(found, list):
-        raise Rejected("bad_cursor", "the cursor is not one of a sorted queue's", "after")
+        raise Rejected("bad_cursor", "the cursor is not from a page of a sorted queue", "after")
     return found
 
 
 def displayed_slots(cluster: Cluster, trial: Trial) -> int:
-    """Return what its run holds, or the most that it waits for."""
+    """Return the slots that its run holds, or the most that it waits for."""
     if trial.state is RequestState.RUNNING and trial.run:
         return ceil(cluster.runs[trial.run].slots)
     return trial.wish.needs.max_slots
@@ -89,7 +90,7 @@ def _cell(term: LeaderTerm, place: QueuePosition, field: Field) -> Any:
 def _code(term: LeaderTerm, trial: Trial) -> str | None:
     if trial.state is RequestState.RUNNING:
         return None
-    # How many go before it changes what is said, and never the word.
+    # The number of requests ahead changes the message, never the code.
     return explain(term.cluster, trial, term.refusals.get(trial.id), 0).code
 
 

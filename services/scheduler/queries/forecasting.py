@@ -1,4 +1,4 @@
-"""When what waits will probably start: of one request, and of those that a page of the queue shows first."""
+"""Forecasts when requests will start: a single one, or the first ones on a page of the queue."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -15,13 +15,13 @@ from shared.clock import Clock
 from shared.messages.queue import ExpectedStart, QueueEntry, QueuePage
 
 LOOK_S = 0.3
-"""So long the starts of a page are reckoned; what has been found by then is told."""
+"""Time limit for the forecasts of a page; those found by then are returned."""
 MOST = 50
-"""Of so many of a page at most."""
+"""The number of forecasts per page."""
 
 
 def forecast_start(cluster: Cluster, trial: Trial, reason: WaitReason, now: datetime) -> ExpectedStart | None:
-    """Asked twice of the same state it says the same. `reason`: what the trial waits for."""
+    """Forecast a trial's start. The same state gives the same answer. `reason`: what the trial waits for."""
     found = forecast(cluster, trial, reason, np.random.default_rng(trial.id.int))
     if found is None:
         return None
@@ -34,7 +34,8 @@ def forecast_start(cluster: Cluster, trial: Trial, reason: WaitReason, now: date
 
 
 async def with_starts(term: LeaderTerm, page: QueuePage, clock: Clock) -> QueuePage:
-    """The page with the starts of the first that wait. Between two of them the leader goes on with its work."""
+    """Return the page with the forecasts of its first waiting requests. Between two of them the leader
+    continues its work."""
     until, entries, asked = clock.monotonic() + LOOK_S, list(page.entries), 0
     for at, entry in enumerate(entries):
         if entry.state != "waiting":
@@ -50,7 +51,7 @@ async def with_starts(term: LeaderTerm, page: QueuePage, clock: Clock) -> QueueP
 def _with_start(term: LeaderTerm, entry: QueueEntry, now: datetime) -> QueueEntry:
     trial = term.cluster.trials.get(entry.trial_id)
     if trial is None or trial.is_closed or trial.state is RequestState.RUNNING:
-        return entry  # It moved on while those before it were reckoned.
+        return entry  # it started or ended while earlier entries were forecast
     reason = binding_of(term.cluster, trial, term.refusals.get(trial.id))
     start = forecast_start(term.cluster, trial, reason, now)
     return entry.model_copy(update={"expected_start": start})

@@ -1,4 +1,4 @@
-"""Pages of the queue: what a tenant has waiting and running. Only what is shown is explained."""
+"""Pages of the queue: a tenant's waiting and running requests. Only the returned entries are explained."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -18,38 +18,41 @@ _MOST_ENTRIES = 500
 
 
 def page_of(term: LeaderTerm, tenant: TenantId, query: GetQueue) -> QueuePage:
-    """The tenant's requests: pool by pool, running ones first, then waiting ones in the order of the queue; or as they are sorted.
+    """Return a page of the tenant's requests: by pool, running ones first, then waiting ones in queue order; or
+    sorted as requested.
 
-    A page goes on behind the place of the last entry shown, wherever that entry is now: what moves meanwhile makes none come twice
-    that stayed, nor be left out.
+    A page continues after the sort key of the last entry, wherever that entry is now. Entries that did not move
+    are therefore neither repeated nor skipped.
     """
     cluster = term.cluster
     limit = max(1, min(query.limit, _MOST_ENTRIES))
     filter_, orders = QUEUE.read(query.filter, query.sort)
     if query.sort:
         wanted = ListQuery(filter_, orders, read_sorted(query.after), limit)
-        shown, following = arrange(term, positions(cluster, tenant, query.pool), wanted)
+        page, following = arrange(term, positions(cluster, tenant, query.pool), wanted)
     else:
         after = _read(query.after)
-        behind = (place for place in positions(cluster, tenant, query.pool) if after is None or place > after)
-        shown, last = filter_page(term, behind, filter_, limit)
+        remaining = (
+            place for place in positions(cluster, tenant, query.pool) if after is None or place > after
+        )
+        page, last = filter_page(term, remaining, filter_, limit)
         following = _written(last) if last else None
-    return QueuePage(entries=_entries(term, shown), next=following)
+    return QueuePage(entries=_entries(term, page), next=following)
 
 
-def _entries(term: LeaderTerm, shown: Sequence[QueuePosition]) -> tuple[QueueEntry, ...]:
+def _entries(term: LeaderTerm, page: Sequence[QueuePosition]) -> tuple[QueueEntry, ...]:
     cluster = term.cluster
     before: dict[TrialId, int] = {}
-    for pool in {place.pool for place in shown}:
-        before |= ahead(cluster.pools[pool], [place.trial for place in shown if place.pool == pool])
+    for pool in {place.pool for place in page}:
+        before |= ahead(cluster.pools[pool], [place.trial for place in page if place.pool == pool])
     return tuple(
-        _entry(term, cluster, cluster.trials[place.trial], before.get(place.trial)) for place in shown
+        _entry(term, cluster, cluster.trials[place.trial], before.get(place.trial)) for place in page
     )
 
 
 def _entry(term: LeaderTerm, cluster: Cluster, trial: Trial, before: int | None) -> QueueEntry:
     is_running, needs = trial.state is RequestState.RUNNING, trial.wish.needs
-    told = None if is_running else explain(cluster, trial, term.refusals.get(trial.id), before or 0)
+    refusal = None if is_running else explain(cluster, trial, term.refusals.get(trial.id), before or 0)
     return QueueEntry(
         trial_id=trial.id,
         experiment_id=trial.wish.experiment,
@@ -63,8 +66,8 @@ def _entry(term: LeaderTerm, cluster: Cluster, trial: Trial, before: int | None)
         part=needs.part,
         state="running" if is_running else "waiting",
         position=None if before is None else before + 1,
-        code=told.code if told else None,
-        reason=told.message if told else None,
+        code=refusal.code if refusal else None,
+        reason=refusal.message if refusal else None,
         since=trial.since,
         held=_held(cluster, trial) if is_running else (),
     )
@@ -95,4 +98,4 @@ def _read(cursor: str | None) -> QueuePosition | None:
             PoolName(pool), is_waiting == "1", is_late == "1", int(rank), int(place), TrialId(UUID(trial))
         )
     except ValueError:
-        raise Rejected("bad_cursor", "the cursor is not one of the queue's", "after") from None
+        raise Rejected("bad_cursor", "the cursor is not from a page of the queue", "after") from None

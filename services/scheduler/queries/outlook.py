@@ -1,4 +1,5 @@
-"""A pool as it is now and will probably be for a while, for who plans an experiment: numbers only, nobody's name or content."""
+"""The current state of a pool and its probable near future, for planning an experiment. Numbers only, without
+names or content of others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from shared.messages.pools import PoolView
 from shared.messages.workers import WorkerView
 
 MOST = 1500
-"""So many requests and groups of requests fit into one answer, workers beside them."""
+"""The number of runs, request groups and workers that fit into one reply."""
 
 
 def outlook_of(
@@ -29,36 +30,37 @@ def outlook_of(
     view: PoolView,
     workers: tuple[WorkerView, ...],
 ) -> Outlook:
-    """Requests: those that run in the order of their grants, then those that wait, by place.
+    """Return the outlook. Requests are listed with running ones first, in the order of their grants, then
+    waiting ones in submission order.
 
     Args:
-        pool: One of the cluster's; `view` and `workers` are what is told of it.
+        pool: A pool of the cluster. `view` and `workers`: its description.
         whose: Tenant and workspace that are numbered 0.
 
     Raises:
-        Rejected: More holds and waits for slots there than an answer can tell.
+        Rejected: The pool has too many runs, request groups and workers for one reply.
     """
-    teller = _Teller(cluster, pool, _Numbers(*whose), RemainingTimes(cluster, pool))
+    writer = _Writer(cluster, pool, _Numbers(*whose), RemainingTimes(cluster, pool))
     if len(pool.charges) + len(pool.queue.lines) + len(workers) > MOST:
         raise Rejected(
             "pool_too_large",
-            f"more than {MOST} runs, requests and machines of pool {view.pool} would have to be played",
+            f"pool {view.pool} has more than {MOST} runs, request groups and machines, too many to simulate",
             "pool",
-            "plan as if nothing else ran (`--whole`), or for machines of a file (`--cluster`)",
+            "plan for the pool as if nothing else ran (`--whole`), or for the machines in a file (`--cluster`)",
         )
     return Outlook(
         pool=view,
         workers=workers,
-        limits=tuple(teller.limits()),
-        windows=tuple(teller.windows()),
-        requests=(*teller.running(), *teller.waiting()),
+        limits=tuple(writer.limits()),
+        windows=tuple(writer.windows()),
+        requests=(*writer.running(), *writer.waiting()),
         price_per_slot_hour=pool.policy.price_per_slot_hour,
     )
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """Tenants, workspaces and experiments as they are counted in one answer; what is the asker's is 0."""
+    """Numbers tenants, workspaces and experiments within one reply; the caller's are 0."""
 
     tenant: TenantId
     workspace: str
@@ -79,7 +81,7 @@ class _Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Teller:
+class _Writer:
     cluster: Cluster
     pool: Pool
     numbers: _Numbers
@@ -120,8 +122,8 @@ class _Teller:
 
     def _running(self, run: Run, trial: Trial) -> OutlookRequest:
         held = ceil(sum(share.charged for share in run.shares))
-        told = self._request(trial, trial.wish.needs, held, held)
-        return told.model_copy(
+        request = self._request(trial, trial.wish.needs, held, held)
+        return request.model_copy(
             update={
                 "workers": {share.worker: share.slots for share in run.shares},
                 "age_s": (self.cluster.now_ms - milliseconds(run.granted_at)) / 1000,
@@ -131,8 +133,8 @@ class _Teller:
 
     def _waiting(self, line: RequestGroup, first: Trial) -> OutlookRequest:
         needs = line.needs
-        told = self._request(first, needs, needs.max_slots, needs.min_slots)
-        return told.model_copy(
+        request = self._request(first, needs, needs.max_slots, needs.min_slots)
+        return request.model_copy(
             update={
                 "count": len(line.keys),
                 "age_s": (self.cluster.now_ms - milliseconds(first.since)) / 1000,
@@ -141,11 +143,11 @@ class _Teller:
         )
 
     def _request(self, trial: Trial, needs: SlotNeeds, slots: int, least: int) -> OutlookRequest:
-        wish, part, where = trial.wish, self.cluster.part_of(trial), needs.where or PlacementConstraint()
+        wanted, part, where = trial.wish, self.cluster.part_of(trial), needs.where or PlacementConstraint()
         return OutlookRequest(
-            tenant=self.numbers.of_tenant(wish.tenant),
-            workspace=self.numbers.of_workspace(wish.tenant, wish.workspace),
-            experiment=self.numbers.of_experiment(wish.experiment),
+            tenant=self.numbers.of_tenant(wanted.tenant),
+            workspace=self.numbers.of_workspace(wanted.tenant, wanted.workspace),
+            experiment=self.numbers.of_experiment(wanted.experiment),
             priority=part.priority,
             weight=part.weight,
             experiment_max_slots=part.max_slots,

@@ -1,4 +1,4 @@
-"""Could a request ever be placed: asked by the gateway before an experiment is taken."""
+"""Checks whether a request could ever be placed. The gateway asks before it accepts an experiment."""
 
 from services.scheduler.core.explaining.submission_warnings import lending_warnings, warnings_of
 from services.scheduler.core.planning.fit import ReachableSlots, reach_of
@@ -14,10 +14,11 @@ from shared.messages.queue import Placeable, ValidatePlacement
 
 
 def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacement) -> Placeable:
-    """Whether it fits what stands, or what the provider may bring the pool to; with warnings where that may change.
+    """Check that the request fits existing machines or those that the provider can add, with warnings where
+    this may change.
 
     Raises:
-        Rejected: It never will; with the place in the config.
+        Rejected: It can never be placed; names the field of the config.
     """
     if query.priority is not None and not FIRST_PRIORITY <= query.priority <= LAST_PRIORITY:
         raise Rejected(
@@ -34,7 +35,7 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
             "pool_unknown",
             f"pool {query.pool} does not exist",
             "resources.resource_pool",
-            f"there is {known}" if known else None,
+            f"choose one of {known}" if known else None,
         )
     where = where_of(query.required_labels, query.preferred_labels, query.excluded_workers)
     needs = SlotNeeds(query.min_slots, query.max_slots, query.kind, query.single_node, where=where)
@@ -46,19 +47,19 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
             "labels_unknown",
             f"pool {query.pool} has no machine {needs.where}",
             "resources.required_labels",
-            "`muster worker list` shows what the workers are labelled with",
+            "`muster worker list` shows the labels of the workers",
         )
     if query.min_slots <= reach.slots:
         return Placeable(warnings=(*warnings, *lending_warnings(pool.policy, needs, reach)))
     if reach.is_final:
-        raise _given_up(query) if pool.policy.is_closing else _never(query, reach)
+        raise _refuse_closing(query) if pool.policy.is_closing else _never(query, reach)
     return Placeable(
-        warnings=(*warnings, f"{_sentence(query, reach)} now; the trial will wait until it has grown")
+        warnings=(*warnings, f"{_sentence(query, reach)} now; the trial will wait until the pool grows")
     )
 
 
-def _given_up(query: ValidatePlacement) -> Rejected:
-    message = f"pool {query.pool} is being given up: its machines go as their runs end"
+def _refuse_closing(query: ValidatePlacement) -> Rejected:
+    message = f"pool {query.pool} is closing: its machines are removed as their runs end"
     return Rejected("pool_closing", message, "resources.resource_pool", "choose another pool")
 
 
@@ -72,18 +73,19 @@ def _never(query: ValidatePlacement, reach: ReachableSlots) -> Rejected:
 
 
 def _sentence(query: ValidatePlacement, reach: ReachableSlots) -> str:
-    return f"slots for a trial: {query.min_slots} asked for; pool {query.pool} can have {reach.slots} {reach.where}"
+    slots = "1 slot" if query.min_slots == 1 else f"{query.min_slots} slots"
+    return f"a trial needs {slots}; pool {query.pool} can have {reach.slots} {reach.where}"
 
 
 def _closing(policy: PoolPolicy) -> tuple[str, ...]:
     if not policy.is_closing:
         return ()
-    return (f"pool {policy.name} is being given up: its machines go as their runs end",)
+    return (f"pool {policy.name} is closing: its machines are removed as their runs end",)
 
 
 def _unknown_workers(cluster: Cluster, query: ValidatePlacement) -> tuple[str, ...]:
     return tuple(
-        f"worker {worker}, which is not to be used, is not in pool {query.pool}"
+        f"excluded worker {worker} is not in pool {query.pool}"
         for worker in query.excluded_workers
         if worker not in cluster.workers or cluster.workers[worker].pool != query.pool
     )

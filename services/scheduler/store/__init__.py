@@ -1,2 +1,2 @@
-"""Tables and queries of the scheduler. `load` reads a world at the start of a term, `save` writes what a cycle changed,
-`requests` and `workers` hold what handlers and queries write."""
+"""Tables and queries of the scheduler. `load` reads the state at the start of a term, `save` writes the changes
+of a cycle, `requests` and `workers` contain what handlers and queries write."""

@@ -1,4 +1,4 @@
-"""Budgets, and what was spent of them: added up from the holdings since the month began."""
+"""Budgets and their spending, summed from the usage entries since the start of the month."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -28,7 +28,7 @@ from shared.messages.budgets import BudgetStatus
 
 
 class BudgetAccount(NamedTuple):
-    """Whose budget it is (without a workspace the tenant's), and how much of it is spent."""
+    """A budget (without a workspace: the tenant's) and its spending."""
 
     tenant: TenantId
     workspace: str | None
@@ -40,7 +40,7 @@ class BudgetAccount(NamedTuple):
 
 
 async def save_budget(connection: AsyncConnection, tenant: TenantId, given: BudgetStatus) -> None:
-    """Puts it in the place of the one before; without an amount there is none any more."""
+    """Replace a budget; without an amount, delete it."""
     workspace = given.workspace or ""
     if given.per_month is None:
         here = (budget.c.tenant == tenant, budget.c.workspace == workspace)
@@ -52,7 +52,7 @@ async def save_budget(connection: AsyncConnection, tenant: TenantId, given: Budg
 
 
 async def load_accounts(connection: AsyncConnection, month: datetime, now: datetime) -> list[BudgetAccount]:
-    """Of each tenant its own first; which tenants are seen is the connection's matter."""
+    """Load the budgets, each tenant's own first. The connection determines which tenants are visible."""
     return [
         BudgetAccount(
             TenantId(row.tenant),
@@ -64,32 +64,34 @@ async def load_accounts(connection: AsyncConnection, month: datetime, now: datet
 
 
 def spending_of(accounts: Iterable[BudgetAccount]) -> dict[Path, BudgetSpending]:
-    """By holder, as the core takes it."""
+    """Return the spending by holder, as the core expects it."""
     return {one.path: one.spending for one in accounts}
 
 
 async def claim_unreported(
     connection: AsyncConnection, accounts: Iterable[BudgetAccount], month: datetime
 ) -> list[tuple[BudgetAccount, int]]:
-    """Whose budgets have come to which percent and were not told of it this month; from now on they were."""
+    """Return the budgets and thresholds that were reached and not yet published this month, and mark them as
+    published."""
     await connection.execute(delete(budget_reported).where(budget_reported.c.month < month))
     found = []
     for one in accounts:
         for percent in one.spending.reached:
-            told = insert(budget_reported).values(
+            mark = insert(budget_reported).values(
                 tenant=one.tenant,
                 workspace=one.workspace or "",
                 month=month,
                 per_month=one.spending.per_month,
                 percent=percent,
             )
-            if (await connection.execute(told.on_conflict_do_nothing())).rowcount:
+            if (await connection.execute(mark.on_conflict_do_nothing())).rowcount:
                 found.append((one, percent))
     return found
 
 
 def _spent(month: datetime, now: datetime) -> Select[Any]:
-    """Each budget with what its holdings cost since the month began, and what those that last cost in an hour."""
+    """Each budget with the cost of its usage since the start of the month, and the hourly cost of the slots
+    held now."""
     held, at = holding.c, literal(now, DateTime(timezone=True))
     rate = held.slots * cast(held.price_per_slot_hour, Numeric)
     until = func.least(func.coalesce(held.until, at), at)

@@ -1,4 +1,4 @@
-"""An experiment's part in the queue, as people change it."""
+"""Edits of an experiment's stored policy."""
 
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -8,7 +8,7 @@ from shared.ids import ExperimentId
 
 
 async def lift_caps(connection: AsyncConnection, experiment: ExperimentId, slots: bool, trials: bool) -> None:
-    """From now on the experiment may hold as many slots as it gets, or run as many trials."""
+    """Remove the experiment's limits on slots or on concurrent trials."""
     lifted = {"max_slots": slots, "max_trials": trials}
     values = {name: None for name, is_lifted in lifted.items() if is_lifted}
     if values:

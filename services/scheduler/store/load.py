@@ -1,4 +1,4 @@
-"""The world as the tables have it, at the start of a leader's term; what they do not say is relearned from heartbeats."""
+"""Loads the state at the start of a leader's term. Everything else is relearned from heartbeats."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,8 +32,8 @@ from shared.messages.specs import TrialSpec
 
 _a, _b = trial.alias("a"), run.alias("b")
 _awaited = select(_a).join(_b, _b.c.run == _a.c.awaited_run).where(_b.c.settled < _a.c.awaited_announced)
-"""Trials, closed ones too, whose last run has announced checkpoints that are not settled."""
-# Also those that are removed and have not gone yet: their runs are still to be ended, and silence or the slow loop does it.
+"""Trials, including closed ones, whose last run has announced checkpoints that are not settled."""
+# Includes removed workers that are not yet `gone`: their runs must still be ended, by lease expiry or reconciliation.
 _WORKERS = select(worker).where(worker.c.liveness != "gone").order_by(worker.c.worker)
 _TRIALS = (
     select(trial, wanted.c.spec)
@@ -57,7 +57,7 @@ _RUNS = (
     .where(or_(run.c.state != "ended", run.c.run.in_(_awaited.with_only_columns(_a.c.awaited_run))))
     .order_by(run.c.token)
 )
-_NEW_WISHES = (
+_NEW_REQUESTS = (
     select(wanted)
     .outerjoin(trial, trial.c.trial == wanted.c.trial)
     .where(or_(trial.c.trial.is_(None), trial.c.state != "closed", wanted.c.request > trial.c.request))
@@ -82,7 +82,7 @@ _LENGTHS = (
     .where(exists().where(cast(_member["slots"].astext, Numeric) > 0))
     .order_by(_ended.c.ended_at)
 )
-"""Of the newest ends, the oldest first."""
+"""The newest ends, oldest first."""
 _paused = select(run).where(run.c.took.is_not(None)).order_by(run.c.token.desc()).limit(_LATELY).subquery()
 _PAUSES = select(_paused.c.experiment, _paused.c.took).order_by(_paused.c.token)
 _LAST_PLACE = select(func.coalesce(func.max(trial.c.place), 0))
@@ -90,7 +90,7 @@ _LAST_PLACE = select(func.coalesce(func.max(trial.c.place), 0))
 
 @dataclass(slots=True)
 class LoadedState:
-    """A cluster, the wishes that it carries unread, and the last place given."""
+    """The loaded cluster, the requests with the data that the core does not read, and the last submission order."""
 
     cluster: Cluster
     carried: dict[TrialId, StoredRequest] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class LoadedState:
 
 
 async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
-    """Reads pools, workers, live runs and requests, then applies wishes that no cycle has taken up yet."""
+    """Load pools, workers, live runs and requests, then apply requests that no cycle has applied yet."""
     cluster = Cluster()
     cluster.advance_to(now)
     for policy in await load_pools(connection):
@@ -113,11 +113,11 @@ async def load_state(connection: AsyncConnection, now: datetime) -> LoadedState:
     for row in await connection.execute(_WORKERS):
         cluster.put_worker(worker_of(row))
     known = await _load_trials(connection)
-    stored = [stored_request_of(row) for row in await connection.execute(_NEW_WISHES)]
+    stored = [stored_request_of(row) for row in await connection.execute(_NEW_REQUESTS)]
     await _load_parts(cluster, connection, known, stored)
     runs = [run_of(row) for row in await connection.execute(_RUNS)]
     with loading(cluster):
-        # Trials first: what a run counts for is counted for its trial.
+        # Trials first: charging a run needs its trial.
         for trial, elastic in known:
             cluster.put_trial(trial)
             if elastic is not None:
@@ -154,7 +154,7 @@ async def _load_past(pool: Pool, connection: AsyncConnection, now: datetime) -> 
 
 
 async def _load_trials(connection: AsyncConnection) -> list[tuple[Trial, ElasticRecord | None]]:
-    """With what is known of the elastic ones."""
+    """Load trials, with the records of elastic ones."""
     found = await connection.execute(_TRIALS)
     return [
         (

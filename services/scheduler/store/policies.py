@@ -1,4 +1,4 @@
-"""Pools with their policies, and quotas: what people set, and the cycle rules by."""
+"""Stored pools with their policies, and quotas."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from shared.ids import PoolName, TenantId
 from shared.messages.pools import PoolRules
 
 _COLUMNS = {"preemption", "default_priority"}
-"""Rules that have columns of their own: they were there first."""
+"""Policies stored in separate columns, which are older than the JSON column."""
 
 
 async def save_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
-    """Keeps a pool's policy as settings give it, unless people have changed it; what its provider can bring it to is kept apart."""
+    """Store a pool's policy from the settings, unless it was edited. The provider's limits are stored separately."""
     row = _pool_row(policy)
     save = insert(pool).values(row)
     changed = {name: save.excluded[name] for name in row if name != "name"}
@@ -29,12 +29,12 @@ async def save_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
 
 
 async def add_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
-    """Keeps a pool that nobody has told of yet; one that is known stays as it is."""
+    """Store a new pool; a known one is left unchanged."""
     await connection.execute(insert(pool).values(_pool_row(policy)).on_conflict_do_nothing())
 
 
 async def edit_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
-    """Keeps the rules that people gave a pool."""
+    """Store an edited policy."""
     row = _pool_row(policy)
     changed = {name: row[name] for name in ("preemption", "default_priority", "rules")}
     await connection.execute(update(pool).where(pool.c.name == policy.name).values(**changed, is_edited=True))
@@ -47,7 +47,7 @@ async def load_pools(connection: AsyncConnection) -> list[PoolPolicy]:
 async def save_quota(
     connection: AsyncConnection, name: PoolName, path: Path, given: Quota, version: int
 ) -> bool:
-    """Keeps what a tenant (or a workspace of one) may hold; False: a newer word stands."""
+    """Store the quota of a tenant, or of one of its workspaces. False: a newer version is stored."""
     workspace = path[1] if len(path) > 1 else ""
     values = {
         "guaranteed": given.guaranteed,

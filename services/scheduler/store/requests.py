@@ -1,4 +1,4 @@
-"""What handlers write: the newest wish of each trial, an experiment's part in the queue, checkpoints that have arrived."""
+"""Data that handlers write: the newest request of each trial, experiment policies, settled checkpoints."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ _PART = (
     experiment_policy.c.max_trials,
 )
 _VERSION = cast(extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger).label("version")
-"""The database's time in microseconds: asked under a row's lock, it rises from change to change of that row."""
+"""The database's time in microseconds. Read under a row lock, it increases with every change of that row."""
 _SENT = [column for column in wanted.c if column.name != "stored_at"]
 _RECENT = timedelta(seconds=60)
 _insert = insert(wanted).from_select(_SENT, select(records(_SENT)))
 _changing = ("version", "request", "wanted", "decide_at", "spec", "traceparent")
-_SAVE_WISHES = _insert.on_conflict_do_update(
+_SAVE_REQUESTS = _insert.on_conflict_do_update(
     index_elements=["trial"],
     set_={name: _insert.excluded[name] for name in _changing} | {"stored_at": func.now()},
     where=wanted.c.version < _insert.excluded.version,
@@ -43,7 +43,7 @@ _FIRST = [
 _FIRST_PARTS = (
     insert(experiment_policy)
     .from_select(_FIRST, select(records(_FIRST)))
-    # What stands is changed in nothing, but locked and returned.
+    # An existing row is not changed, only locked and returned.
     .on_conflict_do_update(index_elements=["experiment"], set_={"experiment": experiment_policy.c.experiment})
     .returning(*_PART, _VERSION)
 )
@@ -51,7 +51,7 @@ _FIRST_PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class StoredRequest:
-    """A wish with what the scheduler carries unread: the spec, and the trace that the run belongs to."""
+    """A request with data that the scheduler passes on unread: the specification, and the trace of the run."""
 
     wish: TrialRequest
     spec: TrialSpec
@@ -59,20 +59,20 @@ class StoredRequest:
 
 
 async def save_requests(connection: AsyncConnection, wishes: Sequence[StoredRequest]) -> None:
-    """Keeps each trial's newest version; a repeat or an older one changes nothing."""
+    """Store the newest version of each trial's request; repeated and older ones change nothing."""
     newest: dict[TrialId, StoredRequest] = {}
     for stored in wishes:
         before = newest.get(stored.wish.trial)
         if before is None or before.wish.version < stored.wish.version:
             newest[stored.wish.trial] = stored
-    rows = [_wish_row(stored) for stored in newest.values()]
-    await connection.execute(_SAVE_WISHES, {"records": as_json(rows)})
+    rows = [_request_row(stored) for stored in newest.values()]
+    await connection.execute(_SAVE_REQUESTS, {"records": as_json(rows)})
 
 
 async def add_policies(
     connection: AsyncConnection, tenant: TenantId, parts: dict[ExperimentId, ExperimentPolicy]
 ) -> dict[ExperimentId, tuple[ExperimentPolicy, int]]:
-    """Stores each experiment's part unless it has one; returns what stands, with its version."""
+    """Store each experiment's policy unless it has one; return the stored policies with their versions."""
     rows = [
         {
             "experiment": experiment,
@@ -98,7 +98,8 @@ async def load_policies(
 async def edit_policy(
     connection: AsyncConnection, experiment: ExperimentId, changes: Row
 ) -> tuple[ExperimentPolicy, int] | None:
-    """Changes what is given (None leaves as is), and returns what stands with its version, the time of the change in microseconds; None: no such experiment here."""
+    """Change the given fields (None leaves a field unchanged). Return the stored policy with its version, the
+    time of the change in microseconds; None: no such experiment here."""
     names = ("priority", "weight", "max_slots", "max_trials", "pool")
     given = {
         name: func.coalesce(literal(changes[name], experiment_policy.c[name].type), experiment_policy.c[name])
@@ -115,14 +116,15 @@ async def edit_policy(
 
 
 async def load_known(connection: AsyncConnection, trials: Iterable[TrialId]) -> dict[TrialId, Trial]:
-    """Trials of earlier requests, which may have left memory."""
+    """Load the trials of earlier requests, which may have left memory."""
     query = select(trial, wanted.c.spec).join(wanted, wanted.c.trial == trial.c.trial)
     found = await connection.execute(query.where(among(trial.c.trial, trials)))
     return {TrialId(row.trial): trial_of(row, TrialSpec.model_validate(row.spec)) for row in found}
 
 
 async def load_late_versions(connection: AsyncConnection) -> dict[TrialId, int]:
-    """Versions of the wishes stored in the last minute: one may have been committed by a handler of the leader before."""
+    """Return the versions of requests stored in the last minute, one of which a handler of an earlier leader
+    may have committed."""
     query = select(wanted.c.trial, wanted.c.version).where(wanted.c.stored_at > func.now() - _RECENT)
     return {TrialId(row.trial): row.version for row in await connection.execute(query)}
 
@@ -134,7 +136,7 @@ async def load_requests(connection: AsyncConnection, trials: Iterable[TrialId]) 
 
 
 async def settle(connection: AsyncConnection, runs: Sequence[RunId]) -> None:
-    """Counts checkpoints that were committed or given up, one for each time a run is named."""
+    """Count checkpoints that were committed or abandoned, one for each time a run is named."""
     arrived = rows_given([run.c.run], [(run_id,) for run_id in runs])
     each = select(arrived.c.run, func.count().label("held")).group_by(arrived.c.run).subquery("each")
     settle = update(run).where(run.c.run == each.c.run).values(settled=run.c.settled + each.c.held)
@@ -150,20 +152,20 @@ def stored_request_of(row: Any) -> StoredRequest:
     """From a row of `wanted`."""
     spec = TrialSpec.model_validate(row.spec)
     level = (row.version, row.request, DesiredState(row.wanted), row.decide_at)
-    wish = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
-    return StoredRequest(wish, spec, row.traceparent)
+    request = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
+    return StoredRequest(request, spec, row.traceparent)
 
 
-def _wish_row(stored: StoredRequest) -> dict[str, object]:
-    wish = stored.wish
+def _request_row(stored: StoredRequest) -> dict[str, object]:
+    request = stored.wish
     return {
-        "trial": wish.trial,
-        "tenant": wish.tenant,
-        "experiment": wish.experiment,
-        "version": wish.version,
-        "request": wish.request,
-        "wanted": wish.wanted,
-        "decide_at": wish.decide_at,
+        "trial": request.trial,
+        "tenant": request.tenant,
+        "experiment": request.experiment,
+        "version": request.version,
+        "request": request.request,
+        "wanted": request.wanted,
+        "decide_at": request.decide_at,
         "spec": stored.spec.model_dump(mode="json"),
         "traceparent": stored.traceparent,
     }

@@ -1,4 +1,4 @@
-"""Bookings: written by handlers, read by each new leader."""
+"""Stored reservations: written by handlers, loaded by each new leader."""
 
 from datetime import datetime
 from uuid import UUID
@@ -27,7 +27,7 @@ async def delete_reservation(connection: AsyncConnection, reservation_id: UUID) 
 
 
 async def load_reservations(connection: AsyncConnection, now: datetime) -> list[Reservation]:
-    """Those that are not over."""
+    """Load the reservations that are not over."""
     query = select(reservation).where(reservation.c.ends_at > now)
     query = query.order_by(reservation.c.begins_at, reservation.c.reservation)
     return [

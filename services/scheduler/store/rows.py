@@ -1,4 +1,5 @@
-"""Records as rows and back. A row is JSON: a whole batch goes in as one parameter (`jsonb_populate_recordset`)."""
+"""Converts records to rows and back. A row is JSON: a batch is passed as one parameter
+(`jsonb_populate_recordset`)."""
 
 from datetime import datetime
 from typing import Any
@@ -25,7 +26,7 @@ from shared.messages.specs import DesiredState, Signal, Slots, TrialSpec
 
 Row = dict[str, Any]
 _GRANTED, _RUNNING, _ENDED = "granted", "running", "ended"
-"""States of a run as its table and neighbours have them."""
+"""States of a run in its table and in messages."""
 
 
 def request_of(
@@ -35,7 +36,7 @@ def request_of(
     level: tuple[int, int, DesiredState, float | None],
     spec: TrialSpec,
 ) -> TrialRequest:
-    """The searcher's wish; `level` is (version, request, wanted, decide_at)."""
+    """Return the searcher's request. `level` is (version, request, wanted, decide_at)."""
     version, request, wanted, decide_at = level
     return TrialRequest(
         trial=trial,
@@ -61,16 +62,16 @@ def needs_of(slots: Slots) -> SlotNeeds:
 
 
 def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
-    """`elastic`: what is known of one that takes a varying number of slots."""
-    wish, awaited = trial.wish, trial.awaited
+    """`elastic`: the record of an elastic trial."""
+    request, awaited = trial.wish, trial.awaited
     return {
-        "trial": wish.trial,
-        "tenant": wish.tenant,
-        "experiment": wish.experiment,
-        "version": wish.version,
-        "request": wish.request,
-        "wanted": wish.wanted,
-        "decide_at": wish.decide_at,
+        "trial": request.trial,
+        "tenant": request.tenant,
+        "experiment": request.experiment,
+        "version": request.version,
+        "request": request.request,
+        "wanted": request.wanted,
+        "decide_at": request.decide_at,
         "state": trial.state,
         "place": trial.place,
         "since": trial.since,
@@ -92,14 +93,14 @@ def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
 
 
 def trial_of(row: Any, spec: TrialSpec) -> Trial:
-    """From a row of `trial` and the spec of its wish."""
+    """From a row of `trial` and the specification of its request."""
     awaited = None
     if row.awaited_run is not None:
         awaited = AwaitedUploads(RunId(row.awaited_run), row.awaited_announced)
     level = (row.version, row.request, DesiredState(row.wanted), row.decide_at)
-    wish = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
+    request = request_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
     trial = Trial(
-        wish=wish,
+        wish=request,
         place=row.place,
         since=row.since,
         state=RequestState(row.state),
@@ -116,7 +117,7 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
         excluded=frozenset(map(WorkerId, row.excluded)),
         not_before=row.not_before,
     )
-    return with_request(trial, wish)
+    return with_request(trial, request)
 
 
 def run_row(run: Run) -> Row:
@@ -153,7 +154,7 @@ def run_row(run: Run) -> Row:
 
 
 def run_of(row: Any) -> Run:
-    """From a row of `run`, with whom its trial belongs to."""
+    """From a row of `run`, with the workspace and owner of its trial."""
     gang, asked = _gang_of(row), asked_of(row)
     exits = tuple(_exit_of(dict(exited)) for exited in row.exits)
     is_ended = row.state == _ENDED
@@ -189,14 +190,14 @@ def run_of(row: Any) -> Run:
 
 
 def _stored_state(run: Run) -> str:
-    """`granted`, `running` or `ended`: the rest of its state follows from what else is stored (`state_of`)."""
+    """`granted`, `running` or `ended`; the other stored fields determine the rest (`state_of`)."""
     if run.is_ended:
         return _ENDED
     return _GRANTED if run.gang.state is GangState.STARTING else _RUNNING
 
 
 def _gang_of(row: Any) -> Gang:
-    """A gang that all members had named is taken as seen by all of them."""
+    """If all members had reported the gang, it is loaded as seen by all of them."""
     shares, forming = _shares_of(row.members), row.forming or {}
     target = _shares_of(forming.get("target", ()))
     is_starting = row.state == _GRANTED
@@ -232,7 +233,7 @@ def _shares_of(members: Any) -> tuple[GangShare, ...]:
 
 
 def _forming_row(gang: Gang) -> Row:
-    """Of a run that can be resized while it trains: what it is becoming, and who had a part in it."""
+    """The target and the former members of a run that can be resized live."""
     return {
         "target": [_share_row(share) for share in gang.target],
         "since": gang.since.isoformat() if gang.since else None,
@@ -241,14 +242,14 @@ def _forming_row(gang: Gang) -> Row:
     }
 
 
-def _exit_of(told: Row) -> tuple[WorkerId, RunExit]:
-    worker, signal = WorkerId(told.pop("worker")), told.pop("acknowledged")
-    policies = tuple((name, action) for name, action in told.pop("policies", ()))
-    return worker, RunExit(acknowledged=Signal(signal) if signal else None, policies=policies, **told)
+def _exit_of(fields: Row) -> tuple[WorkerId, RunExit]:
+    worker, signal = WorkerId(fields.pop("worker")), fields.pop("acknowledged")
+    policies = tuple((name, action) for name, action in fields.pop("policies", ()))
+    return worker, RunExit(acknowledged=Signal(signal) if signal else None, policies=policies, **fields)
 
 
 def asked_of(row: Any) -> PreemptionNotice | None:
-    """Why a run was asked for its slots, from its row."""
+    """Return why a run was asked for its slots, from its row."""
     if row.asked_because is None:
         return None
     return PreemptionNotice(
@@ -306,7 +307,7 @@ def worker_row(worker: Worker, now: datetime) -> Row:
 
 
 def worker_of(row: Any) -> Worker:
-    """From a row of `worker`; nothing is granted to it before this leader has heard it."""
+    """From a row of `worker`. Nothing is granted to it before its first heartbeat to this leader."""
     return Worker(
         id=WorkerId(row.worker),
         pool=PoolName(row.pool),

@@ -1,4 +1,4 @@
-"""A pool's rules as messages and tables have them, and as the core takes them: the one translation."""
+"""Converts a pool's rules between messages, tables and the core."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -8,7 +8,7 @@ from shared.messages.pools import PoolRules
 
 
 def with_rules(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
-    """The policy under other rules; what its machines are stays."""
+    """Return the policy with other rules. Fields about its machines are kept."""
     return replace(
         policy,
         order=rules.order,
@@ -27,7 +27,7 @@ def with_rules(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
 
 
 def rules_of(policy: PoolPolicy) -> PoolRules:
-    """The other way round."""
+    """The inverse of `with_rules`."""
     return PoolRules(
         order=policy.order,
         preemption=policy.preemption,

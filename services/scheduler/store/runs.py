@@ -1,4 +1,4 @@
-"""Runs and trials that have left the leader's memory, as questions ask for them."""
+"""Queries about runs and trials that have left the leader's memory."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ _ASKED = select(
 
 @dataclass(frozen=True, slots=True)
 class StoredNotice:
-    """Why a run was asked for its slots. `by`: the trial that was to have them, where it is of the same tenant."""
+    """Why a run was asked for its slots. `by`: the trial that needed them, if it belongs to the same tenant."""
 
     run_number: int
     asked: PreemptionNotice
@@ -38,7 +38,7 @@ class StoredNotice:
 
 
 async def load_asking(connection: AsyncConnection, tenant: TenantId, run_id: RunId) -> StoredNotice | None:
-    """None: nobody has asked this run for its slots."""
+    """None: the run was not asked for its slots."""
     asked_one = _ASKED.where(run.c.run == run_id, run.c.tenant == tenant, run.c.asked_because.is_not(None))
     row = (await connection.execute(asked_one)).one_or_none()
     asked = asked_of(row) if row else None
@@ -49,7 +49,7 @@ async def load_asking(connection: AsyncConnection, tenant: TenantId, run_id: Run
 
 
 async def load_allocation(connection: AsyncConnection, run_id: RunId) -> AllocationFacts | None:
-    """What was granted to a run, and whether a later one has taken its place; None: there is no such run."""
+    """Return what was granted to a run, and whether a later run has replaced it; None: no such run."""
     row = (await connection.execute(_ALLOCATION.where(run.c.run == run_id))).one_or_none()
     if row is None:
         return None
@@ -69,12 +69,12 @@ async def load_allocation(connection: AsyncConnection, run_id: RunId) -> Allocat
 
 
 async def has_trial(connection: AsyncConnection, tenant: TenantId, trial_id: TrialId) -> bool:
-    """Whether the tenant has had such a trial here."""
+    """Whether the scheduler has had this trial of the tenant."""
     query = select(trial.c.trial).where(trial.c.trial == trial_id, trial.c.tenant == tenant)
     return (await connection.execute(query)).one_or_none() is not None
 
 
 async def is_deleted(connection: AsyncConnection, run_id: RunId) -> bool:
-    """Whether the run was one of what was deleted."""
+    """Whether the run was deleted."""
     deleted = tables_of("scheduler").deleted
     return (await connection.execute(select(deleted.c.id).where(deleted.c.id == run_id))).first() is not None

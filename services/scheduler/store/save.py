@@ -1,6 +1,6 @@
-"""What a cycle writes, in one statement whatever the number of rows, and the tokens it may use.
+"""Writes the changes of a cycle in one statement, and reserves tokens.
 
-Hot path on the raw driver: a cycle commits these rows together with what it emits.
+Hot path on the raw driver: a cycle commits these rows together with the messages that it emits.
 """
 
 from dataclasses import dataclass, field
@@ -21,15 +21,15 @@ _BY_HANDLERS = {
 """Columns that handlers write."""
 
 
-def _upsert(place: int, table: Table) -> str:
-    """Inserts or replaces the rows of parameter `place`, as long as the lease is held (`held` has its row then)."""
+def _upsert(parameter: int, table: Table) -> str:
+    """Insert or update the rows of parameter `place` while the lease is held (`held` then has its row)."""
     columns = [column.name for column in table.c if column.name not in _BY_HANDLERS]
     keys = [column.name for column in table.primary_key]
     names, key = ", ".join(columns), ", ".join(keys)
     changes = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in keys)
     return (
         f"INSERT INTO {table.fullname} ({names}) SELECT {names}"
-        f" FROM held, jsonb_populate_recordset(NULL::{table.fullname}, ${place}::jsonb)"
+        f" FROM held, jsonb_populate_recordset(NULL::{table.fullname}, ${parameter}::jsonb)"
         f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
     )
 
@@ -44,7 +44,7 @@ _SAVE = (
 
 @dataclass(frozen=True, slots=True)
 class CycleRows:
-    """What one cycle writes."""
+    """The rows that one cycle writes."""
 
     trials: list[Row]
     runs: list[Row]
@@ -53,18 +53,19 @@ class CycleRows:
 
 
 async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: CycleRows) -> None:
-    """Writes all rows in one statement, and holds the lease's row until the commit, so that nobody takes it meanwhile.
+    """Write all rows in one statement, and lock the lease's row until the commit, so that no other process can
+    take the lease meanwhile.
 
     Raises:
         Conflict: `not_leader`: the lease has another epoch; nothing was written.
     """
     written = (_json(table) for table in (rows.trials, rows.runs, rows.workers, rows.holdings))
     if not await AsyncpgDriver.of(connection).fetch(_SAVE, lease, epoch, *written):
-        raise Conflict("not_leader", f"the lease {lease} has passed to another")
+        raise Conflict("not_leader", f"lease {lease} is held by another process")
 
 
 async def next_token_block(connection: AsyncConnection) -> int:
-    """The first token of a block of `BLOCK` that nobody else uses; it is above all blocks taken before."""
+    """Reserve a block of `BLOCK` tokens and return the first; it is greater than all tokens of earlier blocks."""
     found = await connection.execute(select(token_block.next_value()))
     return int(found.scalar_one()) * BLOCK
 

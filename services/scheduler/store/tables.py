@@ -1,4 +1,5 @@
-"""The scheduler's tables. The cycle alone writes trials, runs and holdings, but for `run.settled`; handlers write the rest."""
+"""The scheduler's tables. Only the cycle writes trials, runs and holdings, except for `run.settled`; handlers
+write the rest."""
 
 from sqlalchemy import (
     BigInteger,
@@ -23,7 +24,7 @@ _metadata = MetaData(schema=SCHEMA)
 _Time = DateTime(timezone=True)
 
 token_block = Sequence("token_block", schema=SCHEMA)
-"""Tokens rise through every leader's term: each takes a block of them at a time."""
+"""Tokens increase across terms: each leader reserves a block at a time."""
 
 wanted = Table(
     "wanted",
@@ -39,7 +40,7 @@ wanted = Table(
     Column("traceparent", Text),
     Column("stored_at", _Time, nullable=False, server_default=func.now()),
 )
-"""The newest desired state of each trial, as it came."""
+"""The newest request of each trial, as received."""
 
 trial = Table(
     "trial",
@@ -102,7 +103,7 @@ run = Table(
     Column("forming", JSONB),
     Column("took", JSONB),
 )
-"""`settled` counts checkpoints that were committed or given up; handlers raise it."""
+"""`settled` counts checkpoints that were committed or abandoned; handlers increase it."""
 
 holding = Table(
     "holding",
@@ -119,7 +120,7 @@ holding = Table(
     Column("until", _Time),
     Column("price_per_slot_hour", Double),
 )
-"""Which slots of a worker were held from when until when; what is held now has no end."""
+"""Usage entries: which slots of a worker were held from when until when. `until` is null while they are held."""
 
 experiment_policy = Table(
     "part",
@@ -132,7 +133,7 @@ experiment_policy = Table(
     Column("pool", Text),
     Column("max_trials", Integer),
 )
-"""An experiment's share of the queue."""
+"""An experiment's policy in the queue."""
 
 worker = Table(
     "worker",
@@ -180,7 +181,7 @@ pool = Table(
     Column("default_priority", Integer, nullable=False),
     Column("rules", JSONB, nullable=False),
     Column("is_edited", Boolean, nullable=False),
-    # what the pool's provider can bring
+    # what the pool's provider can add
     Column("max_slots", Integer),
     Column("max_slots_per_worker", Integer),
     Column("provided_kind", Text),
@@ -202,7 +203,7 @@ quota = Table(
     Column("weight", Double, nullable=False),
     Column("version", BigInteger, nullable=False),
 )
-"""What tenants may hold; an empty workspace is the tenant as a whole."""
+"""Limits of tenants; an empty workspace means the tenant as a whole."""
 
 reservation = Table(
     "reservation",
@@ -234,4 +235,4 @@ budget_reported = Table(
     Column("per_month", Double, primary_key=True),
     Column("percent", Integer, primary_key=True),
 )
-"""Of which share of which budget each tenant was notified."""
+"""Budget thresholds that were published to each tenant."""

@@ -1,4 +1,4 @@
-"""Slot-seconds and money added up from the holdings, in the database: exact, whatever the period."""
+"""Slot-seconds and cost summed from the usage entries in the database; exact for any period."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -37,11 +37,11 @@ _COLUMNS: Mapping[UsageKey, str] = {
 _SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
 _Time = DateTime(timezone=True)
 _MOST_ROWS = 1000
-"""Fits a reply on the bus with names of any length that the gateway takes."""
+"""Fits a reply on the bus even with names of maximum length."""
 
 
 async def load_usage(connection: AsyncConnection, query: GetUsage, now: datetime) -> UsagePage:
-    """Returns one page; which tenants are seen is the connection's matter."""
+    """Return one page. The connection determines which tenants are visible."""
     limit = max(1, min(query.limit, _MOST_ROWS))
     keys = dict.fromkeys(query.by)
     statement = _statement(tuple(keys), query.since, min(query.until, now))
@@ -49,16 +49,16 @@ async def load_usage(connection: AsyncConnection, query: GetUsage, now: datetime
         statement = statement.where(tuple_(*statement.selected_columns[: len(keys)]) > tuple_(*query.after))
     found = await connection.execute(statement.limit(limit + 1))
     rows = found.all()
-    shown = [_used(tuple(keys), row) for row in rows[:limit]]
+    page = [_used(tuple(keys), row) for row in rows[:limit]]
     more = len(rows) > limit
     last = rows[limit - 1][: len(keys)] if more else None
-    return UsagePage(rows=tuple(shown), next=tuple(map(str, last)) if last is not None else None)
+    return UsagePage(rows=tuple(page), next=tuple(map(str, last)) if last is not None else None)
 
 
 def _statement(keys: tuple[UsageKey, ...], since: datetime, until: datetime) -> Select[Any]:
-    """The keys as text, then the sums, in the order of the keys."""
+    """Select the keys as text, then the sums, ordered by the keys."""
     parts = (_by_day if "day" in keys else _whole)(_held(since, until)).subquery("parts")
-    named = [cast(parts.c[_COLUMNS[key]], Text).label(f"k{place}") for place, key in enumerate(keys)]
+    named = [cast(parts.c[_COLUMNS[key]], Text).label(f"k{at}") for at, key in enumerate(keys)]
     slot_seconds = parts.c.slots * extract("epoch", parts.c.stops - parts.c.starts)
     price = parts.c.price_per_slot_hour
     used = select(
@@ -84,7 +84,7 @@ def _whole(held: Subquery) -> Select[Any]:
 
 
 def _by_day(held: Subquery) -> Select[Any]:
-    """A row for each day of each holding; days are those of UTC."""
+    """One row for each UTC day of each entry."""
     first = func.date_trunc("day", func.timezone("UTC", held.c.begins))
     last = func.timezone("UTC", held.c.ends) - timedelta(microseconds=1)
     days = func.generate_series(first, last, timedelta(days=1)).table_valued(column("day", DateTime))

@@ -1,4 +1,4 @@
-"""Holdings long after: what was used lately, for a leader that begins, and the end of those that nobody asks for any more."""
+"""Past usage: averages for a new leader's fair shares, and deletion of old entries."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -24,14 +24,14 @@ from shared.database.statements import ctid, listed
 from shared.ids import ExperimentId, PoolName, TenantId
 
 _HALF_LIVES = 10
-"""What was used longer ago counts less than a thousandth."""
+"""Older usage counts less than a thousandth."""
 _BATCH = 2000
 
 
 async def load_averages(
     connection: AsyncConnection, pool: PoolName, half_life: timedelta, now: datetime
 ) -> Iterator[tuple[Path, float]]:
-    """Each experiment's average of slots held up to now, an older time counting less: (ln 2 / h) ∫ held(t) 2^((t - now) / h) dt."""
+    """Return each experiment's decayed average of slots held: (ln 2 / h) ∫ held(t) 2^((t - now) / h) dt."""
     here, at = holding.c, literal(now, DateTime(timezone=True))
     oldest = now - _HALF_LIVES * half_life
     until = func.least(func.coalesce(here.until, at), at)
@@ -50,12 +50,12 @@ async def load_averages(
 
 
 async def drop_holdings(connection: AsyncConnection, before: datetime) -> bool:
-    """Deletes the oldest of what ended before; True: there may be more."""
+    """Delete the oldest entries that ended before this time; True: there may be more."""
     old = select(ctid).select_from(holding).where(holding.c.until < before).order_by(holding.c.until)
     some = old.limit(_BATCH).with_for_update(skip_locked=True)
     return (await connection.execute(delete(holding).where(listed(some)))).rowcount == _BATCH
 
 
 def _halved(age: ColumnElement[Any], half_life: timedelta) -> ColumnElement[float]:
-    """What a slot held so long ago counts."""
+    """The weight of a slot held this long ago."""
     return func.power(0.5, extract("epoch", age) / literal(half_life.total_seconds(), Double), type_=Double)

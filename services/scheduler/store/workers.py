@@ -1,4 +1,5 @@
-"""Workers' join tokens, credentials, drains and removals, and pool limits: what queries and handlers write beside the cycle."""
+"""Join tokens, credentials, drains and removals of workers, and provider limits of pools: data that queries and
+handlers write."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -13,12 +14,12 @@ from shared.ids import PoolName, WorkerId
 from shared.messages.instances import ProviderChanged
 
 _KEPT = timedelta(days=1)
-"""Join tokens that ran out are dropped after so long."""
+"""How long expired join tokens are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinToken:
-    """A one-time token, known by its hash only. `worker` None admits any name."""
+    """A one-time token, stored as a hash. `worker` None allows any name."""
 
     hash: bytes
     pool: PoolName
@@ -28,7 +29,7 @@ class JoinToken:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A worker that has spent its token; `key` proves it from now on, with credentials `until` then."""
+    """A worker that has used its token. `key` authenticates it from now on; its credentials are valid `until`."""
 
     worker: WorkerId
     pool: PoolName
@@ -39,7 +40,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class WorkerCommands:
-    """What handlers have kept of a worker."""
+    """Commands for a worker that handlers have stored."""
 
     worker: WorkerId
     drain: bool
@@ -53,7 +54,7 @@ async def has_pool(connection: AsyncConnection, name: PoolName) -> bool:
 
 
 async def save_join_token(connection: AsyncConnection, token: JoinToken, now: datetime) -> None:
-    """Stores a token, and drops those that ran out long ago."""
+    """Store a token, and delete expired ones."""
     await connection.execute(delete(join_token).where(join_token.c.expires_at < now - _KEPT))
     await connection.execute(insert(join_token).values(asdict(token)))
 
@@ -61,7 +62,7 @@ async def save_join_token(connection: AsyncConnection, token: JoinToken, now: da
 async def spend_join_token(
     connection: AsyncConnection, token: JoinToken, worker_id: WorkerId, key: str, now: datetime
 ) -> bool:
-    """Uses the token up; the same worker with the same key may ask again, because its answer may have been lost."""
+    """Use up the token. The same worker with the same key may use it again, because its reply may have been lost."""
     here = join_token.c
     spend = (
         update(join_token)
@@ -74,7 +75,8 @@ async def spend_join_token(
 
 
 async def register_worker(connection: AsyncConnection, joined: Joined, is_alive: bool) -> bool:
-    """False: a worker of that name was removed, and its name is not used again; or it is alive and has another key."""
+    """Store a worker. False: a worker of that name was removed and its name cannot be used again, or it is
+    alive with another key."""
     credentials = {"user_key": joined.key, "credentials_until": joined.until}
     register = insert(worker).values(
         worker=joined.worker, pool=joined.pool, address=joined.address, liveness="joined", **credentials
@@ -87,13 +89,13 @@ async def register_worker(connection: AsyncConnection, joined: Joined, is_alive:
 
 
 async def renew_worker(connection: AsyncConnection, worker_id: WorkerId, key: str, until: datetime) -> bool:
-    """False: unknown, removed, or another key than it joined with."""
+    """False: unknown, removed, or not the key that it joined with."""
     renew = _change(worker_id).where(worker.c.user_key == key).values(credentials_until=until)
     return (await connection.execute(renew)).rowcount > 0
 
 
 async def load_key(connection: AsyncConnection, worker_id: WorkerId) -> tuple[str, datetime] | None:
-    """The key that a worker joined with, and until when its credentials are good; also of one that was removed."""
+    """Return the key that a worker joined with and when its credentials expire; also for a removed worker."""
     query = select(worker.c.user_key, worker.c.credentials_until).where(
         worker.c.worker == worker_id, worker.c.credentials_until.is_not(None)
     )
@@ -102,13 +104,13 @@ async def load_key(connection: AsyncConnection, worker_id: WorkerId) -> tuple[st
 
 
 async def ask_drain(connection: AsyncConnection, worker_id: WorkerId, asked: bool, reclaim: bool) -> bool:
-    """Keeps the wish; the cycle carries it out. False: no such worker."""
+    """Store the command; the cycle carries it out. False: no such worker."""
     change = _change(worker_id).values(drain_asked=asked, reclaim=reclaim)
     return (await connection.execute(change)).rowcount > 0
 
 
 async def disable_slot(connection: AsyncConnection, worker_id: WorkerId, slot: int, undo: bool) -> bool:
-    """Keeps that a slot takes no more work; the cycle carries it out. False: no such worker, or no such slot there."""
+    """Store that a slot accepts no work; the cycle carries it out. False: no such worker or slot."""
     others = func.array_remove(worker.c.disabled_slots, slot)
     change = _change(worker_id).values(disabled_slots=others if undo else func.array_append(others, slot))
     if not undo:
@@ -117,20 +119,20 @@ async def disable_slot(connection: AsyncConnection, worker_id: WorkerId, slot: i
 
 
 async def load_disabled(connection: AsyncConnection) -> dict[WorkerId, frozenset[int]]:
-    """Slots that take no more work, of each worker that has any."""
+    """Return the disabled slots of each worker that has any."""
     disabled = worker.c.disabled_slots
     query = select(worker.c.worker, disabled).where(func.cardinality(disabled) > 0)
     return {WorkerId(row.worker): frozenset(row.disabled_slots) for row in await connection.execute(query)}
 
 
 async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -> None:
-    """Their instances are gone: they are never loaded again."""
+    """Mark workers as removed, because their instances were deleted; they are not loaded again once `gone`."""
     here = (among(worker.c.worker, workers), ~worker.c.is_removed)
     await connection.execute(update(worker).where(*here).values(is_removed=True))
 
 
 async def load_worker_commands(connection: AsyncConnection) -> list[WorkerCommands]:
-    """Drains, their undoing and removals that no cycle has carried out yet."""
+    """Return drains, undone drains and removals that no cycle has carried out yet."""
     here = worker.c
     query = select(here.worker, here.drain_asked, here.reclaim, here.is_removed).where(
         or_(here.drain_asked != (here.drain != "open"), and_(here.is_removed, here.liveness != "gone"))
@@ -140,7 +142,7 @@ async def load_worker_commands(connection: AsyncConnection) -> list[WorkerComman
 
 
 async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> None:
-    """What the pool's provider can bring it to, at what price, and what keeps it from that."""
+    """Store what the pool's provider can add, its price, and its fault."""
     change = (
         update(pool)
         .where(pool.c.name == limit.pool, pool.c.provider_version < limit.version)
@@ -159,5 +161,5 @@ async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> Non
 
 
 def _change(worker_id: WorkerId) -> Update:
-    """Of a worker that was not removed."""
+    """An update of a worker that was not removed."""
     return update(worker).where(worker.c.worker == worker_id, ~worker.c.is_removed)

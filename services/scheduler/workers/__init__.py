@@ -1,1 +1,1 @@
-"""The way to the workers: desired sets out, observed sets in, and how a machine joins."""
+"""Communication with workers: desired sets out, observed sets in, and how a machine joins."""

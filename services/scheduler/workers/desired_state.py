@@ -1,5 +1,8 @@
-"""Carries desired sets to workers: at once after a commit, again until a worker has what it should. Level-triggered: only the
-newest set counts. Neighbours: `cycle` says whose set has changed, `heartbeats` passes on what workers say."""
+"""Sends desired sets to workers: immediately after a commit, and again until a worker has what it should.
+Level-triggered: only the newest set counts.
+
+`cycle` passes the workers whose set has changed, `heartbeats` passes on what workers report.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -25,13 +28,13 @@ _log = structlog.get_logger()
 
 
 class DesiredStateSender:
-    """One sender a worker at most; a change while one is under way is sent right after it.
+    """At most one send per worker at a time; a change meanwhile is sent right after it.
 
     Args:
-        may_send: whether the lease is still in hand.
+        may_send: Whether the lease is still held.
 
     Attributes:
-        hear: takes a worker's answer, which is an observed set like any other.
+        hear: Receives a worker's reply, which is an observed set.
     """
 
     def __init__(
@@ -53,7 +56,7 @@ class DesiredStateSender:
         self._sent_at: dict[WorkerId, float] = {}
 
     def send(self, workers: Iterable[WorkerId]) -> None:
-        """Has these workers told what they should have now."""
+        """Send these workers their current desired sets."""
         for worker in workers:
             self._dirty.add(worker)
             if worker not in self._senders and not self._is_closed:
@@ -62,14 +65,14 @@ class DesiredStateSender:
                 task.add_done_callback(lambda _, worker=worker: self._done(worker))  # type: ignore[misc]
 
     def compare(self, worker: WorkerId, observed: Iterable[Observed]) -> None:
-        """Sends the set again when a worker has something else than it should, at most once a second."""
+        """Send the set again if a worker does not match it, at most once per second."""
         if agrees(desired_of(self._term.cluster, worker), observed):
             return
         if self._clock.monotonic() - self._sent_at.get(worker, 0.0) >= REPEAT_S:
             self.send((worker,))
 
     async def close(self) -> None:
-        """Ends what is under way: the next leader sends its own."""
+        """Cancel pending sends. The next leader sends its own sets."""
         self._is_closed = True
         senders = list(self._senders.values())
         for sender in senders:
@@ -87,8 +90,8 @@ class DesiredStateSender:
                 self.hear(await self._bus.desire(self._set_for(worker)))
                 delay_s = FIRST_RETRY_S
             except MusterError as error:
-                # Still owed; a worker that stays silent is given up by its lease, not here.
-                _log.info("a desired set was not answered", worker=worker, error=str(error))
+                # Retry. A silent worker is declared lost by its lease, not here.
+                _log.info("a worker did not acknowledge its desired set", worker=worker, error=str(error))
                 record = self._term.cluster.workers.get(worker)
                 if record is not None and record.liveness != "lost":
                     self._dirty.add(worker)

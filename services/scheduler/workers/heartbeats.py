@@ -1,4 +1,5 @@
-"""Hears workers: observed sets in order, silences under the rule of the echo. Neighbours: `cycle` applies, `dispatch` repeats."""
+"""Receives heartbeats: accepts observed sets in order, and detects silent workers while the leader receives its
+own echo. `cycle` applies the sets, `dispatch` sends desired sets again."""
 
 import asyncio
 import contextlib
@@ -35,9 +36,10 @@ from shared.messages import allocations as messages
 from shared.messages.allocations import HeartbeatReply, ObservedAllocation, ObservedSet
 
 ECHO_EVERY_S = 0.4
-"""Between two echoes, while some worker's heartbeat is late: more than one before they count as missing (`liveness.ECHO_GAP_S`)."""
+"""Interval between echoes while a worker's heartbeat is late; several fit before they count as missing
+(`liveness.ECHO_GAP_S`)."""
 SHORTEST_S = 0.25
-"""Where a thousand workers beat, some heartbeat is about to be late all the time."""
+"""Minimum interval between checks: with a thousand workers some heartbeat is always about to be late."""
 _log = structlog.get_logger()
 
 
@@ -49,7 +51,7 @@ class Heartbeats:
         self._cycle = cycle
         self._clock = clock
         self.silence = SilenceDetector(clock.monotonic())
-        self._voices = HeartbeatGate()
+        self._gate = HeartbeatGate()
         self._refused: set[tuple[WorkerId, str]] = set()
         self._stale: set[int] = set()
         self._dispatch = dispatch
@@ -60,8 +62,8 @@ class Heartbeats:
                 self.silence.miss(worker.id)
 
     async def answer(self, ask: RequestContext, observed: ObservedSet) -> HeartbeatReply:
-        """A heartbeat, or a change told at once. The subject proves the worker, whatever the message says; one that has
-        not joined, or whose instance is gone, is not known."""
+        """Handle a heartbeat or an immediate change. The subject authenticates the worker, whatever the message
+        says. A worker that has not joined or was removed is answered as unknown."""
         worker = self._cycle.cluster.workers.get(ask.worker)
         if observed.worker != ask.worker or worker is None or worker.liveness == "gone":
             return HeartbeatReply(epoch=self._cycle.term.epoch, known=False)
@@ -69,31 +71,33 @@ class Heartbeats:
         return HeartbeatReply(epoch=self._cycle.term.epoch)
 
     def hear(self, observed: ObservedSet) -> None:
-        """Takes an observed set, unless a newer one was taken before. Raises Rejected when what it says of the worker cannot be."""
+        """Accept an observed set unless a newer one was accepted before. Raises Rejected for contradictory
+        reports."""
         worker = self._cycle.cluster.workers.get(observed.worker)
         pool = self._cycle.cluster.pools.get(observed.pool)
-        taken = self._voices.take(_claim_of(observed), worker, pool.policy.kind if pool else None)
+        taken = self._gate.take(_claim_of(observed), worker, pool.policy.kind if pool else None)
         if isinstance(taken, HeartbeatRejection):
             self._refuse(observed.worker, taken)
         if not taken:
             return
         self.silence.on_heard(observed.worker, self._clock.monotonic())
-        told = _heard_of(observed)
+        state = _state_of(observed)
 
         def apply(cycle: Cycle) -> None:
-            self._tell_stale(told)
-            cycle.cluster.apply(on_heartbeat(cycle.cluster, told, cycle.clock.now()))
-            self._dispatch.compare(told.worker, told.allocations)
+            self._log_stale(state)
+            cycle.cluster.apply(on_heartbeat(cycle.cluster, state, cycle.clock.now()))
+            self._dispatch.compare(state.worker, state.allocations)
 
         self._cycle.push(apply)
 
     def last_heard(self, worker: WorkerId) -> datetime | None:
-        """When a worker spoke to this leader last."""
+        """Return when a worker last sent a heartbeat to this leader."""
         ago_s = self.silence.heard_s_ago(worker, self._clock.monotonic())
         return None if ago_s is None else self._clock.now() - timedelta(seconds=ago_s)
 
     async def run(self, ended: asyncio.Event) -> None:
-        """Listens to its own echo while some worker's heartbeat is late, and gives up those whose lease has run out meanwhile."""
+        """Listen to the leader's own echo while a worker's heartbeat is late, and declare workers lost whose
+        lease has expired."""
         subject = f"_INBOX_scheduler.echo.{self._cycle.term.epoch}"
         subscription = await self._bus.subscribe(subject, self._on_echo)
         try:
@@ -114,10 +118,10 @@ class Heartbeats:
 
     def _give_up_silent(self) -> None:
         for worker in self.silence.take_silent(self._clock.monotonic()):
-            reason = f"worker {worker} was not heard for {LEASE_S:g} s"
+            reason = f"worker {worker} sent no heartbeat for {LEASE_S:g} s"
             self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
         for worker in self.silence.take_gone(self._clock.monotonic()):
-            reason = f"worker {worker} was not heard for {LOST_FOR_GOOD_AFTER_S / 60:g} minutes"
+            reason = f"worker {worker} sent no heartbeat for {LOST_FOR_GOOD_AFTER_S / 60:g} minutes"
             self._cycle.push(
                 lambda cycle, worker=worker, reason=reason: cycle.cluster.apply(
                     on_lost_for_good(cycle.cluster, worker, reason)
@@ -127,16 +131,21 @@ class Heartbeats:
     def _refuse(self, worker: WorkerId, doubt: HeartbeatRejection) -> NoReturn:
         if (worker, doubt.code) not in self._refused:
             self._refused.add((worker, doubt.code))
-            _log.warning("a worker's word was refused", worker=worker, code=doubt.code, reason=doubt.message)
+            _log.warning(
+                "rejected a worker's heartbeat", worker=worker, code=doubt.code, reason=doubt.message
+            )
         raise Rejected(doubt.code, doubt.message)
 
-    def _tell_stale(self, told: ObservedState) -> None:
-        """What a worker still has although its token has passed; it is told to drop it."""
-        for observed in stale_of(self._cycle.cluster, told):
+    def _log_stale(self, state: ObservedState) -> None:
+        """Log allocations that a worker still runs although their token is no longer valid; its desired set
+        makes it drop them."""
+        for observed in stale_of(self._cycle.cluster, state):
             if observed.token not in self._stale:
                 self._stale.add(observed.token)
                 _log.warning(
-                    "a worker has an allocation that was given up", worker=told.worker, token=observed.token
+                    "a worker still runs an ended or replaced allocation",
+                    worker=state.worker,
+                    token=observed.token,
                 )
 
 
@@ -150,7 +159,7 @@ def _claim_of(observed: ObservedSet) -> HeartbeatClaim:
     return HeartbeatClaim(observed.worker, observed.pool, observed.incarnation, observed.sequence, slots)
 
 
-def _heard_of(observed: ObservedSet) -> ObservedState:
+def _state_of(observed: ObservedSet) -> ObservedState:
     slot_ids = tuple(slot.id for slot in observed.slots)
     labels = {key: value for key, value in observed.labels.items() if is_label(key, value)}
     allocations = tuple(_observed_of(allocation) for allocation in observed.allocations)
@@ -169,12 +178,12 @@ def _heard_of(observed: ObservedSet) -> ObservedState:
     )
 
 
-def _measured_of(told: messages.StepMeasurement) -> StepMeasurement:
+def _measured_of(measured: messages.StepMeasurement) -> StepMeasurement:
     batches = None
-    if (said := told.batches) is not None:
-        limits = BatchLimits(said.first, said.last, said.least_per_slot, said.most_per_slot)
-        batches = Batches(said.per_slot, limits, GradientNoise(said.grad_sqr, said.grad_var))
-    return StepMeasurement(told.step_s, batches)
+    if (reported := measured.batches) is not None:
+        limits = BatchLimits(reported.first, reported.last, reported.least_per_slot, reported.most_per_slot)
+        batches = Batches(reported.per_slot, limits, GradientNoise(reported.grad_sqr, reported.grad_var))
+    return StepMeasurement(measured.step_s, batches)
 
 
 def _observed_of(allocation: ObservedAllocation) -> Observed:

@@ -1,4 +1,5 @@
-"""How workers get in: a one-time token against a day's credentials, signed by the key that can issue worker users only."""
+"""How workers join: a one-time token is exchanged for credentials valid for one day, signed by a key that can
+issue worker users only."""
 
 import hashlib
 import secrets
@@ -46,7 +47,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """Issues join tokens and credentials. Tokens are kept as hashes."""
+    """Issues join tokens and credentials. Tokens are stored as hashes."""
 
     cycle: Cycle
     database: Database
@@ -67,7 +68,8 @@ class Joining:
         return IssuedJoin(token=token, expires_at=kept.expires_at)
 
     async def join(self, ask: RequestContext, query: Join) -> Credentials:
-        """The token is used up; the same worker may repeat its request with the same key, also with another version of the platform."""
+        """Use up the token and return credentials. The same worker may repeat its request with the same key,
+        also after an upgrade."""
         _check_name(query.worker)
         now = self.clock.now()
         spent = JoinToken(_hash(query.token), query.pool, query.worker, now)
@@ -96,13 +98,17 @@ class Joining:
         if await register_worker(connection, joined, is_alive):
             return
         if not is_alive:
-            raise Rejected("worker_gone", f"worker {query.worker} was removed; take another name", "worker")
-        _log.warning("a second worker of one name was refused", worker=query.worker)
+            raise Rejected(
+                "worker_gone",
+                f"worker {query.worker} was removed and its name cannot be used again; choose another name",
+                "worker",
+            )
+        _log.warning("refused a second worker with the same name", worker=query.worker)
         raise Rejected(
             "worker_known",
-            f"worker {query.worker} is running, on a machine that joined before",
+            f"a worker named {query.worker} is already running on another machine",
             "worker",
-            "give every machine a name of its own, or stop the other first",
+            "give every machine its own name, or stop the other worker first",
         )
 
     def _is_alive(self, name: WorkerId) -> bool:
@@ -113,7 +119,11 @@ class Joining:
         now = self.clock.now()
         async with self.database.system() as connection:
             if not await renew_worker(connection, ask.worker, query.user_key, now + LIFE):
-                raise Rejected("worker_unknown", f"worker {ask.worker} has to join again", "worker")
+                raise Rejected(
+                    "worker_unknown",
+                    f"the credentials of worker {ask.worker} cannot be renewed; it must join again",
+                    "worker",
+                )
         return self._credentials(ask.worker, query.user_key, now)
 
     async def key_of(self, ask: RequestContext, query: GetWorkerKey) -> WorkerKey:
@@ -130,7 +140,8 @@ class Joining:
 
 
 def _misfit(query: Join) -> Rejected | None:
-    """Why a worker cannot serve this platform: by its own word, or its version (None where it is of a time when it did not say)."""
+    """Return why a worker cannot serve this platform: its own report, or its version (None if it is too old to
+    report one)."""
     if query.trouble is not None:
         return Rejected("machine_unfit", query.trouble, "trouble")
     try:
@@ -149,6 +160,6 @@ def _check_name(worker: WorkerId) -> None:
     if not WORKER_NAME.fullmatch(worker):
         raise Rejected(
             "bad_worker_name",
-            f"worker id {worker!r} cannot be used: letters, digits, '-' and '_' only, at most 63",
+            f"worker id {worker!r} cannot be used: only letters, digits, '-' and '_' are allowed, at most 63",
             "worker",
         )

@@ -1,1 +1,1 @@
-"""The searcher's decisions: pure, synchronous, and equal for equal input."""
+"""Pure, synchronous and deterministic decisions of the searcher: equal inputs give equal outputs."""

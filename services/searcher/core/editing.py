@@ -1,4 +1,4 @@
-"""What people change about a search that runs, and what can be changed of which."""
+"""Edits of a running search, and which searches allow which edit."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from shared.errors import Rejected
 
 @dataclass(frozen=True, slots=True)
 class SearchEdit:
-    """A change of a search; what is None stays.
+    """A change of a search. Fields that are None stay as they are.
 
     Attributes:
-        max_trials: How many trials it makes in all.
-        max_concurrent_trials: How many may be open at once, 1 or more.
-        slot_hours, cost, deadline_ms: New limits of its budget; the deadline in milliseconds since 1970.
-        lifted: Limits that are taken away: `slot_hours`, `cost`, `deadline`.
+        max_trials: Total number of trials.
+        max_concurrent_trials: How many trials may be open at once, at least 1.
+        slot_hours, cost, deadline_ms: New limits of the budget; the deadline in milliseconds since 1970.
+        lifted: Limits to remove: `slot_hours`, `cost`, `deadline`.
     """
 
     max_trials: int | None = None
@@ -32,10 +32,10 @@ class SearchEdit:
 
 
 def check_edit(config: ExperimentConfig, edit: SearchEdit, made: int) -> None:
-    """Whether a search that has made so many trials can be changed so.
+    """Check that a search which has created `made` trials allows this edit.
 
     Raises:
-        Rejected: its method has no such number, or more trials are made already.
+        Rejected: The method has no such number, or the search has already created more trials.
     """
     searcher = config.searcher
     for name, value in (
@@ -45,25 +45,33 @@ def check_edit(config: ExperimentConfig, edit: SearchEdit, made: int) -> None:
         if value is None:
             continue
         if isinstance(searcher, Single):
-            raise _refused("a single training has one trial", name, "pause, finish or cancel it")
+            raise _refused(
+                "the searcher 'single' runs exactly one trial", name, "pause, finish or cancel the experiment"
+            )
         if not 1 <= value <= MAX_TRIALS:
-            raise Rejected("invalid_value", f"{name} must be from 1 to {MAX_TRIALS}", name)
+            raise Rejected(
+                "invalid_value", f"{name} is {value}, but must be between 1 and {MAX_TRIALS}", name
+            )
     if edit.max_trials is None:
         return
     if isinstance(searcher, Grid):
-        raise _refused("the points of a grid are its trials", "max_trials", "finish it early, or fork it")
+        raise _refused(
+            "a grid search runs one trial for each grid point",
+            "max_trials",
+            "finish the experiment early, or fork it with another grid",
+        )
     if isinstance(searcher, Custom):
         raise _refused(
-            "its program decides how many trials there are",
+            "the driver program decides how many trials the search runs",
             "max_trials",
-            "tell the program, or finish it early",
+            "change the driver program, or finish the experiment early",
         )
     if edit.max_trials < made:
         raise Rejected(
             "too_few_trials",
-            f"{made} trials are made already, more than {edit.max_trials}",
+            f"the search has already created {made} trials, more than {edit.max_trials}",
             "max_trials",
-            f"give at least {made}, or finish the search with the best so far",
+            f"set at least {made}, or finish the search with the best trial so far",
         )
 
 

@@ -1,4 +1,4 @@
-"""What the searcher does with each message: one function per type, which takes one tenant's messages of a batch."""
+"""Handlers of the searcher: one function per message type, called with one tenant's messages of a batch."""
 
 from services.searcher.handlers.commands import CommandHandlers
 from services.searcher.handlers.pools import PoolHandlers
@@ -30,7 +30,10 @@ from shared.messages.runs import RunEnded, RunGranted, RunResized
 
 
 def event_handlers(dispatcher: Dispatcher) -> Handlers:
-    """In the order in which one batch is told: results before the ends of their runs and requests, and what is missing then after them."""
+    """Return the event handlers in the order in which they process a batch.
+
+    Results come before the ends of their runs and requests, and upload delays after them.
+    """
     trials = TrialHandlers(dispatcher)
     return {
         SubmissionCommitted: SubmissionHandlers(dispatcher).on_submission_committed,
@@ -49,7 +52,7 @@ def event_handlers(dispatcher: Dispatcher) -> Handlers:
 
 
 def command_handlers(dispatcher: Dispatcher) -> Handlers:
-    """What people wish."""
+    """Return the command handlers."""
     commands = CommandHandlers(dispatcher)
     return {
         PauseExperiment: commands.on_pause,

@@ -1,4 +1,4 @@
-"""What people wish of an experiment or a trial: answered by `experiment.changed` (`trial.changed`), or by `operation.refused`."""
+"""Handle commands for experiments and trials. The answer is `experiment.changed` (`trial.changed`) or `operation.refused`."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ ExperimentCommand = (
 )
 C = TypeVar("C", bound=ExperimentCommand)
 Lock = Callable[[Unit, C], Awaitable[Locked]]
-"""Locks the experiment and the trials that a command changes."""
+"""Lock the experiment and the trials that a command changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class CommandHandlers:
         await self._carry_out(unit, batch, lambda changes, command: archive(changes, command.archived))
 
     async def on_kill_trial(self, unit: Unit, batch: list[Delivery[KillTrial]]) -> None:
-        """Kill single trials: no other trial of the experiment is loaded."""
+        """Kill single trials without loading the other trials of the experiment."""
         await self._carry_out(
             unit, batch, lambda changes, command: kill_trial(changes, command.trial_number), _lock_trial
         )
 
     async def on_edit(self, unit: Unit, batch: list[Delivery[EditSearch]]) -> None:
-        """A search that gets its first budget must know what its trials have used that are over."""
+        """Edit a search. If it gets its first budget, the usage of its ended trials counts too."""
         for delivery in batch:
             past = await entities.load_used(unit.connection, delivery.message.experiment_id)
 
@@ -107,7 +107,7 @@ class CommandHandlers:
 
 
 async def _lock_live(unit: Unit, command: ExperimentCommand) -> Locked:
-    """The command's experiment with all its live trials. Raises NotFound."""
+    """Lock the command's experiment with all its live trials. Raises NotFound."""
     experiment = await entities.lock_experiment(unit.connection, command.experiment_id)
     if experiment is None:
         raise NotFound(f"experiment {command.experiment_id}")
@@ -115,7 +115,7 @@ async def _lock_live(unit: Unit, command: ExperimentCommand) -> Locked:
 
 
 async def _lock_trial(unit: Unit, command: KillTrial) -> Locked:
-    """The command's trial with its experiment. Raises NotFound."""
+    """Lock the command's trial with its experiment. Raises NotFound."""
     trial = trial_id(command.experiment_id, command.trial_number)
     for locked in await entities.lock_by_trials(unit.connection, [trial]):
         return locked
@@ -137,7 +137,8 @@ def _check_version(command: Command, experiment: Experiment) -> None:
     expected = command.expected_version
     if expected is not None and expected != experiment.version:
         raise Conflict(
-            "version_changed", f"the experiment has version {experiment.version}, not {expected} any more"
+            "version_changed",
+            f"the experiment is at version {experiment.version}, not {expected} as expected",
         )
 
 

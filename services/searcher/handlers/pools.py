@@ -1,4 +1,4 @@
-"""What the scheduler tells of a pool: the slots that stand idle, and their price."""
+"""Handle the scheduler's reports of a pool: idle slots and their price."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ class PoolHandlers:
     dispatcher: Dispatcher
 
     async def on_pool_measured(self, unit: Unit, batch: list[Delivery[PoolCapacity]]) -> None:
-        """Keep what a pool has idle; searches are widened by it apart from here, since they belong to tenants."""
+        """Store a pool's idle slots. A background loop widens the searches, because they belong to tenants."""
         for delivery in batch:
             await save_capacity(unit.connection, delivery.message)
         unit.then(partial(self.dispatcher.see_capacity, [delivery.message for delivery in batch]))

@@ -1,4 +1,4 @@
-"""What was submitted becomes experiments, by the batch: read, warmed by what earlier ones tell, made, and begun."""
+"""Create experiments from a batch of submissions: read configs, load prior observations, and start the searches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,13 +25,13 @@ from shared.messages.experiments import SubmissionCommitted
 
 @dataclass(frozen=True, slots=True)
 class _Submission:
-    """An experiment to be made, with what earlier ones tell its search; one without a config is rejected."""
+    """An experiment to create, with its prior observations. Without a config it is rejected."""
 
     delivery: Delivery[SubmissionCommitted]
     submission: Submission
     experiment: Experiment
     config: ExperimentConfig | None = None
-    warmth: PriorObservations = NO_PRIOR_OBSERVATIONS
+    prior: PriorObservations = NO_PRIOR_OBSERVATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SubmissionHandlers:
     dispatcher: Dispatcher
 
     async def on_submission_committed(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
-        """Make the experiments and their first trials; a config that is no good makes a rejected one."""
+        """Create the experiments and their first trials; an invalid config creates a rejected experiment."""
         done: list[AppliedDecision] = []
         for part in _in_parts([self._read(unit, delivery) for delivery in batch]):
             warmed = [await self._warm(unit, one) for one in part]
@@ -67,21 +67,25 @@ class SubmissionHandlers:
         if one.config is None:
             return one
         try:
-            warmth, _ = await load_prior_observations(unit.connection, one.config, one.submission.workspace)
+            prior, _ = await load_prior_observations(unit.connection, one.config, one.submission.workspace)
         except Rejected as error:
             return _rejected(one.delivery, one.experiment, error)
-        return replace(one, warmth=warmth)
+        return replace(one, prior=prior)
 
     async def _begin(self, unit: Unit, one: _Submission, config: ExperimentConfig) -> AppliedDecision:
         loaded = await begin_search(one.submission, config)
         self.dispatcher.searches.lend_new(unit, loaded)
-        submitted = Submitted(one.warmth, one.submission.at, self.dispatcher.price_of(config))
+        submitted = Submitted(one.prior, one.submission.at, self.dispatcher.price_of(config))
         locked = Locked(one.experiment, [])
         return await self.dispatcher.reduce(unit, locked, on_submission, [submitted], (one.delivery,))
 
 
 def _in_parts(submitted: Sequence[_Submission]) -> list[list[_Submission]]:
-    """In their order, each part to be made at once: what one learns from may be an experiment right before it, and is made first."""
+    """Split a batch into groups to create at once, in order.
+
+    An experiment that learns from earlier ones starts a new group, because they may come right before it in the
+    batch.
+    """
     parts: list[list[_Submission]] = []
     for one in submitted:
         if not parts or (one.config is not None and prior_experiments_of(one.config)):

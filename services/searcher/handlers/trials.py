@@ -1,4 +1,4 @@
-"""What happens to trials elsewhere: each message becomes the event of a reducer."""
+"""Convert messages about trials to events of reducers."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,7 +52,7 @@ class TrialHandlers:
         await self.dispatcher.decide(unit, batch, granted, on_granted)
 
     async def on_run_resized(self, unit: Unit, batch: list[Delivery[RunResized]]) -> None:
-        """The message does not say since when: it counts from now."""
+        """Record new slots of a run. The message has no time, so they count from now."""
 
         def resized(trial: int, message: RunResized) -> RunSlots:
             return RunSlots(trial, message.number, self._holding(message, since=unit.now))
@@ -100,8 +100,8 @@ def _validation(trial: int, message: ValidationStored) -> Result:
 
 
 def _rollback(trial: int, message: ValidationsSuperseded) -> Rollback:
-    standing = [(one.step, one.values) for one in message.standing]
-    return Rollback(trial, message.run_number, message.step, standing)
+    valid = [(one.step, one.values) for one in message.standing]
+    return Rollback(trial, message.run_number, message.step, valid)
 
 
 def _checkpoint(trial: int, message: CheckpointEvent) -> CheckpointNews:

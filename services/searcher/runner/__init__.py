@@ -1,1 +1,1 @@
-"""What runs searches: loads and locks them, applies events, saves and emits; and the processes and programs around them."""
+"""Run searches: load and lock them, apply events, save and emit; also replays and driver programs."""

@@ -1,4 +1,4 @@
-"""The four moves of every handler: load and lock, decide, save, emit; written once for all events and commands."""
+"""Apply events and commands to experiments: load and lock, decide, save, emit."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -34,12 +34,12 @@ _log = structlog.get_logger()
 M = TypeVar("M", bound=Event)
 E = TypeVar("E")
 Reducer = Callable[[Changes, E], object]
-"""Applies one event, or one command, to an experiment."""
+"""Apply one event or command to an experiment."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedDecision:
-    """One experiment's decision, with the messages that led to it."""
+    """One experiment's decision, with the messages that caused it."""
 
     loaded: LoadedSearch
     decision: Decision
@@ -48,8 +48,14 @@ class AppliedDecision:
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell, `capacity` when
-    a pool was told of, `budgets` when one is due at another time, or slots may have another price; `prices`: of a slot for an hour, as they were read last."""
+    """Turns events into decisions, and decisions into rows and messages.
+
+    Attributes:
+        news: Set when there may be progress to publish.
+        capacity: Set when a pool's capacity was reported.
+        budgets: Set when a budget check is due at another time or a price may have changed.
+        prices: Hourly price of a slot by pool, as last read.
+    """
 
     searches: SearchCache
     bus: Bus
@@ -59,15 +65,15 @@ class Dispatcher:
     prices: dict[PoolName, float] = field(default_factory=dict)
 
     def price_of(self, config: ExperimentConfig) -> float:
-        """What a slot of the search's pool costs for an hour, 0 where nobody has said."""
+        """Return the hourly price of a slot in the search's pool, 0 if it has no price."""
         return self.prices.get(PoolName(config.resources.resource_pool or "default"), 0.0)
 
     async def decide(
         self, unit: Unit, batch: list[Delivery[M]], event_of: Callable[[int, M], E], reducer: Reducer[E]
     ) -> None:
-        """Apply messages about trials in their order; experiments are locked in the order of their ids.
+        """Apply messages about trials in order; experiments are locked in the order of their ids.
 
-        `event_of` makes the reducer's event of a trial's number and a message about it.
+        `event_of` converts a trial's number and a message to the reducer's event.
         """
         unknown = dict.fromkeys(_trial(delivery.message) for delivery in batch)
         done: list[AppliedDecision] = []
@@ -84,7 +90,7 @@ class Dispatcher:
         await self.finish(unit, done)
 
     async def decide_one(self, unit: Unit, locked: Locked, reducer: Reducer[E], event: E) -> Decision:
-        """Apply to one experiment what no message brought."""
+        """Apply an event without a message to one experiment."""
         done = await self.reduce(unit, locked, reducer, [event])
         await self.finish(unit, [done])
         return done.decision
@@ -97,8 +103,11 @@ class Dispatcher:
         events: Sequence[E],
         causes: Sequence[Delivery[Any]] = (),
     ) -> AppliedDecision:
-        """Apply events to a locked experiment, then load what else they concern: trials that go on though nothing was heard of them, and
-        where the whole search ends, all others. A search with a model decides in a thread, because fitting may take seconds."""
+        """Apply events to a locked experiment, then load the further trials that they concern.
+
+        Those are trials to resume, and if the whole search ends, all other live trials. A search with a model decides
+        in a thread, because fitting may take seconds.
+        """
         loaded = await self.searches.borrow(unit, locked.experiment)
         changes = Changes(loaded.config, locked.experiment, locked.trials, loaded.search, unit.now)
         with DECISION_DURATION.labels(loaded.config.searcher.name).time():
@@ -117,7 +126,7 @@ class Dispatcher:
         return AppliedDecision(loaded, changes.decide(), causes)
 
     async def finish(self, unit: Unit, done: Sequence[AppliedDecision]) -> None:
-        """Save all decisions in one statement, then emit; verdicts go out after the commit."""
+        """Save all decisions in one statement, then emit. Verdicts are sent after the commit."""
         done = [each for each in done if each.decision.is_change]
         if not done or unit.tenant is None:
             return
@@ -146,7 +155,7 @@ class Dispatcher:
         self.news.set()
 
     async def _hint(self, tenant: TenantId, experiment: Experiment) -> None:
-        """Wakes whoever waits for the search's events."""
+        """Wake readers that wait for the search's events."""
         await self.bus.hint(Hint(entity="search", id=experiment.id, cursor=experiment.position), tenant)
 
     def _emit(self, unit: Unit, done: AppliedDecision) -> None:
@@ -173,9 +182,9 @@ class Dispatcher:
         for judged in done.decision.judged:
             trial = trial_id(done.decision.experiment.id, judged.trial)
             message = asked[trial, judged.run, judged.validation]
-            unit.then(partial(self._tell, message.worker, _verdict(message.run_id, judged)))
+            unit.then(partial(self._send_verdict, message.worker, _verdict(message.run_id, judged)))
 
-    async def _tell(self, worker: WorkerId, verdict: TrialVerdict) -> None:
+    async def _send_verdict(self, worker: WorkerId, verdict: TrialVerdict) -> None:
         faults.point(BEFORE_VERDICT)
         await self.bus.tell(verdict, worker)
 
@@ -202,7 +211,7 @@ def _trial(message: Event) -> TrialId:
 
 
 def _causes(done: AppliedDecision) -> dict[TrialId, Delivery[Any]]:
-    """The newest message about each trial that has one."""
+    """Return the newest message about each trial."""
     found: dict[TrialId, Delivery[Any]] = {}
     for delivery in done.causes:
         trial = getattr(delivery.message, "trial_id", None)

@@ -1,4 +1,4 @@
-"""The programs that drive searches: what they ask and tell, and what becomes of a search whose program stays away."""
+"""Serve the driver programs of searches, and end searches whose driver program stays away."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,15 +33,15 @@ from shared.messages.searches import (
 
 MOST_EVENTS = 500
 _READ = 500
-"""So many entries of a journal are looked through at once, at most."""
-AWAY = "no program drove the search for {:g} s (searcher.driver_timeout)"
+"""Most journal entries read at once."""
+AWAY = "no driver program contacted the search for {:g} s (searcher.driver_timeout)"
 
 Dated = tuple[DriverEvent, datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class Drivers:
-    """Answers programs; runs in every replica."""
+    """Answers driver programs; runs in every replica."""
 
     database: Database
     units: Units
@@ -56,7 +56,7 @@ class Drivers:
         }
 
     async def on_events(self, ask: RequestContext, query: GetSearchEvents) -> SearchEventPage:
-        """Return what happened behind `after`; who says that it drives the search is noted as seen."""
+        """Return the events after `after`, and record the contact if the query names a driver."""
         now, experiment = self.clock.now(), query.experiment_id
         async with self.database.tenant(ask.tenant) as connection:
             state, position = await _state(connection, experiment)
@@ -66,42 +66,44 @@ class Drivers:
             after = driver.acknowledged if query.after is None else query.after
             found, scanned = await _read(connection, experiment, after, min(query.limit, MOST_EVENTS))
         return SearchEventPage(
-            events=tuple(_shown(each, at, experiment) for each, at in found),
+            events=tuple(_event(each, at, experiment) for each, at in found),
             scanned=scanned,
             acknowledged=driver.acknowledged,
             is_over=state in EXPERIMENT.final and scanned >= position,
         )
 
     async def on_search(self, ask: RequestContext, query: GetDrivenSearch) -> DrivenSearch:
-        """Return who drives the search."""
+        """Return the state of the search's driver."""
         async with self.database.tenant(ask.tenant) as connection:
             return await _look(connection, query.experiment_id)
 
     async def on_tell(self, ask: RequestContext, query: SubmitSearchOperations) -> DrivenSearch:
-        """Carry out what a program says, all or nothing, and note what it acknowledges."""
+        """Apply a driver program's operations, all or none, and record what it acknowledges."""
         async with self.units.tenant(ask.tenant) as unit:
             experiment = await entities.lock_experiment(unit.connection, query.experiment_id)
             if experiment is None:
                 raise NotFound(f"experiment {query.experiment_id}")
             if query.acknowledge is not None and query.acknowledge > experiment.position:
-                raise Rejected("unknown_event", f"there is no event {query.acknowledge} yet", "acknowledge")
+                raise Rejected(
+                    "unknown_event", f"event {query.acknowledge} does not exist yet", "acknowledge"
+                )
             if query.operations:
-                await self._tell(unit, experiment.id, [_operation(each) for each in query.operations])
+                await self._apply(unit, experiment.id, [_operation(each) for each in query.operations])
             driver = Driver(query.driver, unit.now, query.acknowledge or 0)
             await drivers.save_driver(unit.connection, ask.tenant, experiment.id, driver)
             return await _look(unit.connection, experiment.id)
 
     async def end(self, undriven: Undriven) -> None:
-        """End a search whose program stays away for too long: what was told is carried out, what is undecided ends."""
+        """Shut down a search whose driver program stayed away too long. Trials that wait for a decision end."""
         async with self.units.tenant(undriven.tenant) as unit:
             await entities.lock_experiment(unit.connection, undriven.experiment)
             if undriven in await drivers.load_undriven(unit.connection, unit.now):
                 reason = AWAY.format(undriven.timeout_s)
-                await self._tell(
+                await self._apply(
                     unit, undriven.experiment, [Operation(OperationKind.SHUTDOWN, reason=reason)]
                 )
 
-    async def _tell(self, unit: Unit, experiment_id: ExperimentId, operations: Sequence[Operation]) -> None:
+    async def _apply(self, unit: Unit, experiment_id: ExperimentId, operations: Sequence[Operation]) -> None:
         experiment = await entities.lock_experiment(unit.connection, experiment_id)
         if experiment is None:
             return
@@ -135,7 +137,10 @@ async def _look(connection: AsyncConnection, experiment: ExperimentId) -> Driven
 async def _read(
     connection: AsyncConnection, experiment: ExperimentId, after: int, limit: int
 ) -> tuple[list[Dated], int]:
-    """Return at most `limit` events behind `after`, never cutting a number apart but where it alone has more, and how far was read."""
+    """Return at most `limit` events after `after`, and the position read up to.
+
+    Events with one number are never split, except that one entry alone may exceed the limit.
+    """
     found: list[Dated] = []
     chunk = min(2 * limit, _READ)
     while len(found) < limit:
@@ -151,10 +156,10 @@ async def _read(
     return found, after
 
 
-def _shown(event: DriverEvent, at: datetime, experiment: ExperimentId) -> SearchEvent:
+def _event(event: DriverEvent, at: datetime, experiment: ExperimentId) -> SearchEvent:
     trial = None if event.trial is None else trial_id(experiment, event.trial)
     return SearchEvent(at=at, trial_id=trial, **asdict(event))
 
 
-def _operation(told: SearchOperation) -> Operation:
-    return Operation(**{**told.model_dump(), "verb": OperationKind(told.verb)})
+def _operation(sent: SearchOperation) -> Operation:
+    return Operation(**{**sent.model_dump(), "verb": OperationKind(sent.verb)})

@@ -1,4 +1,4 @@
-"""What a new search knows of earlier experiments: read from their tables once, at its submission."""
+"""Load the prior observations of a new search from earlier experiments, once, at its submission."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from shared.errors import Rejected
 async def load_prior_observations(
     connection: AsyncConnection, config: ExperimentConfig, workspace: str
 ) -> tuple[PriorObservations, tuple[str, ...]]:
-    """Return what earlier experiments tell this search, and notes on what they do not.
+    """Return the prior observations of a search, with notes on what it cannot use.
 
     Raises:
-        Rejected: The workspace has no experiment of a number that the config names.
+        Rejected: An experiment that the config names does not exist in the workspace.
     """
     named = prior_experiments_of(config)
     if not named:
@@ -33,15 +33,15 @@ async def load_prior_observations(
         if number not in found:
             raise Rejected(
                 "experiment_unknown",
-                f"there is no experiment {number} in the workspace '{workspace}'",
+                f"experiment {number} does not exist in workspace '{workspace}'",
                 f"searcher.warm_start.experiments[{named.index(number)}]",
-                "a search learns from experiments of its own workspace",
+                "warm_start uses only experiments of the same workspace",
             )
     earlier = [found[number] for number in numbers]
     return await asyncio.to_thread(select_prior_observations, config, earlier, learns(config))
 
 
 def prior_experiments_of(config: ExperimentConfig) -> Sequence[int]:
-    """The numbers of the experiments that a config's search is to learn from; without any nothing needs to be read."""
+    """Return the numbers of the experiments that a config names for its prior observations."""
     warm_start = getattr(config.searcher, "warm_start", None)
     return warm_start.experiments if warm_start is not None else ()

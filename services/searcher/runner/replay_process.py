@@ -1,6 +1,6 @@
-"""`python -m services.searcher.runner.replayer`: a search and its journal on standard input, on standard output whether it decides the same.
+"""Replay a search and its journal from standard input, and report the first difference on standard output.
 
-A process of its own, and a patient one: deciding a long search again must not hold up those that go on.
+It is a separate process with low priority, because replaying a long search must not delay running ones.
 """
 
 import os
@@ -20,27 +20,25 @@ NICE = 10
 
 
 def main() -> None:
-    """Read a line with config and seed, then entries; write one line as soon as one differs, or at the end."""
+    """Read a line with config and seed, then entries. Write one line at the first difference or at the end."""
     os.nice(NICE)
     sys.stdout.buffer.write(decide_again(sys.stdin.buffer))
 
 
 def decide_again(lines: Iterable[bytes]) -> bytes:
-    """Return the fields of `Replayed` but for the number of decisions."""
+    """Return the fields of `Replayed` except the number of decisions."""
     given, checked = iter(lines), 0
-    told = orjson.loads(next(given))
-    search, saved = Search(load_accepted(told["config"]), told["seed"]), told.get("saved")
+    request = orjson.loads(next(given))
+    search, saved = Search(load_accepted(request["config"]), request["seed"]), request.get("saved")
     for line in given:
         entry = Entry(**orjson.loads(line))
         checked += 1
         found = compare(search, entry)
         if found is not None:
-            said = found.in_words()
+            message = found.in_words()
         elif saved and saved["position"] == entry.position and _state(search) != saved["state"]:
             found = EntryDifference(entry.position, entry.kind, entry.facts, {}, {})
-            said = (
-                f"the state that was saved after decision {entry.position} is not what the decisions come to"
-            )
+            message = f"the state saved after decision {entry.position} differs from the replayed state"
         else:
             continue
         difference = {
@@ -48,14 +46,14 @@ def decide_again(lines: Iterable[bytes]) -> bytes:
             "kind": found.kind,
             "recorded": found.recorded,
             "recomputed": found.recomputed,
-            "said": said,
+            "said": message,
         }
         return orjson.dumps({"checked": checked, "difference": difference})
     return orjson.dumps({"checked": checked})
 
 
 def _state(search: Search) -> JsonValue:
-    """As it is stored."""
+    """Return the state as it is stored."""
     state: JsonValue = orjson.loads(orjson.dumps(save_state(search)))
     return state
 

@@ -1,4 +1,4 @@
-"""Answers `qry searcher.replay`: journals go page by page to a process that decides them again."""
+"""Answer `qry searcher.replay`: send a journal page by page to a process that replays it."""
 
 import asyncio
 import sys
@@ -23,21 +23,21 @@ from shared.messages.journals import Replayed, ReplayExperiment
 MODULE = "services.searcher.runner.replay_process"
 PAGE = 1000
 MARGIN_S = 3.0
-"""Kept of the asker's deadline for what lies in the pipe still."""
+"""Part of the query's deadline reserved for data still in the pipe."""
 MOST_REPLY_BYTES = 1 << 24
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """One replay at a time; others wait for as long as who asks does."""
+    """Runs one replay at a time; others wait up to their query's deadline."""
 
     database: Database
     clock: Clock
     _free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     async def on_replay(self, ask: RequestContext, query: ReplayExperiment) -> Replayed:
-        """Raises NotFound; Transient where others are decided again for all of the time."""
+        """Replay an experiment. Raises NotFound, and Transient if other replays take all of the time."""
         until = self.clock.monotonic() + ask.deadline_s - MARGIN_S
         async with self.database.read(ask.tenant) as connection:
             decisions = await entities.load_position(connection, query.experiment_id)
@@ -49,7 +49,7 @@ class Replays:
             async with asyncio.timeout(max(0.0, ask.deadline_s - 2 * MARGIN_S)):
                 await self._free.acquire()
         except TimeoutError:
-            raise Transient("another search is replayed; ask again", code="replay_busy") from None
+            raise Transient("another search is being replayed; try again later", code="replay_busy") from None
         try:
             return await self._replay(submission, saved, decisions, until)
         finally:
@@ -75,8 +75,8 @@ class Replays:
                     replayer.stdin.write(page)
                     await replayer.stdin.drain()
             replayer.stdin.close()
-            said = await replayer.stdout.read()
-            if not said:
+            reply = await replayer.stdout.read()
+            if not reply:
                 errors = (await replayer.stderr.read()).decode(errors="replace")
                 _log.error("a replay failed", experiment=str(submission.id), errors=errors[-2000:])
                 raise Broken("the search could not be replayed")
@@ -84,12 +84,12 @@ class Replays:
             with suppress(ProcessLookupError):
                 replayer.kill()
             await replayer.wait()
-        return Replayed(decisions=decisions, **orjson.loads(said))
+        return Replayed(decisions=decisions, **orjson.loads(reply))
 
     async def _pages(
         self, tenant: TenantId, experiment: ExperimentId, last: int, until: float
     ) -> AsyncIterator[bytes]:
-        """The journal's lines up to `last`, as long as there is time."""
+        """Yield the journal's lines up to `last` until the deadline."""
         after = 0
         while after < last and self.clock.monotonic() < until:
             async with self.database.read(tenant) as connection:
@@ -103,7 +103,10 @@ class Replays:
 
 
 def _beginning(submission: Submission, saved: Snapshot | None) -> bytes:
-    told: dict[str, object] = {"config": submission.config, "seed": submission.seed}
+    request: dict[str, object] = {"config": submission.config, "seed": submission.seed}
     if saved is not None:
-        told["saved"] = {"position": saved.position, "state": orjson.Fragment(snapshots.unpack(saved.state))}
-    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+        request["saved"] = {
+            "position": saved.position,
+            "state": orjson.Fragment(snapshots.unpack(saved.state)),
+        }
+    return orjson.dumps(request, option=orjson.OPT_APPEND_NEWLINE)

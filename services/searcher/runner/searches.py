@@ -1,4 +1,4 @@
-"""Searches in memory, by (experiment, journal position); what is missing is read from the last saved state and the journal after it."""
+"""Cache of searches by experiment. A missing search is rebuilt from its last saved state and the journal after it."""
 
 import asyncio
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from shared.ids import ExperimentId
 from shared.runtime.cache import Cache
 
 PAGE = 10_000
-"""So many entries of a journal are in memory at a time."""
+"""Most journal entries in memory at a time."""
 
 
 @dataclass(slots=True)
 class LoadedSearch:
-    """A search as it is at `position` of its journal, with what the experiment was made from; at `saved` its state was last saved."""
+    """A search at `position` of its journal, with its submission and config. Its state was last saved at `saved`."""
 
     submission: Submission
     config: ExperimentConfig
@@ -32,34 +32,34 @@ class LoadedSearch:
 
 
 class SearchCache:
-    """Lends a search to one unit of work at a time; it comes back only if that unit commits.
+    """Checks out a search to one unit of work at a time.
 
-    A search that was advanced in a transaction which failed is dropped, and folded anew from the journal.
-    Whoever borrows holds the experiment's row lock.
+    The search returns to the cache only if the unit commits. If the transaction fails, it is dropped and rebuilt from
+    the journal. The caller must hold the experiment's row lock.
     """
 
     def __init__(self, max_searches: int, save_every: int) -> None:
         self._save_every = save_every
         self._cache = Cache[ExperimentId, LoadedSearch]("searches", max_searches)
-        self._lent: WeakKeyDictionary[Unit, dict[ExperimentId, LoadedSearch]] = WeakKeyDictionary()
+        self._checked_out: WeakKeyDictionary[Unit, dict[ExperimentId, LoadedSearch]] = WeakKeyDictionary()
 
     async def borrow(self, unit: Unit, experiment: Experiment) -> LoadedSearch:
-        """Return the experiment's search at exactly its journal's present end."""
-        lent = self._lends(unit)
-        if (loaded := lent.get(experiment.id)) is None:
+        """Return the experiment's search at exactly the current end of its journal."""
+        checked_out = self._checked_out_by(unit)
+        if (loaded := checked_out.get(experiment.id)) is None:
             loaded = self._cache.get(experiment.id)
             self._cache.pop(experiment.id)
             if loaded is None or loaded.position > experiment.position:
                 loaded = await _begin(unit, experiment)
-            lent[experiment.id] = loaded
+            checked_out[experiment.id] = loaded
         while loaded.position < experiment.position:
             tail = await entities.load_journal(unit.connection, experiment.id, loaded.position, PAGE)
-            # In a thread: a long journal, and a sampler that learns, take longer than others should wait.
+            # In a thread, because a long journal or a learning sampler would block the event loop.
             loaded.position = await asyncio.to_thread(fold, loaded.search, [entry for entry, _ in tail])
         return loaded
 
     async def save(self, unit: Unit, loaded: LoadedSearch) -> None:
-        """Save a long search's state, now and then, with the transaction that has brought it there."""
+        """Save a long search's state from time to time, in the transaction that advanced it."""
         if not snapshots.is_due(loaded.position, loaded.saved, self._save_every):
             return
         state = await asyncio.to_thread(snapshots.pack, loaded.search)
@@ -69,17 +69,17 @@ class SearchCache:
         loaded.saved = loaded.position
 
     def lend_new(self, unit: Unit, loaded: LoadedSearch) -> None:
-        """Take in the search of an experiment made in this unit."""
-        self._lends(unit)[loaded.submission.id] = loaded
+        """Check out the search of an experiment created in this unit."""
+        self._checked_out_by(unit)[loaded.submission.id] = loaded
 
-    def _lends(self, unit: Unit) -> dict[ExperimentId, LoadedSearch]:
-        if unit not in self._lent:
-            self._lent[unit] = {}
-            unit.then(lambda: self._take_back(unit))
-        return self._lent[unit]
+    def _checked_out_by(self, unit: Unit) -> dict[ExperimentId, LoadedSearch]:
+        if unit not in self._checked_out:
+            self._checked_out[unit] = {}
+            unit.then(lambda: self._return(unit))
+        return self._checked_out[unit]
 
-    async def _take_back(self, unit: Unit) -> None:
-        for experiment_id, loaded in self._lent.pop(unit).items():
+    async def _return(self, unit: Unit) -> None:
+        for experiment_id, loaded in self._checked_out.pop(unit).items():
             self._cache.put(experiment_id, loaded)
 
 
@@ -95,5 +95,5 @@ async def _begin(unit: Unit, experiment: Experiment) -> LoadedSearch:
 
 
 async def begin_search(submission: Submission, config: ExperimentConfig) -> LoadedSearch:
-    """Return a search at its beginning; the first one with a model imports it. Raises Rejected where its space has no point."""
+    """Return a new search. The first one with a model imports it. Raises Rejected if its space has no point."""
     return LoadedSearch(submission, config, await asyncio.to_thread(Search, config, submission.seed))

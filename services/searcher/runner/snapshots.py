@@ -1,7 +1,7 @@
-"""A search's state in bytes, and which code may read it.
+"""Serialized states of searches, and which code may read them.
 
-A state is a cache: the journal is the truth. So it is taken up only by the very code that has saved it, and by any other the journal is
-folded; nobody has to think of versions.
+A state is a cache of the journal. Only the same code that saved it reads it; any other code replays the journal. So
+states need no versions.
 """
 
 import zlib
@@ -20,30 +20,33 @@ PART = 8
 
 
 def is_due(position: int, saved: int, every: int) -> bool:
-    """Whether the entries since the last state are many enough for a new one: `every`, or an eighth of all where that is more, so that
-    saving takes its share of the time and no more however long the search is."""
+    """Whether enough entries have been added since the last saved state.
+
+    The threshold is `every`, or an eighth of all entries if that is more, so that saving takes a bounded share of the
+    time however long the search is.
+    """
     return position - saved >= max(every, position // PART)
 
 
 def pack(search: Search) -> bytes | None:
-    """Return the state, or None where the search has none to be saved."""
+    """Return the state, or None if the search has none that can be saved."""
     state = save_state(search)
     return None if state is None else zlib.compress(orjson.dumps(state), 1)
 
 
 def unpack(state: bytes) -> bytes:
-    """Return it as JSON."""
+    """Return the state as JSON."""
     return zlib.decompress(state)
 
 
 def restore(search: Search, state: bytes) -> None:
-    """Have a new search take up what `pack` returned. Raises Broken for other bytes."""
+    """Restore what `pack` returned into a new search. Raises Broken for other bytes."""
     restore_state(search, orjson.loads(unpack(state)))
 
 
 @cache
 def code() -> str:
-    """Return the fingerprint of all that searches are decided by."""
+    """Return a fingerprint of the code that affects decisions."""
     digest = sha256()
     for package in (services.searcher.core, muster.config):
         folder = Path(str(package.__file__)).parent

@@ -1,1 +1,1 @@
-"""The searcher's tables: experiments, trials and their journal."""
+"""The searcher's tables: experiments, trials and their journals."""

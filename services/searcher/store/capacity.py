@@ -1,4 +1,4 @@
-"""What the scheduler has told of pools, which searches may be widened by it, and whose budget is due."""
+"""Pool capacity as reported by the scheduler, searches that it may widen, and budgets that are due."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ _DUE_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class SearchKey:
-    """A search that asks to be widened, or whose budget is to be looked at."""
+    """A search to widen, or whose budget is to be checked."""
 
     tenant: TenantId
     experiment: ExperimentId
 
 
 async def save_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
-    """Keeps the newest word on a pool."""
+    """Store a pool's capacity unless a newer version is stored."""
     values = {
         "version": told.version,
         "idle_slots": told.idle_slots,
@@ -41,7 +41,7 @@ async def save_capacity(connection: AsyncConnection, told: PoolCapacity) -> None
 
 
 async def take_changed_pools(connection: AsyncConnection) -> dict[PoolName, Idle]:
-    """Pools of which something was told since they were last taken; each word is taken by one replica, once."""
+    """Return pools whose capacity was reported since the last call; each report is returned to one replica once."""
     take = (
         update(pool)
         .where(pool.c.used_version < pool.c.version)
@@ -55,7 +55,7 @@ async def take_changed_pools(connection: AsyncConnection) -> dict[PoolName, Idle
 
 
 async def load_widening(connection: AsyncConnection, name: PoolName) -> Sequence[SearchKey]:
-    """Active searches of a pool that may be widened, the most important first."""
+    """Return active searches of a pool that may be widened, by priority."""
     config = experiment.c.config
     query = _SEARCHES.where(
         experiment.c.state == "active",
@@ -69,26 +69,26 @@ async def load_widening(connection: AsyncConnection, name: PoolName) -> Sequence
 
 
 async def load_prices(connection: AsyncConnection) -> dict[PoolName, float]:
-    """What a slot costs for an hour, of those pools whose price is known."""
+    """Return the hourly price of a slot for each pool with a price."""
     query = select(pool.c.pool, pool.c.price_per_slot_hour).where(pool.c.price_per_slot_hour.is_not(None))
     return {PoolName(row.pool): row.price_per_slot_hour for row in await connection.execute(query)}
 
 
 async def load_costed(connection: AsyncConnection) -> Sequence[SearchKey]:
-    """Searches under way that have a limit of cost."""
+    """Return live searches with a cost limit."""
     has_limit = experiment.c.terms["cost"].astext.is_not(None)
     query = _SEARCHES.where(experiment.c.state.in_(("active", "paused", "stopping")), has_limit)
     return await _load(connection, query)
 
 
 async def load_due(connection: AsyncConnection, now: datetime) -> Sequence[SearchKey]:
-    """Searches whose budget must be looked at by now, the longest due first."""
+    """Return searches whose budget check is due, the longest overdue first."""
     query = _SEARCHES.where(experiment.c.due_at <= now).order_by(experiment.c.due_at)
     return await _load(connection, query.limit(_DUE_AT_ONCE))
 
 
 async def load_next_due(connection: AsyncConnection) -> datetime | None:
-    """When the next budget must be looked at; None where no search has a limit that time alone brings nearer."""
+    """Return when the next budget check is due; None if no search has a limit that comes closer with time alone."""
     query = select(func.min(experiment.c.due_at)).where(experiment.c.due_at.is_not(None))
     found: datetime | None = await connection.scalar(query)
     return found

@@ -1,4 +1,4 @@
-"""Programs that drive searches: when each was last heard, how far it has read, and which stay away."""
+"""Driver programs of searches: last contact, last acknowledged event, and which ones stay away."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ _SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A program as it was last heard; without a name where it gave none, or where none was heard yet."""
+    """A driver program at its last contact. Without a name, it gave none or was never seen."""
 
     name: str | None = None
     seen_at: datetime | None = None
@@ -25,7 +25,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Undriven:
-    """A search whose program is away for longer than its config allows."""
+    """A search whose driver program has been away longer than its config allows."""
 
     tenant: TenantId
     experiment: ExperimentId
@@ -33,7 +33,7 @@ class Undriven:
 
 
 async def load_driver(connection: AsyncConnection, experiment_id: ExperimentId) -> Driver:
-    """Who drives the search, as far as is known."""
+    """Return the driver program of a search, as far as it is known."""
     here = driver.c
     query = select(here.name, here.seen_at, here.acknowledged).where(here.experiment == experiment_id)
     row = (await connection.execute(query)).first()
@@ -43,7 +43,7 @@ async def load_driver(connection: AsyncConnection, experiment_id: ExperimentId) 
 async def save_driver(
     connection: AsyncConnection, tenant: TenantId, experiment_id: ExperimentId, seen: Driver
 ) -> None:
-    """Notes that a program was heard, and what it acknowledges; that never falls."""
+    """Record a contact and the acknowledged event, which never falls."""
     save = insert(driver).values(tenant=tenant, experiment=experiment_id, **asdict(seen))
     new, known = save.excluded, driver.c
     await connection.execute(
@@ -64,18 +64,18 @@ async def save_driver(
 
 
 async def load_undriven(connection: AsyncConnection, now: datetime) -> Sequence[Undriven]:
-    """Active searches in which for as long as their `driver_timeout` no program was heard, and nothing happened."""
+    """Return active searches without contact and without events for longer than their `driver_timeout`."""
     here = experiment.c
     given = here.config["searcher", "driver_timeout"].astext
     timeout_s = cast(given, Double)
     happened = select(journal.c.at).where(journal.c.experiment == here.id)
     last = happened.order_by(journal.c.position.desc()).limit(1).scalar_subquery()
-    heard = func.greatest(driver.c.seen_at, here.started_at, last)
+    last_contact = func.greatest(driver.c.seen_at, here.started_at, last)
     query = (
         select(here.tenant, here.id, timeout_s.label("timeout_s"))
         .outerjoin(driver, driver.c.experiment == here.id)
         .where(here.state == "active", given.is_not(None))
-        .where(heard < literal(now, DateTime(timezone=True)) - timeout_s * literal(_SECOND, Interval))
+        .where(last_contact < literal(now, DateTime(timezone=True)) - timeout_s * literal(_SECOND, Interval))
     )
     found = await connection.execute(query)
     return [Undriven(TenantId(row.tenant), ExperimentId(row.id), row.timeout_s) for row in found]

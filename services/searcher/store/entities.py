@@ -1,4 +1,4 @@
-"""Loading and saving experiments, trials and journals. Whoever changes a trial holds its experiment's lock."""
+"""Load and save experiments, trials and journals. A change of a trial requires its experiment's lock."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -43,7 +43,7 @@ _FINAL_EXPERIMENTS = [state.value for state in EXPERIMENT.final]
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What an experiment was made from; it never changes."""
+    """The submission that an experiment was created from; it never changes."""
 
     tenant: TenantId
     id: ExperimentId
@@ -63,7 +63,7 @@ _SUBMITTED = [field.name for field in fields(Submission)]
 
 @dataclass(slots=True)
 class Locked:
-    """An experiment under its row's lock, with those of its trials that were asked for."""
+    """A locked experiment with the requested trials."""
 
     experiment: Experiment
     trials: list[Trial]
@@ -72,7 +72,7 @@ class Locked:
 async def insert_submissions(
     connection: AsyncConnection, given: Sequence[tuple[Submission, Experiment]]
 ) -> frozenset[ExperimentId]:
-    """Make the experiments' rows; return which are new, without those that are there already."""
+    """Insert experiments and return the ids of those that are new."""
     made_rows = [
         {
             **{name: getattr(submission, name) for name in _SUBMITTED},
@@ -86,7 +86,7 @@ async def insert_submissions(
 
 
 async def load_submission(connection: AsyncConnection, experiment_id: ExperimentId) -> Submission:
-    """Return what the experiment was made from."""
+    """Return an experiment's submission."""
     found = await connection.execute(select(experiment).where(experiment.c.id == experiment_id))
     row = found.one()
     return Submission(
@@ -105,9 +105,9 @@ async def load_submission(connection: AsyncConnection, experiment_id: Experiment
 
 
 async def lock_by_trials(connection: AsyncConnection, trials: Iterable[TrialId]) -> list[Locked]:
-    """Lock the experiments of these trials, in the order of their ids, and return both as they are now.
+    """Lock the experiments of these trials in the order of their ids, and return both in their current state.
 
-    The trials' rows are locked too: only so are they read anew after waiting for the experiment.
+    The trials' rows are locked too; otherwise they would not be read again after waiting for the experiment.
     """
     locked: dict[UUID, Locked] = {}
     for row in await connection.execute(_LOCK, {"ids": list(trials)}):
@@ -119,7 +119,7 @@ async def lock_by_trials(connection: AsyncConnection, trials: Iterable[TrialId])
 
 
 async def lock_experiment(connection: AsyncConnection, experiment_id: ExperimentId) -> Experiment | None:
-    """Lock one experiment and return it as it is now."""
+    """Lock one experiment and return its current state."""
     found = await connection.execute(
         select(*_EXPERIMENT).where(experiment.c.id == experiment_id).with_for_update()
     )
@@ -152,7 +152,7 @@ async def lock_live_trials(connection: AsyncConnection, experiment_id: Experimen
 
 
 async def load_used(connection: AsyncConnection, experiment_id: ExperimentId) -> BudgetUsage:
-    """Return what the trials that are over have used, as far as it was counted."""
+    """Return the counted usage of the trials that have ended."""
     past = [cast(trial.c.account["past"][name].astext, Double) for name in ("wall_ms", "slot_ms", "cost")]
     found = await connection.execute(
         select(*(func.coalesce(func.sum(each), 0.0) for each in past)).where(
@@ -184,7 +184,7 @@ async def save(
 async def load_journal(
     connection: AsyncConnection, experiment_id: ExperimentId, after: int, limit: int | None = None
 ) -> list[tuple[Entry, datetime]]:
-    """Return the journal's entries beyond position `after`, in order, each with its time."""
+    """Return the journal's entries after position `after`, in order, each with its time."""
     found = await connection.execute(
         select(journal)
         .where(journal.c.experiment == experiment_id, journal.c.position > after)
@@ -197,7 +197,7 @@ async def load_journal(
 async def load_journal_lines(
     connection: AsyncConnection, experiment_id: ExperimentId, after: int, limit: int
 ) -> list[bytes]:
-    """Return entries beyond `after` as lines of JSON, in order; they are not read here, only passed on."""
+    """Return the entries after `after` as JSON lines, in order, without parsing them."""
     query = (
         select(journal.c.position, journal.c.kind, cast(journal.c.facts, Text).label("facts"))
         .where(journal.c.experiment == experiment_id, journal.c.position > after)
@@ -225,7 +225,7 @@ async def has_experiment(connection: AsyncConnection, experiment_id: ExperimentI
 async def load_state(
     connection: AsyncConnection, experiment_id: ExperimentId
 ) -> tuple[ExperimentState, int] | None:
-    """Return how the experiment stands, and how long its journal is."""
+    """Return an experiment's state and the length of its journal."""
     query = select(experiment.c.state, experiment.c.position).where(experiment.c.id == experiment_id)
     row = (await connection.execute(query)).first()
     return (ExperimentState(row.state), row.position) if row else None
@@ -234,7 +234,7 @@ async def load_state(
 async def load_references(
     connection: AsyncConnection, checkpoints: Iterable[CheckpointId]
 ) -> frozenset[CheckpointId]:
-    """Return those of the checkpoints from which trials of a live experiment start, or a live trial by itself."""
+    """Return which of the checkpoints a live experiment or a live trial starts from."""
     wanted = list(checkpoints)
     of_experiments = select(experiment.c.start_checkpoint).where(
         experiment.c.start_checkpoint.in_(wanted), experiment.c.state.not_in(_FINAL_EXPERIMENTS)

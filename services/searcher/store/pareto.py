@@ -1,4 +1,4 @@
-"""What a front is chosen from, and what is shown of the trials on it."""
+"""Read the results that a Pareto front is computed from, and the displayed fields of its trials."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from shared.ids import ExperimentId, TrialId
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """An experiment's config, and the best result within its limits of every trial that has one."""
+    """An experiment's config, and each trial's best result that meets the limits."""
 
     config: dict[str, JsonValue]
     bests: dict[int, ScoredValidation]
@@ -25,7 +25,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class FrontTrialDetails:
-    """What people want to know of a trial on a front, beside its result."""
+    """Displayed fields of a trial on the front, besides its result."""
 
     id: TrialId
     state: TrialState
@@ -33,13 +33,13 @@ class FrontTrialDetails:
 
 
 async def load_results(connection: AsyncConnection, experiment_id: ExperimentId) -> Results | None:
-    """Return what the front is chosen from; None where the tenant has no such experiment."""
+    """Return the inputs of the Pareto front; None if the tenant has no such experiment."""
     config = await connection.scalar(select(experiment.c.config).where(experiment.c.id == experiment_id))
     return None if config is None else Results(config, await load_bests(connection, experiment_id))
 
 
 async def load_bests(connection: AsyncConnection, experiment_id: ExperimentId) -> dict[int, ScoredValidation]:
-    """Return the best result within its limits of every trial that has one and counts."""
+    """Return each valid trial's best result that meets the limits."""
     found = await connection.execute(
         select(trial.c.number, trial.c.best_step, trial.c.best_value, trial.c.best_others).where(
             trial.c.experiment == experiment_id,

@@ -1,6 +1,6 @@
-"""Rows that wait for a loop: progress not told yet, and trials whose last reports do not come.
+"""Rows with unpublished changes, and trials whose last reports do not arrive.
 
-These run under the system role, over all tenants; replicas share the rows out by skipping locked ones.
+These queries run under the system role, over all tenants. Replicas share the rows by skipping locked ones.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from services.searcher.store.tables import experiment, trial
 from shared.ids import ExperimentId, TenantId, TrialId
 
 _MOST = 200
-"""Rows of a round. News give way: where more trials report than that, decisions about them need the bus more than those who look on."""
+"""Most rows in one round. If more trials report than that, publishing lags so that decisions keep their share of the bus."""
 
 _MOST_WAITED_FOR = 10
 
@@ -43,7 +43,7 @@ class Overdue:
 async def take_experiment_news(
     connection: AsyncConnection, now: datetime, every: timedelta
 ) -> list[PendingExperiment]:
-    """Return experiments with untold progress, each at most once per `every`, with their new versions."""
+    """Return experiments with unpublished progress with their new versions, each at most once per `every`."""
     due = (
         select(experiment.c.id)
         .where(
@@ -58,7 +58,10 @@ async def take_experiment_news(
 
 
 async def load_skipped(connection: AsyncConnection, told_before: datetime) -> list[ExperimentId]:
-    """Return some experiments whose progress should have been told by then: they were held whenever somebody looked, as those are that hear of results all the time."""
+    """Return some experiments whose progress should have been published by then.
+
+    They were locked in every round, as happens to experiments that constantly receive results.
+    """
     found = await connection.scalars(
         select(experiment.c.id)
         .where(experiment.c.dirty, or_(experiment.c.told_at.is_(None), experiment.c.told_at <= told_before))
@@ -71,13 +74,13 @@ async def load_skipped(connection: AsyncConnection, told_before: datetime) -> li
 async def take_news_of(
     connection: AsyncConnection, experiment_id: ExperimentId, now: datetime
 ) -> list[PendingExperiment]:
-    """Wait until nobody holds the experiment, and return it with its new version, unless another has told of it meanwhile."""
+    """Wait for the experiment's lock and return it with its new version, unless another replica has published it meanwhile."""
     is_due = and_(experiment.c.id == experiment_id, experiment.c.dirty)
     return await _take(connection, is_due, now)
 
 
 async def take_trial_news(connection: AsyncConnection) -> list[PendingTrial]:
-    """Return trials with untold results or states, with their new versions."""
+    """Return trials with unpublished results or states, with their new versions."""
     due = select(trial.c.id).where(trial.c.dirty).limit(_MOST).with_for_update(skip_locked=True).cte("due")
     found = await connection.execute(
         update(trial)
@@ -92,13 +95,13 @@ async def take_trial_news(connection: AsyncConnection) -> list[PendingTrial]:
 
 
 async def is_any_left(connection: AsyncConnection) -> bool:
-    """Whether something is untold still: more than a round takes, or told by another replica a moment ago."""
+    """Whether unpublished changes remain: more than one round takes, or published too recently by another replica."""
     untold = or_(exists().where(experiment.c.dirty), exists().where(trial.c.dirty))
     return bool(await connection.scalar(select(untold)))
 
 
 async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> list[Overdue]:
-    """Return trials whose request closed before that time and which are not final yet; those with checkpoints on their way are waited for."""
+    """Return trials whose request closed before that time and which are not final. Trials with checkpoints on their way are excluded."""
     announced = func.coalesce(trial.c.ended_checkpoints, 0)
     has_all = or_(
         trial.c.settled_run > trial.c.ended_run,

@@ -1,4 +1,4 @@
-"""Reading what earlier experiments came to, for searches that begin with it."""
+"""Read results of earlier experiments as prior observations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from services.searcher.core.search.prior_observations import PriorExperiment, Pr
 from services.searcher.store.tables import experiment, journal, trial
 
 MOST_TRIALS = 2000
-"""So many of an experiment are looked at: those that ran to their end, then those that came furthest."""
+"""Most trials read of an experiment: those that ran to their end, then those that came furthest."""
 _GOOD = (TrialState.COMPLETED.value, TrialState.STOPPED.value)
 
 
 async def load_earlier(
     connection: AsyncConnection, workspace: str, numbers: Sequence[int]
 ) -> dict[int, PriorExperiment]:
-    """Return those of these experiments that belong to the workspace, by number, with the trials that came to something."""
+    """Return those of these experiments that belong to the workspace, by number, with their trials that have results."""
     found = await connection.execute(
         select(
             experiment.c.id,
@@ -62,7 +62,7 @@ async def _load_trials(
 async def _load_judged(
     connection: AsyncConnection, experiment_id: Any, trials: Sequence[int]
 ) -> dict[int, tuple[float, float]]:
-    """The last decision about each of these trials."""
+    """Return the last decision about each of these trials."""
     facts = journal.c.facts
     of = facts["trial"]
     number = cast(of.astext, Integer)

@@ -1,4 +1,4 @@
-"""Between rows and the core's entities."""
+"""Convert rows to the core's entities and back."""
 
 import math
 from collections.abc import Mapping
@@ -32,7 +32,6 @@ Columns = RowMapping | Mapping[str, Any]
 
 
 def to_experiment(row: Columns) -> Experiment:
-    """Read an experiment's row."""
     best = None
     if row["best_trial"] is not None:
         best = Best(row["best_trial"], row["best_step"], row["best_value"], _to_others(row["best_others"]))
@@ -59,7 +58,6 @@ def to_experiment(row: Columns) -> Experiment:
 
 
 def to_trial(row: Columns) -> Trial:
-    """Read a trial's row."""
     ended = closed = checkpoint = None
     if row["ended_run"] is not None:
         ended = RunEndReport(row["ended_run"], row["ended_validations"], row["ended_checkpoints"])
@@ -103,12 +101,11 @@ def to_trial(row: Columns) -> Trial:
 
 
 def to_entry(row: Any) -> Entry:
-    """Read a journal's row."""
     return Entry(row.position, row.kind, row.facts)
 
 
 def of_experiment(experiment: Experiment) -> Row:
-    """Write what decisions change of an experiment."""
+    """Return the columns of an experiment that decisions change."""
     best, counts = experiment.best, experiment.counts
     return {
         "id": str(experiment.id),
@@ -134,12 +131,12 @@ def of_experiment(experiment: Experiment) -> Row:
 
 
 def of_counts(counts: Counts) -> dict[str, JsonValue]:
-    """Write the states that any trial is in."""
+    """Return the non-zero counts."""
     return {name: count for name in Counts._fields if (count := getattr(counts, name))}
 
 
 def of_terms(terms: SearchTerms) -> dict[str, JsonValue] | None:
-    """Write what people have changed of a search, and its budget; None where there is neither."""
+    """Return the edited limits and the budget of a search; None if it has neither."""
     if terms == SearchTerms():
         return None
     written = {**terms._asdict(), "deadline": _moment(terms.deadline)}
@@ -147,7 +144,6 @@ def of_terms(terms: SearchTerms) -> dict[str, JsonValue] | None:
 
 
 def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
-    """Write a trial."""
     ended, closed = trial.ended, trial.closed
     return {
         "tenant": str(tenant),
@@ -198,7 +194,6 @@ def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
 
 
 def of_entry(entry: Entry, experiment: UUID, tenant: TenantId, now: datetime) -> Row:
-    """Write a line of the journal."""
     return {
         "tenant": str(tenant),
         "experiment": str(experiment),
@@ -212,7 +207,7 @@ def of_entry(entry: Entry, experiment: UUID, tenant: TenantId, now: datetime) ->
 def to_mark(
     step: int | None, value: float | None, others: Mapping[str, Any] | None
 ) -> ScoredValidation | None:
-    """Read a validation of a trial, None where there is none."""
+    """Return a validation of a trial, None if there is none."""
     return None if step is None or value is None else ScoredValidation(step, value, _to_others(others))
 
 
@@ -244,5 +239,5 @@ def _moment(at: datetime | None) -> str | None:
 
 
 def _number(value: float) -> float | str:
-    """Postgres reads what JSON cannot write from text."""
+    """Return a number as JSON; values that JSON cannot represent as text that Postgres reads."""
     return value if math.isfinite(value) else str(value)

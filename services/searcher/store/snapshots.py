@@ -1,4 +1,4 @@
-"""The newest saved state of each long search. Whoever saves one holds its experiment's lock."""
+"""The newest saved state of each long search. Saving requires the experiment's lock."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from shared.ids import ExperimentId, TenantId
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A search as it was at `position` of its journal; only the code that has written `state` reads it."""
+    """A search at `position` of its journal. Only the code that wrote `state` reads it."""
 
     position: int
     code: str
@@ -22,7 +22,7 @@ class Snapshot:
 async def save_snapshot(
     connection: AsyncConnection, tenant: TenantId, experiment: ExperimentId, saved: Snapshot
 ) -> None:
-    """Keep it in place of the one before."""
+    """Save a state in place of the earlier one."""
     values = {"position": saved.position, "code": saved.code, "state": saved.state}
     save = insert(snapshot).values(tenant=tenant, experiment=experiment, **values)
     await connection.execute(save.on_conflict_do_update(index_elements=["experiment"], set_=values))
@@ -31,7 +31,7 @@ async def save_snapshot(
 async def load_snapshot(
     connection: AsyncConnection, experiment: ExperimentId, code: str, until: int
 ) -> Snapshot | None:
-    """Return the one that this code has saved at or before position `until`, if there is one."""
+    """Return the state that this code saved at or before position `until`, if there is one."""
     here = snapshot.c
     query = select(here.position, here.state).where(
         here.experiment == experiment, here.code == code, here.position <= until

@@ -1,4 +1,4 @@
-"""Tables of schema `searcher`, and the one statement that saves them."""
+"""Tables of schema `searcher`, and the statement that saves decisions."""
 
 from sqlalchemy import (
     BigInteger,
@@ -155,7 +155,7 @@ FIXED = frozenset(
 MADE = frozenset(
     {"id", "tenant", "experiment", "number", "point", "seed", "slots", "source", "start_checkpoint"}
 )
-"""Columns of a trial that stay as it was made."""
+"""Columns of a trial that never change."""
 
 
 def _save() -> Insert:
@@ -173,4 +173,4 @@ def _save() -> Insert:
 
 
 SAVE = _save()
-"""Saves everything that decisions change, in one round trip; takes `experiments`, `trials` and `entries` of journals (`records`)."""
+"""Save everything that decisions change, in one round trip; takes `experiments`, `trials` and `entries` of journals (`records`)."""

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs one service's revisions on the connection that shared.database.upgrading holds the lock with."""
+"""Alembic's entry point: runs one service's migrations on the connection with which `shared.database.upgrading` holds the lock."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ schema = configuration.attributes["schema"]
 
 
 def record(ctx: Any, step: Any, *_: Any, **__: Any) -> None:
-    """Beside the schema's revision, and in its transaction: the oldest revision whose release can use the schema, and this release.
+    """Store this release, and the oldest revision whose release can use the schema, with the schema's revision and in its transaction.
 
-    A migration that does not say is taken to break what came before it.
+    A migration without `compatible_from` is assumed to break all earlier releases.
     """
     table, revision = f"{schema}.alembic_version", step.up_revision
     columns = "ADD COLUMN IF NOT EXISTS compatible_from text, ADD COLUMN IF NOT EXISTS release text"

@@ -70,7 +70,7 @@ async def test_a_workspaces_budget_is_set_listed_recorded_and_taken_away(
     found = await put(tenant, "workspace", workspace="vision", per_month=5000, when_spent="preempt")
     assert (found["per_month"], found["spent"], found["when_spent"]) == (5000.0, 2500.0, "preempt")
     assert datetime.fromisoformat(found["since"]) == MONTH
-    assert "no experiment of this tenant is in the workspace 'vision' yet" in found["warnings"][0]
+    assert "workspace 'vision' has no experiments yet" in found["warnings"][0]
     me = (await tenant.get("/v1/me")).json()
     ask, query = others.asked[-1]
     assert (str(ask.tenant), query.budget.preempts) == (me["tenant"], True)

@@ -88,11 +88,11 @@ async def test_what_has_changed_since_is_looked_at_again(api: httpx.AsyncClient,
     body = {"action": "kill", "selection": seen["selection"]}
     refused = await api.post(PATH, json=body)
     assert (refused.status_code, refused.json()["code"]) == (409, "selection_changed")
-    assert "met 1 experiments when you looked and meets 2 now" in refused.json()["detail"]
+    assert "matched 1 experiments in the preview and matches 2 now" in refused.json()["detail"]
     await others.announce("searcher", DEFAULT_TENANT, changed(first, 2, state="paused"))
     await eventually(lambda: met(1))
     refused = await api.post(PATH, json=body)
-    assert refused.status_code == 409 and "not all the same" in refused.json()["detail"]
+    assert refused.status_code == 409 and "not the same ones" in refused.json()["detail"]
     for one in (first, second):
         assert (await api.get(f"/v1/experiments/{one['id']}")).json()["state"] in ("active", "paused")
 

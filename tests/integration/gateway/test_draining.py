@@ -86,7 +86,7 @@ async def test_a_single_slot_is_disabled_and_enabled(api: httpx.AsyncClient, oth
 
     others.say(GetCluster, slots())
     refused = await api.post("/v1/workers/w1/slots/disable", json={"slot": 1})
-    assert refused.status_code == 404 and refused.json()["hint"] == "it has 0, 2"
+    assert refused.status_code == 404 and refused.json()["hint"] == "its slots are: 0, 2"
     asking = asyncio.create_task(api.post("/v1/workers/w1/slots/disable", json={"slot": 2}))
 
     async def is_sent() -> bool:

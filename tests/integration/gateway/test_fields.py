@@ -44,7 +44,7 @@ async def test_only_the_fields_that_are_named_are_shown_over_either_protocol(
         request = muster_pb2.ExperimentRequest(experiment=str(made["number"]))
         found = await stub.GetExperiment(request, metadata=(token, ("fields", "name,trials.running")))
         assert (found.name, found.number, found.HasField("config")) == ("masked", 0, False)
-        with pytest.raises(grpc.aio.AioRpcError, match="there is no field 'nmae'"):
+        with pytest.raises(grpc.aio.AioRpcError, match="unknown field 'nmae'"):
             await stub.GetExperiment(request, metadata=(token, ("fields", "nmae")))
 
 

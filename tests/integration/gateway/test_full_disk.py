@@ -40,7 +40,7 @@ async def test_rest_says_what_to_do(api: httpx.AsyncClient, gateway: Gateway, na
     sha256 = hashlib.sha256(content).hexdigest()
     answer = await api.put(f"/v1/code/{sha256}", content=content)
     assert (answer.status_code, answer.json()["code"]) == (507, "disk_full"), answer.text
-    assert "free some space" in answer.json()["detail"] and int(answer.headers["retry-after"]) >= 1
+    assert "the gateway's disk is full" in answer.json()["detail"] and int(answer.headers["retry-after"]) >= 1
     assert (await api.get(f"/v1/code/{sha256}")).status_code == 404
     assert is_empty(gateway.directory / "small")
 
@@ -56,7 +56,7 @@ async def test_grpc_says_the_same(gateway: Gateway, name: str) -> None:
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await stub.PutCode(iter(parts), metadata=metadata, timeout=10)
     assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert "free some space" in (refused.value.details() or "")
+    assert "the gateway's disk is full" in (refused.value.details() or "")
     assert is_empty(gateway.directory / "small")
 
 

@@ -82,7 +82,7 @@ async def test_killing_again_is_no_fault_and_a_trial_that_ended_by_itself_is_a_c
         assert answer.status_code == status, answer.text
     problem = answer.json()
     assert problem["code"] == "trial_ended"
-    assert "has ended (completed) and cannot be killed" in problem["detail"]
+    assert "has already ended (completed), so it cannot be killed" in problem["detail"]
 
 
 async def test_a_kill_that_takes_long_is_an_operation_and_a_late_refusal_tells_why(

@@ -166,7 +166,7 @@ async def test_a_cursor_is_good_for_its_order_only_and_faults_name_their_place(
     ):
         refused = await api.get(path, params=params)
         assert (refused.status_code, refused.json()["code"]) == (422, "unknown_name"), refused.text
-        assert refused.json()["place"] == place and "there are " in refused.json()["hint"]
+        assert refused.json()["place"] == place and "available fields: " in refused.json()["hint"]
 
 
 async def test_tokens_and_models_are_chosen_as_they_are_shown(api: httpx.AsyncClient, others: Others) -> None:

@@ -57,7 +57,7 @@ async def test_operators_see_the_reason_and_users_a_sentence(
     api: httpx.AsyncClient, gateway: Gateway, others: Others
 ) -> None:
     await settled(api, "ok")
-    others.say(SchedulerHealth, failing("leader", "no process leads: the lease of host-7 ended"))
+    others.say(SchedulerHealth, failing("leader", "there is no leader: the lease of host-7 expired"))
     found = await settled(api, "degraded")
     (check,) = (one for one in found["checks"] if not one["ok"])
     assert (check["service"], check["name"]) == ("scheduler", "leader") and "host-7" in check["reason"]

@@ -94,7 +94,7 @@ async def test_policies_win_over_configs_and_the_tenants_over_a_workspaces(
     assert (made["config"]["max_restarts"], made["config"]["preemption_timeout"]) == (1, 60)
     assert sorted(made["labels"]) == ["audited", "mine"]
     told = [warning for warning in made["warnings"] if "max_restarts" in warning]
-    assert "max_restarts is 1, set by the tenant's policy: what you asked for" in told[-1]
+    assert "max_restarts is 1, set by the tenant's policy; your value" in told[-1]
     other = await post(tenant, "/v1/experiments", config_yaml=config("speech", max_restarts=5))
     assert (other["config"]["max_restarts"], other["config"]["preemption_timeout"]) == (1, 3600)
     forked = await post(

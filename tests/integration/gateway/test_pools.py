@@ -77,7 +77,7 @@ async def test_rules_out_of_range_are_refused_with_their_place(
 async def test_a_pool_that_is_not_there_is_not_found(api: httpx.AsyncClient, others: Others) -> None:
     others.say(GetCluster, ruled())
     refused = await api.patch("/v1/pools/moon", json={"preemption": True})
-    assert refused.status_code == 404 and refused.json()["hint"] == "there is default"
+    assert refused.status_code == 404 and refused.json()["hint"] == "pools: default"
     assert (await api.put("/v1/limits", json={"pool": "moon"})).status_code == 404
 
 
@@ -91,7 +91,7 @@ async def test_a_limit_is_told_to_the_scheduler_and_replaces_the_one_before(
 ) -> None:
     others.say(GetCluster, ruled())
     body = {"pool": "default", "workspace": "vision", "guaranteed": 2, "maximum": 4, "weight": 2.0}
-    unused = "no experiment of this tenant is in the workspace 'vision' yet"
+    unused = "workspace 'vision' has no experiments yet"
     said = (await api.put("/v1/limits", json=body)).json()
     assert said == body | {"id": said["id"], "tenant": "default", "warnings": [unused]}
 
@@ -114,7 +114,7 @@ async def test_a_limit_is_told_to_the_scheduler_and_replaces_the_one_before(
     await api.put("/v1/limits", json={"pool": "default", "workspace": "vision"})
     assert (await api.get("/v1/limits")).json()["items"] == [], "what limits nothing is not listed"
     refused = await api.put("/v1/limits", json=body | {"maximum": 1})
-    assert refused.json()["place"] == "maximum" and "below what is guaranteed (2)" in refused.json()["detail"]
+    assert refused.json()["place"] == "maximum" and "below the guarantee (2)" in refused.json()["detail"]
 
 
 async def test_a_workspace_without_experiments_is_said(api: httpx.AsyncClient, others: Others) -> None:
@@ -182,10 +182,10 @@ async def test_a_tenants_admin_shares_out_what_the_tenant_may_hold_and_no_more(
             (
                 {"guaranteed": 3},
                 "guaranteed",
-                "8 slots of default are guaranteed to the tenant, and 6 of them",
+                "guarantee in pool default is 8 slots, of which its other workspaces have 6",
             ),
-            ({"maximum": 17}, "maximum", "may hold 16 slots"),
-            ({"guaranteed": 2, "maximum": 1}, "maximum", "below what is guaranteed (2)"),
+            ({"maximum": 17}, "maximum", "maximum is 16 slots"),
+            ({"guaranteed": 2, "maximum": 1}, "maximum", "below the guarantee (2)"),
         ):
             refused = await admin.put(path, json=pool | {"workspace": "speech"} | more)
             assert refused.status_code in (400, 422) and refused.json()["place"] == place, refused.text

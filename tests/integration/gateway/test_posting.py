@@ -57,6 +57,6 @@ async def test_trouble_says_nothing_of_what_is_inside(names: Answers) -> None:
     names["closed.example"] = [["127.0.0.1"]]
     async with WebhookPoster((ip_network("127.0.0.0/8"),), 2.0) as poster:
         closed = await poster.post("http://closed.example:1024/", {}, b"x")
-        assert closed == DeliveryAttempt(error="no connection came about, or no answer")
+        assert closed == DeliveryAttempt(error="the connection failed or was closed")
         nowhere = await poster.post("https://nowhere.invalid/", {}, b"x")
-        assert nowhere == DeliveryAttempt(error="the host's name could not be resolved")
+        assert nowhere == DeliveryAttempt(error="the host name could not be resolved")

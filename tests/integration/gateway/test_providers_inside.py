@@ -92,7 +92,7 @@ async def test_no_keys_are_fetched_from_inside_whoever_describes_them(
 
 @pytest.mark.parametrize(
     ("address", "said"),
-    [("http://203.0.113.7/keys", "is no https address"), ("http://localhost/keys", INTERNAL_ADDRESS)],
+    [("http://203.0.113.7/keys", "is not an https address"), ("http://localhost/keys", INTERNAL_ADDRESS)],
 )
 async def test_no_keys_are_fetched_in_the_plain_but_from_this_machine_whatever_its_name_leads_to(
     address: str, said: str, issuer: Issuer, monkeypatch: pytest.MonkeyPatch

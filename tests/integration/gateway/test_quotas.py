@@ -55,7 +55,7 @@ async def test_no_more_experiments_are_open_than_may_be_however_many_submit_at_o
     assert sorted(answer.status_code for answer in answers) == [201] * 3 + [409] * 5
     refused = next(answer.json() for answer in answers if answer.status_code == 409)
     assert refused["code"] == "too_many_experiments"
-    assert "workspace 'vision' has 3 experiments that are not over, and may have 3" in refused["detail"]
+    assert "workspace 'vision' has reached its quota of open experiments (3 of 3)" in refused["detail"]
     elsewhere = await post(tenant, "/v1/experiments", config_yaml=config("speech"))
     made = sorted(answer.json()["number"] for answer in answers if answer.status_code == 201)
     assert [*made, elsewhere["number"]] == [1, 2, 3, 4], "what is refused takes no number"
@@ -79,7 +79,10 @@ async def test_a_tenants_experiments_count_also_for_who_sees_a_project_only(
     await post(tenant, "/v1/experiments", config_yaml=config("speech"))
     async with await user(tenant, gateway, "one", role="editor", workspace="vision", project="detect") as one:
         refused = await post(one, "/v1/experiments", 409, config_yaml=config())
-        assert refused["code"] == "too_many_experiments" and "the tenant has 1" in refused["detail"]
+        assert (
+            refused["code"] == "too_many_experiments"
+            and "the tenant has reached its quota of open experiments (1 of" in refused["detail"]
+        )
         assert (await one.get("/v1/experiments")).json()["items"] == []
 
 

@@ -55,7 +55,7 @@ async def test_a_request_over_one_limit_is_charged_to_none(redis: Redis) -> None
     limiter, tenant = RateLimiter(redis, RATES, SystemClock()), TenantId(uuid4())
     await limiter.take(tenant, RateClass.READ, {"": 100.0, "vision": 0.001})
     for _ in range(60):
-        with pytest.raises(LimitExceeded, match="workspace 'vision' sends more"):
+        with pytest.raises(LimitExceeded, match="workspace 'vision' exceeds its quota"):
             await limiter.take(tenant, RateClass.READ, {"": 100.0, "vision": 0.001})
     status = rate_limit_status()
     assert status is not None and status.name == "workspace" and status.tokens < 1

@@ -103,7 +103,7 @@ async def test_the_code_of_an_experiment_is_listed_over_pages_and_read(
     assert (await api.get(f"{path}/file")).status_code == 400
     bare = (await api.post("/v1/experiments", json={"config_yaml": CONFIG})).json()
     missing = await api.get(f"/v1/experiments/{bare['number']}/code")
-    assert missing.status_code == 404 and "without code of its own" in missing.text
+    assert missing.status_code == 404 and "was submitted without code" in missing.text
 
 
 async def test_code_is_streamed_by_grpc(gateway: Gateway, store: Store) -> None:

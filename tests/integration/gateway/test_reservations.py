@@ -53,7 +53,7 @@ async def test_slots_are_booked_listed_and_given_up(api: httpx.AsyncClient, othe
     others.say(GetReservations, ReservationList(items=(view,)))
     booked = (await asking).json()
     assert (booked["id"], booked["tenant"], booked["held_slots"]) == (str(view.reservation_id), "default", 0)
-    assert "2020-01-01 08:00 UTC, is past" in booked["warnings"][0]
+    assert "2020-01-01 08:00 UTC, is in the past" in booked["warnings"][0]
     listed = (await api.get("/v1/reservations")).json()["items"]
     assert [one["id"] for one in listed] == [booked["id"]]
     deleting = asyncio.create_task(api.delete(f"/v1/reservations/{booked['id']}"))
@@ -70,7 +70,7 @@ async def test_what_the_scheduler_refuses_is_told_with_its_reason(
     others.say(GetReservations, ReservationList(items=()))
     asking = asyncio.create_task(api.post("/v1/reservations", json=BODY | {"slots": 9}))
     command = await sent(others, ReserveSlots, slots=9)
-    reason = "9 slots are more than pool default can keep: it has 2"
+    reason = "pool default cannot reserve 9 slots: it has 2"
     refused = OperationRefused(
         operation_id=command.operation_id, code="reservation_too_large", message=reason
     )

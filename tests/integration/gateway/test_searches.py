@@ -57,8 +57,8 @@ async def test_what_a_program_tells_goes_to_the_searcher(api: httpx.AsyncClient,
 @pytest.mark.parametrize(
     ("operation", "place", "said"),
     [
-        ({"verb": "create"}, "operations[0]", "needs key"),
-        ({"verb": "stop", "key": "a", "until": 3.0}, "operations[0]", "takes no until"),
+        ({"verb": "create"}, "operations[0]", "needs `key`"),
+        ({"verb": "stop", "key": "a", "until": 3.0}, "operations[0]", "does not accept `until`"),
         ({"verb": "progress", "share": 2}, "operations[0].share", "1"),
         ({"verb": "dance"}, "operations[0].verb", "create"),
         ({"verb": "stop", "key": ""}, "operations[0].key", "empty"),
@@ -78,7 +78,8 @@ async def test_bad_operations_are_refused_with_their_place(
 async def test_the_searchers_refusal_is_told(api: httpx.AsyncClient, others: Others) -> None:
     made = await driven(api)
     others.say(
-        SubmitSearchOperations, Conflict("key_taken", "the key 'a' is another trial's", "operations[0].key")
+        SubmitSearchOperations,
+        Conflict("key_taken", "the key 'a' already belongs to another trial", "operations[0].key"),
     )
     answer = await api.post(f"/v1/experiments/{made['id']}/search/tell", json={"operations": [CREATE]})
     assert (answer.status_code, answer.json()["code"]) == (409, "key_taken")

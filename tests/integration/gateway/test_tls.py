@@ -122,7 +122,7 @@ async def test_a_pair_that_does_not_fit_is_not_taken_and_a_new_one_is(gateway: G
     key.write_bytes(NEXT.issue(HERE)[1])
 
     def is_told() -> bool:
-        return "new certificate files were not taken" in gateway.log.read_text()
+        return "new certificate files were not loaded" in gateway.log.read_text()
 
     await eventually(is_told)
     async with rest(gateway, OURS) as api, channel(gateway, named("spiffe://acme/x")) as program:

@@ -148,7 +148,7 @@ async def test_what_fails_is_tried_again_under_one_id_until_it_is_given_up_and_c
 
     await eventually(given_up)
     dead = await deliveries(api, made_hook, state="dead")
-    assert all(one["attempts"] > 2 and one["error"] == "it answered 500" for one in dead)
+    assert all(one["attempts"] > 2 and one["error"] == "the receiver answered 500" for one in dead)
     tried = receiver.at("/failing")
     assert {one.id for one in tried} == {one["id"] for one in dead}
     assert len({one.body for one in tried}) == 2
@@ -177,11 +177,11 @@ async def test_a_test_says_at_once_what_came_of_it_whatever_the_target_does(
     receiver.answers |= {"/silent": never, "/slow": trickle, "/huge": flood}
     expected = {
         "/fine": ("delivered", 204, None),
-        "/redirecting": ("dead", 302, "it answered 302; redirects are not followed"),
-        "/silent": ("dead", None, "there was no answer within 1 s"),
+        "/redirecting": ("dead", 302, "the receiver answered 302; redirects are not followed"),
+        "/silent": ("dead", None, "no answer within 1 s"),
         "/slow": ("delivered", 200, None),
         "/huge": ("delivered", 200, None),
-        "/gone": ("dead", 410, "it answered 410"),
+        "/gone": ("dead", 410, "the receiver answered 410"),
     }
     for path, said in expected.items():
         made_hook = await hook(api, receiver, path)

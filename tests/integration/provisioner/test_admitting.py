@@ -67,7 +67,11 @@ async def test_a_machine_joins_once_by_its_identity_and_carries_no_token(
 @pytest.mark.parametrize(
     ("code", "reason", "words"),
     [
-        ("version_mismatch", "this worker is muster-platform 0.0.9, the platform is 0.1.0", "aws: version"),
+        (
+            "version_mismatch",
+            "the worker runs muster-platform 0.0.9, but the platform runs 0.1.0",
+            "aws: version",
+        ),
         ("machine_unfit", "8 GPUs are asked for, 4 were found", "g5.xlarge in us-east-1a: unfit"),
     ],
 )
@@ -85,7 +89,7 @@ async def test_a_machine_that_cannot_serve_is_ended_and_the_pool_says_why(
 
         def says_why() -> bool:
             faults = [one.fault or "" for one in rented.world.told(ProviderChanged) if one.pool == RENTED]
-            return any(f"{words}, tried again at" in one and f"{reason}: " in one for one in faults)
+            return any(f"{words}, next attempt at" in one and f"{reason}: " in one for one in faults)
 
         await eventually(says_why)
     assert rented.ec2.calls["RunInstances"] == 1, "another of the same image is not rented"

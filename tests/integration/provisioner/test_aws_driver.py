@@ -127,7 +127,7 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         intent = an_intent(OFFER)
         with pytest.raises(Transient):
             await driver.launch(intent, tokens(intent))
-        with pytest.raises(Transient, match="does not show"):
+        with pytest.raises(Transient, match="does not list"):
             await driver.launch(intent, tokens(intent, "anew"))
         await eventually(sees(driver, intent.instances[0].worker, Presence.RUNNING))
         assert (await driver.launch(intent, tokens(intent, "anew"))).placed

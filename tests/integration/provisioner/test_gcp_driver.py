@@ -287,7 +287,7 @@ async def test_a_token_service_that_is_away_may_come_back(
 ) -> None:
     away = Project(url="http://127.0.0.1:9")
     driver = GcpDriver(SITE, engine_of(project, session, Tokens(write_key(away, tmp_path))))
-    with pytest.raises(Transient, match="gave no access token"):
+    with pytest.raises(Transient, match="returned no access token"):
         await driver.observe()
 
 

@@ -54,7 +54,7 @@ async def test_what_one_zone_has_not_is_rented_in_another_and_why_is_told(rented
         await rented.define()
         await rented.need(3)
         await _has(rented, joining=3, failed=1)
-        assert any("only 2 of 3 machines could be had" in (one.fault or "") for one in _told(rented))
+        assert any("only 2 of 3 machines were available" in (one.fault or "") for one in _told(rented))
         metrics = scrape(side_port)
         refused = {"provider": "aws", "cause": "no_capacity"}
         assert metrics.total("muster_provisioner_refusals_total", **refused) == 1
@@ -76,7 +76,7 @@ async def test_killed_after_the_call_it_finds_the_machines_that_came_as_soon_as_
     async with rented.world.provisioner(**settings):
         await _has(rented, joining=3)
         faults = [one.fault or "" for one in _told(rented)]
-        assert any("aws does not show its machines" in one and "ExpiredToken" in one for one in faults)
+        assert any("aws did not list its machines" in one and "ExpiredToken" in one for one in faults)
         await eventually(lambda: _told(rented)[-1].fault is None)
     assert sum((await rented.states()).values()) == 3
 

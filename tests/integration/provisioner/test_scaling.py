@@ -153,7 +153,7 @@ async def test_a_pool_says_for_whom_nothing_is_rented_and_other_tenants_are_not_
 
             async def says() -> bool:
                 (pool,) = (await bus.ask(GetMachinePools(), SITE)).pools
-                return "no machine is rented for 4 slots that wait" in (pool.fault or "")
+                return "no machine is rented for 4 waiting slots" in (pool.fault or "")
 
             await eventually(says)
         assert world.provider.fault is None, "that goes into the explanation of whatever waits"

@@ -153,7 +153,7 @@ async def test_a_manifest_sent_anew_while_the_old_one_is_verified_is_not_committ
         # What another replica does when the manifest comes anew and is to be committed there.
         await around.rows("UPDATE registry.checkpoints SET version = version + 2 WHERE id = $1", checkpoint)
     refused = await verifying
-    assert refused.state == "uploading" and "anew" in refused.reason
+    assert refused.state == "uploading" and "replaced" in refused.reason
     assert await events(around, "saved", checkpoint) == 0
 
 
@@ -190,7 +190,7 @@ async def test_a_manifest_that_comes_in_pages_is_committed_whole(around: Platfor
     assert [link.path for link in first.files] == [entry.path for entry in entries[:2]]
     await send(first.files, files)
     early = await commit()
-    assert early.state == "uploading" and "2 of its 3 files" in (early.reason or "")
+    assert early.state == "uploading" and "2 of the checkpoint's 3 files" in (early.reason or "")
     with pytest.raises(Rejected) as clash:
         await announce(entries[2].model_copy(update={"path": f"{entries[0].path}/below"}))
     assert clash.value.code == "path_twice"

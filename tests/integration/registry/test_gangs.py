@@ -77,7 +77,7 @@ async def test_phases_of_a_gangs_runs_are_those_of_its_chief_and_told_twice_they
     await around.insist(
         ReportPhases(run_id=first.id, phases=(prepare.model_copy(update={"ended_ms": 8_000}),)), "w-2"
     )
-    with pytest.raises(Rejected, match="no part"):
+    with pytest.raises(Rejected, match="not a member"):
         await around.insist(ReportPhases(run_id=second.id, phases=(prepare,)), "w-2")
     unknown = TrialId(new_id(CLOCK))
     found = await around.ask(GetPhases(trials=(unknown, first.trial)))

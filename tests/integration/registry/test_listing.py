@@ -31,7 +31,7 @@ async def test_checkpoints_are_listed_with_their_metrics_in_pages(around: Platfo
     first = await around.ask(newest)
     rest = await around.ask(newest.model_copy(update={"after": first.next}))
     assert [one.step for one in (*first.checkpoints, *rest.checkpoints)] == [30, 20] and rest.next is None
-    with pytest.raises(Rejected, match="'state' is never 'lost'"):
+    with pytest.raises(Rejected, match="'state' cannot be 'lost'"):
         await around.ask(ListCheckpoints(trial_id=run.trial, filter="state = lost"))
     links = await around.ask(GetCheckpointFiles(checkpoint_id=saved[0]))
     assert {link.path: await fetch(link.url) for link in links.files} == FILES

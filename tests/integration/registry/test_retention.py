@@ -75,7 +75,7 @@ async def test_a_rule_takes_the_place_of_the_one_before_and_is_its_tenant_s_alon
             "INSERT INTO registry.retention (tenant, workspace, metric_detail_days) SELECT $1, 'w' || n, 1 FROM generate_series(1, 999) n",
             TENANT,
         )
-        with pytest.raises(Rejected, match="at most 1000 rules"):
+        with pytest.raises(Rejected, match="at most 1000 retention rules"):
             await around.ask(SetRetention(rule=RetentionRule(workspace="w0", metric_detail_days=1)), TENANT)
         assert len((await around.ask(GetRetention(), TENANT)).rules) == 1_000
 

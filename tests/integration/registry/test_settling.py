@@ -104,7 +104,7 @@ async def test_a_worker_that_is_lost_for_good_takes_what_it_has_not_sent_with_it
     for run in runs:
         await around.publish("scheduler", ended(run, checkpoints=1))
     await say(around, WorkerLost, "w-2", 1)
-    await eventually(lambda: told(around, runs[1], "worker w-2 is not heard"))
+    await eventually(lambda: told(around, runs[1], "worker w-2 does not respond"))
     await say(around, WorkerJoined, "w-2", 2)
     await eventually(lambda: told(around, runs[1], "worker w-2 still has to upload"))
     await say(around, WorkerLostForGood, "w-2", 4)
@@ -112,7 +112,7 @@ async def test_a_worker_that_is_lost_for_good_takes_what_it_has_not_sent_with_it
     never_sent = derived_id(runs[1].id, "checkpoint", 1)
     await eventually(lambda: happened(around, "abandoned", never_sent))
     (event,) = await around.emitted("checkpoint.abandoned", run_id=runs[1].id)
-    assert event["reason"] == "worker w-2 is lost for good, and had not uploaded it"
+    assert event["reason"] == "worker w-2 is lost for good and had not uploaded it"
     assert await events(around, "abandoned", checkpoint) == 0, "another worker has it"
     await say(around, WorkerJoined, "w-2", 5)
 
@@ -126,7 +126,7 @@ async def test_a_worker_says_that_it_cannot_upload(around: Platform) -> None:
     for _ in range(2):
         assert (await around.insist(notice)).state == "abandoned"
     (event,) = await around.emitted("checkpoint.abandoned", run_id=run.id)
-    assert event["reason"] == "worker w-1 cannot upload it: its folder is gone"
+    assert event["reason"] == "worker w-1 cannot upload the checkpoint: its folder is gone"
     saved = await save(around, run, 2, 20)
     late = notice.model_copy(update={"checkpoint_id": saved, "number": 2, "step": 20})
     assert (await around.insist(late)).state == "saved"

@@ -113,7 +113,10 @@ async def test_what_the_store_has_lost_is_sent_again(around: Platform) -> None:
     checkpoint = CheckpointId(new_id(CLOCK))
     assert (await around.upload(run, checkpoint, 2, 20, manifest(files))).files == ()
     refused = await around.commit(run, checkpoint)
-    assert (refused.state, refused.reason) == ("uploading", "model.pt: what the store had of it is gone")
+    assert (refused.state, refused.reason) == (
+        "uploading",
+        "model.pt: its stored object is missing or has another size",
+    )
     links = await around.upload(run, checkpoint, 2, 20, manifest(files))
     assert [link.path for link in links.files] == ["model.pt"]
     await send(links.files, files)

@@ -190,7 +190,7 @@ async def test_what_is_neither_declared_nor_reported_is_refused_with_what_there_
             assert (refused.value.code, refused.value.place) == ("unknown_name", "sort")
             assert "'metrics.validation.los', and its config does not declare it" in str(refused.value)
             assert refused.value.hint == (
-                f"did you mean 'metrics.validation.loss'? there are: {there}metrics.validation.latency_ms, metrics.validation.loss"
+                f"did you mean 'metrics.validation.loss'? known names: {there}metrics.validation.latency_ms, metrics.validation.loss"
             )
 
 

@@ -39,7 +39,7 @@ async def test_slots_that_a_worker_does_not_have_are_refused(around: Platform, w
     assert await refusal_of(worker, pool=PoolName("other"), incarnation=new_id(CLOCK)) == "wrong_pool"
     (seen,) = (await around.ask(GetCluster())).workers
     assert (seen.slots, seen.state) == (2, "ready")
-    await eventually(lambda: "a worker's word was refused" in log_of(around))
+    await eventually(lambda: "rejected a worker's heartbeat" in log_of(around))
 
 
 async def test_two_of_one_name_are_not_both_heard(around: Platform, worker: FakeWorker) -> None:
@@ -67,7 +67,7 @@ async def test_an_allocation_of_a_passed_token_is_dropped_and_logged(
     worker._trials[stale.allocation_id] = new_id(CLOCK)
     worker.has[stale.allocation_id] = stale
     await eventually(lambda: stale.allocation_id not in worker.has)
-    await eventually(lambda: "a worker has an allocation that was given up" in log_of(around))
+    await eventually(lambda: "a worker still runs an ended or replaced allocation" in log_of(around))
 
 
 def log_of(around: Platform) -> str:

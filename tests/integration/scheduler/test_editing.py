@@ -114,7 +114,7 @@ async def impossible_changes_are_refused(around: Platform, trial: TrialId) -> No
     await around.tell(provided, SITE)
     for changes, code, words in (
         ({"priority": 0}, "bad_priority", "priority 0 is not between 1 (first) and 99 (last)"),
-        ({"weight": 0.0}, "bad_weight", "weight 0 is not above 0 and at most 1000000"),
+        ({"weight": 0.0}, "bad_weight", "weight 0 is out of range: it must be above 0 and at most 1000000"),
         ({"max_slots": 0}, "bad_max_slots", "max_slots 0 is below 1"),
         ({"max_slots": 2**31}, "bad_max_slots", "max_slots 2147483648 is above 2147483647"),
         ({"max_trials": 0}, "bad_max_trials", "max_trials 0 is below 1"),

@@ -55,7 +55,7 @@ async def test_a_resize_outlives_the_leader_that_asked_for_it(around: Platform) 
 
         async def is_told() -> bool:
             told = await around.insist(Explain(trial_id=trial), DEFAULT_TENANT)
-            return "it was asked to save and go on with 1" in str(told.message)
+            return "it was asked to save and resume with 1 slot" in str(told.message)
 
         await eventually(is_told)
         async with around.scheduler():
@@ -67,7 +67,7 @@ async def test_a_resize_outlives_the_leader_that_asked_for_it(around: Platform) 
                 await worker.exit(trial, acknowledged=Signal.PREEMPT, step=7)
             ended = await around.heard(RunEnded, trial)
             assert (ended.outcome, ended.charged, ended.next) == ("preempted", False, "requeued")
-            assert ended.reason == "the trial shrinks from 2 to 1 slots; nothing is charged"
+            assert ended.reason == "the trial shrinks from 2 to 1 slots; not counted against max_restarts"
             again, _ = await around.heard(RunGranted, trial, 2), await around.heard(RunGranted, other)
             assert sum(member.slots for member in again.members) == 1
             (row,) = await around.rows(

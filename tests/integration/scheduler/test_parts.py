@@ -28,7 +28,7 @@ async def test_halves_share_a_slot_and_the_next_leader_knows_what_is_left_of_it(
         ]
         await around.want(third, part=HALF)
         await eventually(
-            lambda: leads_to(around, third, "waiting for 0.5 slots; 0 free of 1 in pool default")
+            lambda: leads_to(around, third, "waiting for 0.5 slots; 0 of 1 slot free in pool default")
         )
         page = await around.ask(GetQueue(), DEFAULT_TENANT)
         assert {(entry.trial_id, entry.slots, entry.part) for entry in page.entries} == {

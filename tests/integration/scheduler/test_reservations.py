@@ -61,7 +61,7 @@ async def test_what_is_booked_is_given_back_and_kept_until_it_is_cancelled(aroun
             await eventually(around.is_led)
             assert [one.reservation_id for one in await booked(around)] == [wish.reservation_id]
             told = await around.ask(Explain(trial_id=trial), DEFAULT_TENANT)
-            assert "1 slot booked by others until" in told.message
+            assert "1 slot reserved by others until" in told.message
             assert not worker.running
             cancel = CancelReservation(operation_id=new_id(CLOCK), reservation_id=wish.reservation_id)
             await around.tell(cancel, SITE)

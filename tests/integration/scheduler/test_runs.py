@@ -128,8 +128,8 @@ async def test_waiting_requests_say_why_and_ask_for_machines(
     await around.want(gang, slots=2)
     await eventually(lambda: around.told(PoolDemand)[-1].waiting_slots == 2)
     told = await around.ask(Explain(trial_id=gang), DEFAULT_TENANT)
-    why = "waiting for 2 slots; 0 free of 2 in pool default; 0 ahead"
-    turns = "running trials yield to those that were served less after 600 s and a first checkpoint"
+    why = "waiting for 2 slots; 0 of 2 slots free in pool default; 0 requests ahead"
+    turns = "running trials yield to requests with lower usage after 600 s and a first checkpoint"
     assert (told.code, told.message) == ("waiting_for_slots", f"{why}; {turns}")
     page = await around.ask(GetQueue(limit=2), DEFAULT_TENANT)
     rest = await around.ask(GetQueue(limit=2, after=page.next), DEFAULT_TENANT)
@@ -156,7 +156,7 @@ async def test_what_can_never_be_placed_is_refused_with_the_place(
         await around.ask(ValidatePlacement(pool=PoolName("default"), min_slots=1, max_slots=1, priority=100))
     assert priority.value.code == "bad_priority"
     many = await around.ask(ValidatePlacement(pool=PoolName("default"), min_slots=5, max_slots=5))
-    assert "slots for a trial: 5 asked for; pool default can have 2" in many.warnings[0]
+    assert "a trial needs 5 slots; pool default can have 2" in many.warnings[0]
 
 
 async def test_an_edit_changes_the_place_in_the_queue(around: Platform, workers: list[FakeWorker]) -> None:
@@ -212,7 +212,7 @@ async def test_a_worker_of_another_version_is_refused_and_who_rented_its_machine
         token=issued.token, worker=WorkerId("old"), user_key="U" + "B" * 55, pool=PoolName("default"),
         address="a", version="99.0.1",
     )  # fmt: skip
-    with pytest.raises(Rejected, match=r"this worker is muster-platform 99\.0\.1") as refused:
+    with pytest.raises(Rejected, match=r"the worker runs muster-platform 99\.0\.1") as refused:
         await around.ask(join)
     assert refused.value.code == "version_mismatch"
     await eventually(lambda: [one.worker for one in around.told(WorkerRefused)] == ["old"])

@@ -32,7 +32,7 @@ async def test_two_experiments_take_turns_and_a_new_leader_goes_on(around: Platf
         ended = await around.heard(RunEnded, first)
         assert (ended.outcome, ended.charged, ended.next) == ("preempted", False, "requeued")
         assert ended.reason is not None
-        assert "its turn was over" in ended.reason
+        assert "its time slice was over" in ended.reason
         await leader.kill()
         async with around.scheduler():
             await yields(worker, second)

@@ -60,7 +60,8 @@ async def test_a_limit_is_kept_by_a_process_that_did_not_see_the_runs_begin(
         await neighbours.publish(closed(wish, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
         assert (
-            over.reason == "budget.slot_hours: all of 0.93 slot-hours is used, or kept for stopping what runs"
+            over.reason
+            == "budget.slot_hours: the limit of 0.93 slot-hours is used up, or reserved for stopping running trials"
         )
         assert over.best is not None
         assert await agree_with_the_rule(neighbours, experiment, asked) > 0
@@ -96,7 +97,7 @@ async def test_cost_is_counted_at_the_price_that_the_pool_told(
         await neighbours.publish(run_ended(granted, 1))
         await neighbours.publish(closed(wish, "completed"))
         over = await neighbours.wait_state(experiment, "completed")
-        assert over.reason == "budget.cost: what is left of 3 pays for no other trial"
+        assert over.reason == "budget.cost: the rest of 3 does not pay for another trial"
         assert over.budget and over.budget.used_cost == pytest.approx(2.0, abs=0.05)
         assert over.trials.planned == 1
 
@@ -124,7 +125,9 @@ async def test_a_price_that_rises_while_a_run_holds_slots_is_kept_to(
         await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
         await neighbours.publish(closed(wish, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
-        assert over.reason == "budget.cost: all of 10 is used, or kept for stopping what runs"
+        assert (
+            over.reason == "budget.cost: the limit of 10 is used up, or reserved for stopping running trials"
+        )
         assert await agree_with_the_rule(neighbours, experiment, asked) > 0
 
 
@@ -156,7 +159,8 @@ async def test_a_search_that_was_begun_without_a_budget_keeps_one_that_it_is_giv
         await neighbours.publish(closed(wish, "stopped"))
         over = await neighbours.wait_state(experiment, "completed")
         assert (
-            over.reason == "budget.slot_hours: all of 0.51 slot-hours is used, or kept for stopping what runs"
+            over.reason
+            == "budget.slot_hours: the limit of 0.51 slot-hours is used up, or reserved for stopping running trials"
         )
         assert over.budget and over.budget.used_slot_hours == pytest.approx(0.5, abs=0.02)
         assert await agree_with_the_rule(neighbours, experiment, asked) > 0

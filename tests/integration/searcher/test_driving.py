@@ -145,7 +145,7 @@ async def test_all_is_carried_out_or_nothing(
         with pytest.raises(Rejected) as refused:
             await tell(neighbours, experiment, create("a"), create("b", point={"lr": 7.0}))
         assert refused.value.place == "operations[1].hyperparameters.lr"
-        with pytest.raises(Rejected, match="no event 99"):
+        with pytest.raises(Rejected, match="event 99 does not exist"):
             await tell(neighbours, experiment, create("a"), upto=99)
         page = await ask(neighbours, GetSearchEvents(experiment_id=experiment))
         assert page.events == ()
@@ -168,7 +168,7 @@ async def test_a_search_whose_program_stays_away_ends_with_the_best_so_far(
         await tell(neighbours, experiment, create("a"))
         over = await training
         assert (over.state, over.trials.stopped) == ("completed", 1)
-        assert over.reason == "no program drove the search for 2 s (searcher.driver_timeout)"
+        assert over.reason == "no driver program contacted the search for 2 s (searcher.driver_timeout)"
 
 
 async def test_a_hint_wakes_who_waits(

@@ -1,4 +1,4 @@
-"""A searcher that starts anew goes on from the state that was saved, and from the journal where none can be taken up."""
+"""A searcher that starts anew goes on from the state saved after decision, and from the journal where none can be taken up."""
 
 import asyncio
 from collections.abc import Callable
@@ -91,4 +91,4 @@ async def test_a_replay_finds_a_saved_state_that_is_not_what_the_decisions_come_
         difference = (await neighbours.bus.ask(question, neighbours.tenant, 30.0)).difference
         assert difference is not None
         assert difference.position == position
-        assert "the state that was saved" in difference.said
+        assert "the state saved after decision" in difference.said

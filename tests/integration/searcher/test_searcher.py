@@ -91,8 +91,8 @@ async def test_a_replay_finds_the_first_decision_that_is_not_what_was_recorded(
     position, trial = (await rows(postgres, changed, e=experiment))[0]
     found = (await neighbours.bus.ask(question, neighbours.tenant, 30.0)).difference
     assert found is not None and found.position == position
-    assert found.said.startswith(f"decision {position} ('judged' about trial {trial}) differs: ")
-    assert "'stop' was false and is true now" in found.said
+    assert found.said.startswith(f"decision {position} ('judged' of trial {trial}) differs: ")
+    assert "'stop' was recorded as false and is recomputed as true" in found.said
 
 
 async def test_a_validation_before_a_decision_writes_neither_journal_nor_message(
@@ -190,7 +190,7 @@ async def test_a_search_is_changed_while_it_runs_and_finished_with_the_best_so_f
         ran = wish.wanted is DesiredState.STOP
         await neighbours.publish(closed(wish, "stopped" if ran else "cancelled", runs=int(ran)))
     over = await neighbours.wait_state(experiment, "completed")
-    assert over.reason == "finished early by a person"
+    assert over.reason == "finished early by a user"
     assert over.best is not None
 
 

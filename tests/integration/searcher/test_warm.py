@@ -59,13 +59,15 @@ async def test_only_experiments_of_the_workspace_can_be_named(
     _, number = await run(neighbours, document(RANDOM))
     warm = document(RANDOM | {"warm_start": {"experiments": [number], "best": 1}}, project="p")
     await neighbours.bus.ask(ValidateConfig(config=warm | {"workspace": "w"}), neighbours.tenant)
-    with pytest.raises(Rejected, match=f"no experiment {number} in the workspace 'elsewhere'") as refused:
+    with pytest.raises(
+        Rejected, match=f"experiment {number} does not exist in workspace 'elsewhere'"
+    ) as refused:
         await neighbours.bus.ask(ValidateConfig(config=warm | {"workspace": "elsewhere"}), neighbours.tenant)
     assert refused.value.place == "searcher.warm_start.experiments[0]"
     absent = document(RANDOM | {"warm_start": {"experiments": [number, 999_999]}})
     experiment = await neighbours.submit(absent)
     rejected = await neighbours.wait_state(experiment, "rejected")
-    assert "no experiment 999999 in the workspace 'w'" in (rejected.reason or "")
+    assert "experiment 999999 does not exist in workspace 'w'" in (rejected.reason or "")
 
 
 async def test_a_search_may_learn_from_one_that_was_submitted_right_before(
@@ -88,4 +90,4 @@ async def test_notes_say_what_serves_for_nothing(neighbours: Neighbours, service
         project="p",
     )
     accepted = await neighbours.bus.ask(ValidateConfig(config=warm), neighbours.tenant)
-    assert [f"no trial of experiment {number}" in accepted.warnings[0], len(accepted.warnings)] == [True, 2]
+    assert [f"experiment {number} has no trial" in accepted.warnings[0], len(accepted.warnings)] == [True, 2]

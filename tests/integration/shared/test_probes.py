@@ -64,7 +64,7 @@ async def test_a_lease_is_vacant_until_somebody_holds_it(postgres: TestDatabase)
         leader, standby = (
             Lease(database, SERVICE, "probed", holder, SystemClock()) for holder in ("first", "second")
         )
-        assert "no process has taken the lease probed" in str(await standby.vacancy())
+        assert "no process has acquired the lease probed" in str(await standby.vacancy())
         stopping = asyncio.Event()
 
         async def term(_: int, ended: asyncio.Event) -> None:
@@ -75,4 +75,4 @@ async def test_a_lease_is_vacant_until_somebody_holds_it(postgres: TestDatabase)
         assert await leader.vacancy() is None and await standby.vacancy() is None
         stopping.set()
         await leading
-        assert "the lease probed of first ended" in str(await standby.vacancy())
+        assert "the lease probed of first expired" in str(await standby.vacancy())

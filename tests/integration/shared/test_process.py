@@ -82,7 +82,7 @@ def test_a_signal_ends_it_in_order(start: Start, number: signal.Signals) -> None
 
 def test_a_server_that_starts_later_is_waited_for(start: Start) -> None:
     child = start("late server")
-    port_of(child, until="a server is waited for")
+    port_of(child, until="waiting for a server")
     port_of(child)
     child.send_signal(signal.SIGTERM)
     told, _ = child.communicate(timeout=10)
@@ -171,4 +171,4 @@ def test_settings_are_shown_masked(start: Start) -> None:
 def test_bad_settings_are_named_and_refused(start: Start) -> None:
     _, logged = (child := start("run", MUSTER_NATS__URLL="x")).communicate(timeout=PATIENCE_S)
     assert child.returncode == 2
-    assert "MUSTER_NATS__URLL is no setting of Muster" in logged
+    assert "MUSTER_NATS__URLL is not a setting of Muster" in logged

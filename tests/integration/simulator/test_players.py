@@ -41,7 +41,7 @@ def playing() -> list[psutil.Process]:
 
 async def test_what_cannot_be_played_in_its_time_is_refused_and_nothing_is_left() -> None:
     players = SimulationWorkers(SystemClock(), at_once=1, seconds=1.5, memory_mib=MEMORY_MIB)
-    with pytest.raises(Rejected, match="could not be played once in 2 s") as refused:
+    with pytest.raises(Rejected, match="could not be simulated once within 2 s") as refused:
         await players.play(ENDLESS, 60.0)
     assert refused.value.code == "plan_too_large"
     assert not playing()

@@ -84,11 +84,13 @@ async def bounded(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> D
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        pytest.param(AFTER_THE_END, "nothing can be reported any more", id="report after the end"),
-        pytest.param(NO_NUMBER, "a metric is one number, not str 'high'", id="metric that is no number"),
-        pytest.param(NO_STEP, "a step is at least 0", id="step that is none"),
+        pytest.param(AFTER_THE_END, "accepts no reports", id="report after the end"),
+        pytest.param(
+            NO_NUMBER, "a metric must be a single number, not str 'high'", id="metric that is no number"
+        ),
+        pytest.param(NO_STEP, "a step must be from 0", id="step that is none"),
         pytest.param(NUMBER_LEFT_OUT, "it left out a report", id="a report left out"),
-        pytest.param(EMPTY_CHECKPOINT, "nothing was written into the checkpoint", id="empty checkpoint"),
+        pytest.param(EMPTY_CHECKPOINT, "contains no files", id="empty checkpoint"),
         pytest.param(ANOTHER_MODEL, "RuntimeError: Error(s) in loading state_dict", id="another model"),
         pytest.param(HALF_A_CHECKPOINT, "RuntimeError: PytorchStreamReader failed", id="half a checkpoint"),
         pytest.param(NO_CODE, "SyntaxError", id="code that is none"),

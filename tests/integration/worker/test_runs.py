@@ -271,7 +271,7 @@ for step in range(1, 100):
     assert ended is not None
     assert (ended.acknowledged, ended.validations) == (Signal.STOP, 5)
     await eventually(lambda: platform.steps(run) == [1, 2, 3, 4, 5])
-    assert "no verdict" not in platform.text(run)
+    assert "no decision" not in platform.text(run)
 
 
 async def test_a_deposed_leader_is_refused(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_worker_is_signed_by_the_scoped_key_and_asks_for_nothing(tmp_path: Pat
 @pytest.mark.parametrize("name", ["", "a.b", "*", ">", "a b", "-x", "a" * 64, "a\n", "{{name()}}"])
 def test_a_worker_id_is_one_plain_token(name: str) -> None:
     issuer = WorkerIssuer("A", new_seed(KeyKind.ACCOUNT, bytes(32)))
-    with pytest.raises(ValueError, match="cannot be used"):
+    with pytest.raises(ValueError, match="is not valid"):
         worker_token(issuer, name, "U", now=NOW, until=NOW)
 
 

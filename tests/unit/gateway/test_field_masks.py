@@ -61,12 +61,12 @@ def test_only_what_is_named_is_kept(mask: str, kept: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("mask", "hint"),
     [
-        ("", "write as id"),
-        ("id,,spare", "write as id"),
-        ("nope", "there are id, spare"),
-        ("id.x", "write id"),
+        ("", "use the form id"),
+        ("id,,spare", "use the form id"),
+        ("nope", "fields: id, spare"),
+        ("id.x", "use id"),
         ("spare.nope", "size, maker"),
-        ("items.id", "there are id"),
+        ("items.id", "fields: id"),
         ("x" * 3000, ""),
     ],
 )

@@ -22,12 +22,12 @@ VERSION: JsonValue = {
     [
         (
             "3",
-            "version 3 is Determined's: its checkpoint lies at s3://bucket/prefix/c-3, and not here; load it in a script",
+            "version 3 was not imported from Determined: its checkpoint is at s3://bucket/prefix/c-3; load it in a script",
         ),
         ("gold", "s3://bucket/prefix/c-3"),
-        ("2", "version 2 is Determined's: its checkpoint c-2 was not found in its store"),
-        ("1", "its checkpoint is not known"),
-        ("latest", "version 3 is Determined's"),
+        ("2", "version 2 was not imported from Determined: its checkpoint c-2 was not found in its store"),
+        ("1", "its checkpoint is unknown"),
+        ("latest", "version 3 was not imported from Determined"),
     ],
 )
 def test_a_version_of_determined_is_told_with_its_checkpoint(reference: str, said: str) -> None:
@@ -54,7 +54,7 @@ def test_what_the_import_writes_is_what_is_read(tmp_path: Path) -> None:
     versions = [version(number, f"c-{number}", CONFIG["checkpoint_storage"]) for number in (9, 10)]
     (tmp_path / "versions.json").write_text(json.dumps({"model": MODEL, "modelVersions": versions}))
     (made,) = plan_import(read_dumps([tmp_path]), lambda bucket, key: True).models
-    assert "version 10 is Determined's: its checkpoint lies at s3://ckpts/p/c-10" in (
+    assert "version 10 was not imported from Determined: its checkpoint is at s3://ckpts/p/c-10" in (
         determined_hint(made.metadata, "latest") or ""
     )
     assert "s3://ckpts/p/c-9" in (determined_hint(made.metadata, "v9") or "")

@@ -54,5 +54,5 @@ def test_a_place_is_read_as_it_was_written(place: StreamPosition) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "1.2.3", "1.2.3.4.5", "1.2.x.4", "-1.2.3.4", "1.2.3.4 ", "9" * 40])
 def test_another_text_is_no_cursor(text: str) -> None:
-    with pytest.raises(Rejected, match="not the cursor of a point"):
+    with pytest.raises(Rejected, match="not the cursor of a reported value"):
         parse_position(text)

@@ -105,7 +105,7 @@ async def test_each_request_asks_redis_once_for_all_its_buckets_and_a_refused_on
     for _ in range(2):
         await limiter.take(TENANT, RateClass.READ, own)
     for _ in range(50):
-        with pytest.raises(LimitExceeded, match="workspace 'vision' sends more"):
+        with pytest.raises(LimitExceeded, match="workspace 'vision' exceeds its quota"):
             await limiter.take(TENANT, RateClass.READ, own)
     assert redis.asked == 52
     status = rate_limit_status()
@@ -145,7 +145,7 @@ async def test_attempts_to_sign_in_use_the_same_buckets(redis: FakeRedis, time: 
     one, other = replica(redis, time), replica(redis, time)
     for limiter in (one, other) * 5:
         await limiter.attempt("account", "ada")
-    with pytest.raises(LimitExceeded, match="too many attempts") as refused:
+    with pytest.raises(LimitExceeded, match="too many sign-in attempts") as refused:
         await one.attempt("account", "ada")
     assert refused.value.retry_after_s == pytest.approx(20.0)
     assert not any("ada" in key for key in redis.buckets), (

@@ -140,7 +140,7 @@ def test_the_same_cause_has_the_same_delivery() -> None:
 
 def test_unknown_events_are_refused_and_prefixes_are_none() -> None:
     assert read_events(["com.muster.trial.error", "trial.error", "run.*"]) == ["trial.error", "run.*"]
-    with pytest.raises(Rejected, match="no event"):
+    with pytest.raises(Rejected, match="unknown event"):
         read_events(["trial.failed"])
 
 

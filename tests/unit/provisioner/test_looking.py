@@ -145,7 +145,7 @@ async def test_a_look_that_is_too_old_is_shown_no_more(
     time.passes(MAX_AGE)
     assert await looking.observe() == ONE
     time.passes(EVERY)
-    with pytest.raises(Transient, match="has not shown its machines"):
+    with pytest.raises(Transient, match="has not listed its machines"):
         await looking.observe()
     await looking.close()
 

@@ -116,7 +116,7 @@ def test_a_worker_that_hangs_is_killed_once_and_then_has_its_time() -> None:
     assert not look(one, STOPPED).kicks
     assert not look(replace(one, silent_since=None), RUNNING).kicks
     kicked = on_kicked(one, NOW)
-    assert kicked.reason == "its worker hung"
+    assert kicked.reason == "the worker hung and was killed"
     assert not look(kicked, RUNNING).kicks
     again = on_started_again(replace(one, silent_since=LONG_AGO), NOW)
     assert not look(again, RUNNING).kicks, "one that begins again is not yet heard"

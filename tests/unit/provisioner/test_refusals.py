@@ -75,7 +75,7 @@ def test_a_provider_that_says_when_is_heeded() -> None:
 def test_a_pool_says_what_is_held_why_and_until_when_and_nothing_of_what_it_may_not_rent() -> None:
     holds: list[LaunchBackoff] = [on_refused(None, SPOT, LaunchRefusal("no_capacity", "none in a"), NOW)]
     assert fault_of(holds, [HERE, SPOT], NOW) == (
-        "spot g5.xlarge in a: no capacity, tried again at 12:00:30 UTC: none in a"
+        "spot g5.xlarge in a: no capacity, next attempt at 12:00:30 UTC: none in a"
     )
     assert fault_of(holds, [HERE], NOW) is None
     assert fault_of(holds, [SPOT], NOW + timedelta(minutes=11)) is None

@@ -164,11 +164,11 @@ def test_a_constant_demand_comes_to_rest(slots: int, reserve: int, minimum: int)
     assert len(live) >= minimum
 
 
-@pytest.mark.parametrize(("slots", "said"), [(1, "1 slot that waits"), (3, "3 slots that wait")])
+@pytest.mark.parametrize(("slots", "said"), [(1, "1 waiting slot"), (3, "3 waiting slots")])
 def test_a_pool_says_what_tenants_budgets_do_not_bear_and_whose_they_are_to_nobody(
     slots: int, said: str
 ) -> None:
     assert Demand(unaffordable=slots).refused == (
-        f"no machine is rented for {said}: a tenant's or workspace's budget of this month does not bear it for an hour"
+        f"no machine is rented for {said}: the monthly budget of a tenant or workspace does not cover an hour"
     )
     assert Demand(waiting=3).refused is None

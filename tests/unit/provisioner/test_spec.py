@@ -42,13 +42,18 @@ def test_a_pool_may_rent_its_kinds_in_its_zones_and_spot_where_it_has_a_share() 
 @pytest.mark.parametrize(
     ("facts", "code", "place", "says"),
     [
-        ({"kinds": []}, "bad_pool", "kinds", "needs a kind"),
+        ({"kinds": []}, "bad_pool", "kinds", "names no machine kind"),
         ({"kinds": ["smal"]}, "unknown_kind", "kinds", "did you mean 'small'"),
-        ({"zones": ["c"]}, "unknown_zone", "zones", "there are: a, b"),
-        ({"minimum": 5}, "bad_pool", "minimum", "5 machines at least and 4 at most"),
-        ({"reserve_slots": 3, "maximum_slots": 2}, "bad_pool", "reserve_slots", "cannot be kept in reserve"),
-        ({"kinds": ["small", "core"]}, "bad_pool", "kinds", "slots of one kind"),
-        ({"kinds": ["core"]}, "no_price", "kinds", "no price is known of core"),
+        ({"zones": ["c"]}, "unknown_zone", "zones", "known: a, b"),
+        ({"minimum": 5}, "bad_pool", "minimum", "minimum is 5, which is above maximum 4"),
+        (
+            {"reserve_slots": 3, "maximum_slots": 2},
+            "bad_pool",
+            "reserve_slots",
+            "reserve_slots is 3, which is above maximum_slots 2",
+        ),
+        ({"kinds": ["small", "core"]}, "bad_pool", "kinds", "slots of several kinds"),
+        ({"kinds": ["core"]}, "no_price", "kinds", "no price for core"),
         ({"kinds": ["large"], "maximum_slots": 4}, "bad_pool", "maximum_slots", "more than 4 slots"),
     ],
 )
@@ -68,7 +73,7 @@ def test_what_cannot_be_is_refused_with_its_place(
         ("kinds: [{name: x, provider: aws}]", "kinds.0.slots"),
         ("kinds: [{name: x, provider: aws, slots: 0}]", "kinds.0.slots"),
         ("kinds: [{name: x, provider: aws, slots: 1, price: 3}]", "kinds.0.price"),
-        ("kinds: [{name: x, provider: a, slots: 1}, {name: x, provider: a, slots: 2}]", "named once: x"),
+        ("kinds: [{name: x, provider: a, slots: 1}, {name: x, provider: a, slots: 2}]", "unique: x"),
     ],
 )
 def test_a_catalogue_that_is_wrong_says_where(text: str, says: str) -> None:
@@ -102,6 +107,6 @@ def test_a_catalogue_that_cannot_be_read_any_more_is_a_pools_fault_until_it_can(
     assert pools.spec_of(row, ())[1] is None
     path.write_text("kinds: [")
     found, wrong = pools.spec_of(row, ())
-    assert found is not None and wrong is not None and "what was known before counts" in wrong
+    assert found is not None and wrong is not None and "its last valid version stays in use" in wrong
     path.write_text(FILE + "\n")
     assert pools.spec_of(row, ())[1] is None

@@ -91,7 +91,7 @@ def test_what_is_no_number_is_left_out_with_the_reason_and_nothing_else_is() -> 
     assert (incoming.sent.after, [one.number for one in incoming.validations]) == (6, [1])
     assert {refusal.code for refusal in incoming.refusals} == {"not_a_number"}
     reasons = " ".join(refusal.reason for refusal in incoming.refusals)
-    assert "'loss'" in reasons and "'lr'" in reasons and "form of a report" in reasons
+    assert "'loss'" in reasons and "'lr'" in reasons and "format of a report" in reasons
     with pytest.raises(ValidationError):
         ReportBatch.from_bytes(b'{"first": "one"}')
 

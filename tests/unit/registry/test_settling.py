@@ -53,7 +53,7 @@ def test_a_next_run_that_waited_long_enough_cuts_all_uploads_short() -> None:
 
 def test_a_lost_worker_takes_what_it_still_had_to_send() -> None:
     decision = judge_open(OPEN, Wait(), LIMIT, gone={"b"}, silent=(), responds=True)
-    assert decision.abandoned == {2: "worker b is lost for good, and had not uploaded it"}
+    assert decision.abandoned == {2: "worker b is lost for good and had not uploaded it"}
     assert decision.delayed == "1 checkpoint is not stored yet: worker a still has to upload"
 
 
@@ -67,7 +67,7 @@ def test_what_is_sent_in_full_is_lost_with_the_last_worker_that_could_ask_for_it
     ("silent", "responds", "why"),
     [
         ((), True, "workers a, b still have to upload"),
-        (("b",), True, "worker b is not heard"),
+        (("b",), True, "worker b does not respond"),
         (("b",), False, "the object store does not respond"),
     ],
 )

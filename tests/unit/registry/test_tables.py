@@ -74,25 +74,25 @@ def test_filters_mean(text: str, meant: Filter | None) -> None:
     ("text", "code", "said"),
     [
         ("hparams.lr >", "bad_filter", "at its end: expected a number"),
-        ("hparams.lr > 1; DROP TABLE registry.trials", "bad_filter", "at character 15: ';' means nothing here"),
+        ("hparams.lr > 1; DROP TABLE registry.trials", "bad_filter", "at character 15: ';' is not expected here"),
         ("1=1", "bad_filter", "at character 1: expected a name"),
         ("state = completed OR 1=1 --", "bad_filter", "at character 22: expected a name"),
         ("hparams.lr = (select 1)", "bad_filter", "at character 14: expected a number"),
-        ("state = 'open", "bad_filter", "at character 9: a text without its closing quote"),
-        ("hparams.lr = 1e999", "bad_filter", "at character 14: 1e999 is beyond the numbers of 64 bits"),
+        ("state = 'open", "bad_filter", "at character 9: the closing quote is missing"),
+        ("hparams.lr = 1e999", "bad_filter", "at character 14: 1e999 is out of range for a 64-bit number"),
         ("(number = 1", "bad_filter", "at its end: a parenthesis is not closed"),
         ("number = 1 number = 2", "bad_filter", "at character 12: expected and, or, or the end"),
         ("number = one", "bad_filter", "at character 10: expected a number, not 'one'"),
         ("state < 3", "bad_filter", "at character 9: expected a text"),
         ("created > yesterday", "bad_filter", "at character 11: expected a time"),
         ("best contains 3", "bad_filter", "at character 15: expected a text"),
-        ("best contains a", "bad_filter", "at character 15: only texts"),
-        ("(" * 30 + "number = 1" + ")" * 30, "bad_filter", "parentheses go at most 20 deep"),
+        ("best contains a", "bad_filter", "at character 15: contains works only with text"),
+        ("(" * 30 + "number = 1" + ")" * 30, "bad_filter", "parentheses can be nested at most 20 deep"),
         (" and ".join(["number = 1"] * 60), "bad_filter", "at most 50 conditions"),
         ("number = 1" + " " * 5000, "bad_filter", "at most 4000 characters"),
-        ("staet = error", "unknown_name", "at character 1: no column is called 'staet'"),
-        ("number = 1 and lr < 1", "unknown_name", "at character 16: no column is called 'lr'"),
-        ("metrics.validation.f1.best > 1", "no_direction", "which values of 'validation.f1' are better"),
+        ("staet = error", "unknown_name", "at character 1: there is no column 'staet'"),
+        ("number = 1 and lr < 1", "unknown_name", "at character 16: there is no column 'lr'"),
+        ("metrics.validation.f1.best > 1", "no_direction", "'validation.f1' has no best value"),
     ],
 )  # fmt: skip
 def test_what_is_refused_says_where(text: str, code: str, said: str) -> None:
@@ -105,7 +105,9 @@ def test_what_is_refused_says_where(text: str, code: str, said: str) -> None:
 def test_hints_name_what_there_is() -> None:
     with pytest.raises(Rejected, match=r"did you mean 'state'\?"):
         read_filter("staet = error", LOSS)
-    with pytest.raises(Rejected, match=r"say \.min or \.max; the search goes by loss"):
+    with pytest.raises(
+        Rejected, match=r"use \.min or \.max; best is defined only for the search's metric loss"
+    ):
         read_filter("metrics.validation.f1.best > 1", LOSS)
 
 

@@ -94,7 +94,7 @@ async def test_a_known_file_counts_only_while_the_store_has_it_in_its_size(
     verifier = Verifier(objects, SystemClock(), None, PART_BYTES)
     taken = await verifier.take(CHECKPOINT, [known, sent], 5)
     assert taken.files == () and taken.lost == (known.key,)
-    assert taken.mismatch == "known.bin: what the store had of it is gone"
+    assert taken.mismatch == "known.bin: its stored object is missing or has another size"
     await objects.put(known.key, SMALL)
     again = await verifier.take(replace(CHECKPOINT, version=2), [known, sent], 5)
     assert again.mismatch is None and again.lost == ()

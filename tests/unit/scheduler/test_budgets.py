@@ -49,7 +49,7 @@ def test_nothing_more_starts_once_it_is_spent_and_what_runs_goes_on() -> None:
     assert told.code == "tenant_budget_spent"
     assert told.message == (
         "its tenant's budget of 100.00 for this month is spent;"
-        " nothing starts in pool default until it is raised or the month is over"
+        " nothing starts in pool default until the budget is raised or the month ends"
     )
     assert world.plan().demand[POOL].waiting == 0, "no machine is brought up for what may not start"
     world.want(3, 0)
@@ -122,16 +122,14 @@ def test_no_machine_is_asked_for_that_could_pass_it_within_the_hour_and_that_is_
     demand = world.plan().demand[POOL]
     assert (demand.waiting, demand.unaffordable) == (5, 3), "ten are left, and an hour of a slot costs two"
     assert explain(world.cluster, world.trial(7)).message == (
-        "waiting for 1 slot; pool default has no open worker now; machines are rented for 5 more slots of its tenant,"
-        " whose budget of 100.00 for this month could be passed within the hour"
+        "waiting for 1 slot; pool default has no worker that accepts work; machines are rented for only 5 more slots,"
+        " because its tenant could exceed its budget of 100.00 for this month within an hour"
     )
     world.worker("a", 6)
     world.cycle()
     assert len(world.running()) == 6, "what stands is used until it is spent"
     assert world.plan().demand[POOL].waiting == 0
-    assert (
-        "no machine is rented of its tenant, whose budget" in explain(world.cluster, world.trial(7)).message
-    )
+    assert "no machine is rented, because its tenant" in explain(world.cluster, world.trial(7)).message
     spend(world, 84.0, per_hour=12.0)
     assert world.plan().demand[POOL].waiting == 2, "all that wait"
     assert "budget" not in explain(world.cluster, world.trial(7)).message

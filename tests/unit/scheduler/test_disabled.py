@@ -84,7 +84,7 @@ def test_a_worker_whose_disk_is_full_gets_nothing_until_it_has_room() -> None:
     world.cycle()
     assert world.running() == {1}, "what runs there goes on"
     told = explain(world.cluster, world.trial(2))
-    assert told.message.endswith(f"; 2 more slots on workers that can begin nothing now: {full}")
+    assert told.message.endswith(f"; 2 more slots on workers that cannot start runs: {full}")
     world.worker("a", 2, allocations=world.observed("a"))
     world.cycle()
     assert world.running() == {1, 2}

@@ -165,7 +165,7 @@ def test_uncharged_ends_back_off_and_the_last_one_names_the_cause() -> None:
     assert waited == [0, 0, 2, 4, 8, 16, 32, 64, 128, 256]
     assert (world.trial(1).state, world.trial(1).restarts) == ("closed", 0)
     assert [fact.reason for fact in closed] == [
-        "the object store has no such object; 10 times in a row without a new checkpoint or a higher step"
+        "the object store has no such object; 10 runs in a row ended without a new checkpoint or a higher step"
     ]
 
 

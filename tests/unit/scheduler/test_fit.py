@@ -19,12 +19,12 @@ PROVIDED = {"max_slots": 8, "max_slots_per_worker": 2}
 @pytest.mark.parametrize(
     ("policy", "needs", "reach"),
     [
-        ({}, SlotNeeds(1, 1), ReachableSlots(6, "in all", is_final=False)),
+        ({}, SlotNeeds(1, 1), ReachableSlots(6, "in total", is_final=False)),
         ({}, SlotNeeds(1, 1, single_node=True), ReachableSlots(4, "on one machine", is_final=False)),
         ({"exclusive": False}, SlotNeeds(1, 1), ReachableSlots(4, "on one machine", is_final=False)),
-        (PROVIDED, SlotNeeds(1, 1), ReachableSlots(8, "in all", is_final=True)),
+        (PROVIDED, SlotNeeds(1, 1), ReachableSlots(8, "in total", is_final=True)),
         (PROVIDED, SlotNeeds(1, 1, single_node=True), ReachableSlots(4, "on one machine", is_final=True)),
-        ({**PROVIDED, "max_slots": 1}, SlotNeeds(1, 1), ReachableSlots(6, "in all", is_final=True)),
+        ({**PROVIDED, "max_slots": 1}, SlotNeeds(1, 1), ReachableSlots(6, "in total", is_final=True)),
         ({"kind": "cpu"}, SlotNeeds(1, 1, "cuda"), ReachableSlots(0, "of kind cuda", is_final=True)),
         (
             {**PROVIDED, "provided_kind": "cpu"},
@@ -34,9 +34,9 @@ PROVIDED = {"max_slots": 8, "max_slots_per_worker": 2}
         (
             {**PROVIDED, "provided_kind": "cpu"},
             SlotNeeds(1, 1, "cpu"),
-            ReachableSlots(8, "in all", is_final=True),
+            ReachableSlots(8, "in total", is_final=True),
         ),
-        ({}, SlotNeeds(1, 1, "cuda"), ReachableSlots(0, "in all", is_final=False)),
+        ({}, SlotNeeds(1, 1, "cuda"), ReachableSlots(0, "in total", is_final=False)),
         ({}, SlotNeeds(1, 1, where=R7), ReachableSlots(4, "on machines with rack=r7", is_final=False)),
         (
             {},
@@ -48,12 +48,12 @@ PROVIDED = {"max_slots": 8, "max_slots_per_worker": 2}
         (
             {**PROVIDED, "provided_labels": R8.required},
             SlotNeeds(1, 1, where=R8),
-            ReachableSlots(8, "in all", is_final=True),
+            ReachableSlots(8, "in total", is_final=True),
         ),
         (
             {},
             SlotNeeds(1, 1, where=PlacementConstraint(excluded=(WorkerId("a"),))),
-            ReachableSlots(2, "in all", is_final=False),
+            ReachableSlots(2, "in total", is_final=False),
         ),
     ],
 )

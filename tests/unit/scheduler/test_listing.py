@@ -134,7 +134,7 @@ def test_the_queue_is_filtered_in_its_order_and_sorted_by_what_it_shows(
     monkeypatch.setattr(filtering, "LOOKED_AT", 1)
     assert chosen(world, "slots = 2") == ["2 waiting 2", "3 waiting 3"], "short pages lose nothing"
     monkeypatch.setattr(filtering, "MOST_SORTED", 3)
-    with pytest.raises(Rejected, match="4 requests are more than the 3") as refused:
+    with pytest.raises(Rejected, match="the queue has 4 requests; at most 3") as refused:
         chosen(world, "", "since")
     assert refused.value.place == "sort"
 

@@ -24,7 +24,7 @@ def test_a_log_policy_can_make_a_failure_the_last() -> None:
     facts = world.cluster.take_unsaved().facts
     (closed,) = (fact for fact in facts if isinstance(fact, Closed))
     assert closed.outcome == "failed"
-    assert closed.reason == "it broke; it is not tried again: log policy 'OOM' was met"
+    assert closed.reason == "it broke; not retried: its output matched log policy 'OOM'"
     assert world.trial(1).restarts == 0
 
 
@@ -49,7 +49,7 @@ def test_a_log_policy_keeps_later_runs_off_a_machine() -> None:
     world.exit(1, FAILED)
     assert not world.cycle()
     refusal = explain(world.cluster, world.trial(1))
-    assert "log policies that it met keep it off a" in refusal.message
+    assert "its log policies exclude a" in refusal.message
     world.want(1, version=2)
     assert not world.cycle()
     world.worker("b")

@@ -85,6 +85,6 @@ def test_a_pool_that_no_answer_can_hold_is_refused(monkeypatch: pytest.MonkeyPat
         world.want(number, 1, experiment=number)
     world.cycle()
     monkeypatch.setattr(telling, "MOST", 2)
-    with pytest.raises(Rejected, match="more than 2 runs, requests and machines of pool default") as refused:
+    with pytest.raises(Rejected, match="more than 2 runs, request groups and machines") as refused:
         seen(world)
     assert refused.value.place == "pool"

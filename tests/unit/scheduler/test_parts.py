@@ -59,7 +59,9 @@ def test_tenants_never_share_a_slot_even_where_they_share_a_machine() -> None:
     world.want(5, part=HALF, tenant=2, experiment=2)
     world.cycle()
     assert world.running() == {1, 2, 3, 4}
-    assert explain(world.cluster, world.trial(5)).message.startswith("waiting for 0.5 slots; 0 free of 2")
+    assert explain(world.cluster, world.trial(5)).message.startswith(
+        "waiting for 0.5 slots; 0 of 2 slots free"
+    )
 
 
 def test_a_slot_is_free_again_for_all_when_its_last_part_has_left() -> None:

@@ -108,7 +108,7 @@ def test_the_reason_for_waiting_counts_slots_and_those_ahead() -> None:
     told = explain(world.cluster, world.trial(3))
     assert (told.code, told.message) == (
         "waiting_for_slots",
-        "waiting for 2 slots; 1 free of 2 in pool default; 1 ahead",
+        "waiting for 2 slots; 1 of 2 slots free in pool default; 1 request ahead",
     )
 
 
@@ -244,7 +244,9 @@ def test_what_became_impossible_while_it_waited_is_told_and_holds_up_nobody() ->
     assert [run.trial for run in world.cycle()] == [trial_id(2)]
     told = explain(world.cluster, world.trial(1))
     assert (told.code, told.facts["reachable_slots"]) == ("never_fits", 4)
-    assert told.message.startswith("can never start: needs 8 slots; pool default can have 4 in all.")
+    assert told.message.startswith(
+        "can never start: needs 8 slots; pool default can have at most 4 in total."
+    )
     world.cluster.put_pool(replace(world.policy, max_slots=8, max_slots_per_worker=2))
     assert explain(world.cluster, world.trial(1)).code == "larger_than_pool"
 

@@ -19,7 +19,7 @@ def test_who_waits_for_machines_that_do_not_come_is_told_why() -> None:
     world.want(1)
     assert world.cycle() == []
     told = explain(world.cluster, world.trial(1))
-    assert "no machine comes: g5 in a: quota: 0 of 8" in told.message
+    assert "the provider cannot add machines: g5 in a: quota: 0 of 8" in told.message
     assert told.facts["provider_fault"] == "g5 in a: quota: 0 of 8"
 
 
@@ -32,7 +32,7 @@ def test_a_pool_that_its_provider_gives_up_is_there_until_nothing_stands_runs_or
     world.cluster.put_pool(plain(POOL, is_closing=True, max_slots=0))
     assert POOL in open_pools(world.cluster.pools)
     question = ValidatePlacement(pool=POOL, min_slots=2, max_slots=2)
-    with pytest.raises(Rejected, match="is being given up") as refused:
+    with pytest.raises(Rejected, match="is closing") as refused:
         validate_placement(world.cluster, tenant_id(), question)
     assert refused.value.code == "pool_closing"
     world.cluster.apply(draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False))

@@ -103,7 +103,7 @@ def test_who_waits_for_labels_holds_nobody_up_and_is_told_what_is_missing() -> N
     assert found.running() == {3}
     told = explain(found.cluster, found.trial(2))
     assert told.code == "no_such_worker"
-    assert "with rack=r3" in told.message and "no such machine open now" in told.message
+    assert "with rack=r3" in told.message and "no matching machine that accepts work" in told.message
     found.worker("d", 2, labels=labels_of(R3), allocations=())
     found.cycle()
     assert len(found.running() & {1, 2}) == 1

@@ -47,14 +47,14 @@ def test_what_the_code_lacks_is_refused_by_its_name(entrypoint: str | list[str],
     with pytest.raises(Rejected) as refused:
         check_entrypoint(entrypoint, FILES)
     assert (refused.value.code, refused.value.place) == ("entrypoint_missing", "entrypoint")
-    assert f"runs {needed}, and the code does not hold it; it holds 7 files: config.yaml, " in str(
+    assert f"runs {needed}, but the code does not contain it; the code has 7 files: config.yaml, " in str(
         refused.value
     )
 
 
 @pytest.mark.parametrize("entrypoint", ["python3 train.py", "./run.sh", "torchrun --standalone train.py"])
 def test_without_code_there_is_no_script(entrypoint: str) -> None:
-    with pytest.raises(Rejected, match=r"runs .*, and the experiment has no code"):
+    with pytest.raises(Rejected, match=r"runs .*, but the experiment has no code"):
         check_entrypoint(entrypoint, ())
 
 
@@ -154,7 +154,7 @@ def test_the_hint_names_the_file_that_was_meant() -> None:
     assert (refused.value.hint or "").startswith("did you mean src/train.py? ")
     with pytest.raises(Rejected) as refused:
         check_entrypoint("python3 train.py", tuple(f"data/{number}" for number in range(1000)))
-    assert "it holds 1000 files: data/0, " in str(refused.value) and "and 992 more" in str(refused.value)
+    assert "the code has 1000 files: data/0, " in str(refused.value) and "and 992 more" in str(refused.value)
 
 
 def test_the_hint_compares_a_few_short_names_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def test_the_hint_compares_a_few_short_names_however_many_there_are(monkeypatch:
 
     monkeypatch.setattr(difflib, "get_close_matches", close_matches)
     files = frozenset(f"{'a/' * 100}{'n' * 200}{number}.py" for number in range(5000))
-    with pytest.raises(Rejected, match="it holds 5000 files"):
+    with pytest.raises(Rejected, match="the code has 5000 files"):
         check_entrypoint(f"python3 {'b/' * 100}{'n' * 200}.py", files)
     [(word, names)] = compared
     assert len(names) <= 50 and max(map(len, (word, *names))) <= 60

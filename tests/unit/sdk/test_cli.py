@@ -35,7 +35,7 @@ def test_create_shows_what_is_sent_and_what_stays_out(shell: Shell, project: Pat
     assert shown.startswith("code: 4 files, 3.0 MiB (") and shown.endswith(
         "; the largest is weights.bin, 3.0 MiB"
     )
-    assert ignored == "left out by .gitignore: data/ (a .musterignore replaces it)"
+    assert ignored == "left out by .gitignore: data/ (a .musterignore replaces .gitignore)"
     assert secrets == (
         "left out as version control or likely secrets: .env (to send one, add a line such as !.env to .musterignore, "
         "which then replaces .gitignore)"
@@ -46,7 +46,10 @@ def test_code_without_the_script_is_refused_before_anything_is_sent(shell: Shell
     (project / "train.py").rename(project / "fit.py")
     ended = shell("experiment", "create", str(project / "config.yaml"))
     assert ended.code == 3 and not shell.requests
-    assert "runs train.py, and the code does not hold it; it holds 2 files: config.yaml, fit.py" in ended.err
+    assert (
+        "runs train.py, but the code does not contain it; the code has 2 files: config.yaml, fit.py"
+        in ended.err
+    )
 
 
 def test_a_config_from_standard_input_sends_only_a_folder_that_is_named(
@@ -59,7 +62,7 @@ def test_a_config_from_standard_input_sends_only_a_folder_that_is_named(
     monkeypatch.chdir(project)
     ended = piped(CONFIG)
     assert ended.code == 3 and not shell.requests
-    assert "no code folder is named: name the folder (`muster experiment create - .`" in ended.err
+    assert "name the folder (`muster experiment create - .`" in ended.err
     assert piped(CONFIG, "--no-code").code == 3, "there is no train.py"
     assert piped(CONFIG, ".", "--no-code").code == 2
     assert not shell.requests
@@ -183,13 +186,13 @@ def test_code_is_listed_and_read_as_it_is(shell: Shell) -> None:
     assert shown.out == "a\t\x1b[31m = 1\n" and "first 192 KiB of 2.0 KiB" in shown.err
     assert shell.requests[-1].url.params["path"] == "train.py"
     shell.answers["GET /v1/experiments/31/code/file"] = httpx.Response(200, json=file | {"text": None})
-    assert "is no text" in shell("experiment", "code", "31", "w.bin").err
+    assert "is not a text file" in shell("experiment", "code", "31", "w.bin").err
 
 
 def test_a_replay_says_in_words_what_differs_and_ends_with_one(shell: Shell) -> None:
     shell.answers["GET /v1/experiments/31/replay"] = httpx.Response(200, json={"decisions": 9, "checked": 9})
     ended = shell("experiment", "replay", "31")
-    assert (ended.code, ended.out.strip()) == (0, "all 9 decisions came out the same")
+    assert (ended.code, ended.out.strip()) == (0, "all 9 decisions are the same")
     said = "decision 4 ('judged' about trial 2) differs: 'stop' was true and is false now"
     difference = {"position": 4, "kind": "judged", "recorded": {}, "recomputed": {}, "said": said}
     answer = {"decisions": 9, "checked": 4, "difference": difference}
@@ -346,8 +349,8 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("verb", "said"),
     [
-        ("pause", "experiment 31 was asked to pause; it is now paused"),
-        ("archive", "experiment 31 is out of the lists"),
+        ("pause", "experiment 31 is asked to pause; state: paused"),
+        ("archive", "experiment 31 is archived"),
     ],
 )
 def test_steering_says_what_came_of_it(shell: Shell, verb: str, said: str) -> None:
@@ -377,7 +380,7 @@ def test_a_running_search_is_changed_and_what_holds_now_is_said(shell: Shell) ->
     stands = EXPERIMENT | {"max_concurrent_trials": 8, "trials": {"planned": 50}}
     shell.answers["PATCH /v1/experiments/31/search"] = httpx.Response(200, json=stands)
     shown = shell("experiment", "edit", "31", "--max-trials", "50", "--max-concurrent-trials", "8")
-    assert shown.err.split() == "experiment 31 makes 50 trials, at most 8 at once".split()
+    assert shown.err.split() == "experiment 31: 50 trials, at most 8 at once".split()
     assert json.loads(shell.requests[-1].content) == {"max_trials": 50, "max_concurrent_trials": 8}
 
 
@@ -405,7 +408,7 @@ def test_a_trial_is_killed_by_its_name(shell: Shell) -> None:
     ended = shell("trial", "kill", "31.2")
     assert (ended.code, ended.err.split()) == (
         0,
-        "trial 31.2 was told to end at once; it is now stopping".split(),
+        "trial 31.2 is being killed; state: stopping".split(),
     )
     assert json.loads(shell("trial", "kill", "31.2", "--json").out)["state"] == "stopping"
 

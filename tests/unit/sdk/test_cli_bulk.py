@@ -19,7 +19,7 @@ def test_what_a_filter_meets_is_shown_and_asked_about(shell: Shell, monkeypatch:
     shell.answers[f"POST {PATH}"] = httpx.Response(200, json={"items": [ITEM | {"state": "done"}]})
     ended = shell("experiment", "act", "archive", "--filter", "owner = me")
     assert (ended.code, asked) == (0, ["archive 12 experiments?"])
-    assert "digits" in ended.err and "and 11 more" in ended.err and "it is so" in ended.out
+    assert "digits" in ended.err and "and 11 more" in ended.err and "31  done    done" in ended.out
     assert shell.requests[0].url.params["filter"] == "owner = me"
     assert shell.sent("POST", PATH) == {"action": "archive", "selection": "word"}
 
@@ -40,7 +40,7 @@ def test_who_does_not_agree_changes_nothing(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(0, "meets no experiment"), (900, "meets 900 experiments, more than")]
+    ("count", "said"), [(0, "matches no experiment"), (900, "matches 900 experiments, more than")]
 )
 def test_nothing_and_too_many_are_said(shell: Shell, count: int, said: str) -> None:
     shell.answers[f"GET {PATH}"] = httpx.Response(200, json=SEEN | {"count": count, "selection": None})

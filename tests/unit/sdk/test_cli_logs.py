@@ -12,7 +12,7 @@ from tests.unit.sdk.shell import ID, Shell
         ((), "the log is empty"),
         (("--rank", "3"), "no such lines in the log"),
         (("--since", "2h"), "no such lines in the log"),
-        (("--until", "soon"), "'soon' is no moment"),
+        (("--until", "soon"), "'soon' is not a time"),
     ],
 )
 def test_a_log_without_lines_is_told_apart_from_one_without_such_lines(

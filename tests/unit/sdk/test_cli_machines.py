@@ -79,7 +79,7 @@ def test_a_machine_is_ended_by_its_id_or_its_worker(shell: Shell) -> None:
         200, json=INSTANCE | {"state": "terminating"}
     )
     for name in (ID, "w-1"):
-        assert "is being ended" in shell("instance", "terminate", name).err
+        assert "is being terminated" in shell("instance", "terminate", name).err
     listed = shell("instance", "list", "--pool", "burst").out
     assert all(words in listed for words in ("w-1", "spot small in a", "1.23"))
     assert shell("instance", "drain", "nobody").code == 4

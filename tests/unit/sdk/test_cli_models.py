@@ -49,9 +49,7 @@ def test_a_stage_that_waits_says_for_whom(shell: Shell) -> None:
     )
     ended = shell("model", "stage", "digits@3", "production", "--reason", "best")
     said = " ".join((ended.out + ended.err).split())
-    assert (
-        ended.code == 0 and "waits for 2 of 2 approvals" in said and "muster model approve digits@3" in said
-    )
+    assert ended.code == 0 and "needs 2 of 2 approvals" in said and "muster model approve digits@3" in said
     assert shell.sent("POST", "/v1/models/digits/versions/3/stage") == {
         "stage": "production",
         "reason": "best",
@@ -90,7 +88,7 @@ def test_a_version_is_described_with_its_making_and_how_it_came_to_its_stage(she
     said = " ".join(shell("model", "describe", "digits@champion").out.split())
     for part in (
         "version digits@3",
-        "production on 2026-01-02, asked for by ada, bob agreed: best so far",
+        "production on 2026-01-02, requested by ada, bob approved: best so far",
         "inputs x float32[-1, 64]",
         "hparams opt.lr 0.1",
         "data digits@3",
@@ -105,7 +103,7 @@ def test_a_versions_words_are_edited_and_not_its_models(shell: Shell) -> None:
     sent = shell.sent("PATCH", "/v1/models/digits/versions/3")
     assert (sent["comment"], sent["add_tags"], sent.get("notes")) == ("good", ["a"], None)
     refused = shell("model", "edit", "digits@3", "--approvals", "production=1")
-    assert refused.code == 3 and "--approvals is nothing of a version" in refused.err
+    assert refused.code == 3 and "--approvals does not apply to versions" in refused.err
     assert "--comment" in shell("model", "edit", "digits", "--comment", "x").err
 
 
@@ -129,7 +127,7 @@ def test_a_lineage_is_a_tree_with_its_start_marked(shell: Shell) -> None:
         "  checkpoint step 10  size_bytes 2.0 KiB",
         "    version digits 3 ←  stage staging",
         "code abc",
-        "  checkpoint step 10 (above)",
+        "  checkpoint step 10 (see above)",
     ]
     assert shell.requests[-1].url.params["id"] == "digits@champion"
     shell("model", "lineage", "dataset:digits@3")

@@ -32,7 +32,7 @@ def test_a_command_that_takes_long_is_waited_for(shell: Shell) -> None:
     shell.answers["POST /v1/experiments/31/pause"] = accepted
     done = RUNNING | {"state": "done", "result": EXPERIMENT | {"state": "paused"}}
     shell.answers[f"GET /v1/operations/{ID}"] = httpx.Response(200, json=done)
-    assert "it is now paused" in shell("experiment", "pause", "31").err
+    assert "state: paused" in shell("experiment", "pause", "31").err
 
 
 def test_what_is_refused_later_is_refused_all_the_same(shell: Shell) -> None:

@@ -34,8 +34,14 @@ def test_a_plan_is_read_from_top_to_bottom(capsys: pytest.CaptureFixture[str]) -
     show(Plan.model_validate(PLAN))
     said = capsys.readouterr()
     lines = [" ".join(line.split()) for line in said.out.splitlines()]
-    assert lines[0] == "On pool gpus, 8 slots on 2 machines, 1 slot a trial; 3 others run there, 1 wait."
-    assert lines[1] == "Played 20 times, as 18 earlier runs of the same code in 2 experiments went."
+    assert (
+        lines[0]
+        == "On pool gpus, 8 slots on 2 machines, 1 slot a trial; 3 other trials run there and 1 wait."
+    )
+    assert (
+        lines[1]
+        == "Estimated from 20 simulations, based on 18 earlier runs of the same code in 2 experiments."
+    )
     for line in (
         "trials 16 16",
         "stopped early 11 10 to 13",
@@ -65,7 +71,7 @@ def test_what_is_missing_for_more_is_said(capsys: pytest.CaptureFixture[str]) ->
         )
     )
     said = capsys.readouterr()
-    assert "this code has not run yet" in said.out and "nothing else runs or waits there" in said.out
+    assert "this code has not run yet" in said.out and "nothing else runs or waits in the pool" in said.out
     assert "takes" not in said.out and "Give --step-time for slot-hours, time and cost." in said.err
     show(Plan.model_validate({**PLAN, "cost": None}))
-    assert "No price is known: give --price for the cost." in capsys.readouterr().err
+    assert "The price is unknown: give --price for the cost." in capsys.readouterr().err

@@ -32,7 +32,7 @@ def test_a_pool_is_described_with_how_it_is_shared(shell: Shell) -> None:
     words = " ".join(shell("pool", "describe", "default").out.split())
     assert "slots 6 used of 8, at most 16" in words
     assert (
-        "ageing none half-life 1 d minimum run 5 m preemptions at most 3 a trial quantum 10 m defragment yes"
+        "ageing none half-life 1 d minimum run 5 m preemptions at most 3 per trial quantum 10 m defragment yes"
         in words
     )
     assert "topology rack, zone placement spread" in words
@@ -70,7 +70,7 @@ def test_a_limit_is_set_and_said_in_a_sentence(shell: Shell) -> None:
     shown = shell(
         "limit", "set", "--workspace", "vision", "--guaranteed", "4", "--maximum", "8", "--weight", "2"
     )
-    said = "workspace vision of tenant acme may hold at most 8 slots in pool default, 4 guaranteed, weight 2"
+    said = "workspace vision of tenant acme may use at most 8 slots in pool default, 4 guaranteed, weight 2"
     assert " ".join(shown.err.split()) == said
     assert shell.sent("PUT", "/v1/limits") == {
         "pool": "default", "workspace": "vision", "guaranteed": 4, "maximum": 8, "weight": 2.0,
@@ -94,12 +94,12 @@ def test_limits_are_listed(shell: Shell) -> None:
     shell.answers["GET /v1/limits"] = httpx.Response(200, json={"items": [LIMIT]})
     assert "vision" in shell("limit", "list").out
     shell.answers["GET /v1/limits"] = httpx.Response(200, json={"items": []})
-    assert "everybody may hold whatever is free" in shell("limit", "list").err
+    assert "tenants may use all free slots" in shell("limit", "list").err
 
 
 @pytest.mark.parametrize("given", ["", "soon", "5y", "-1"])
 def test_what_is_no_duration_is_refused(given: str) -> None:
-    with pytest.raises(Rejected, match="no duration"):
+    with pytest.raises(Rejected, match="not a duration"):
         seconds_of(given, "--ageing")
 
 

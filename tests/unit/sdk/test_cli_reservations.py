@@ -20,7 +20,7 @@ def test_slots_are_booked_and_said_in_a_sentence(shell: Shell) -> None:
     shell.answers["POST /v1/reservations"] = httpx.Response(201, json=BOOKED)
     window = ("--from", "2026-12-01T08:00", "--until", "2026-12-02T10:00+02:00")
     shown = shell("reservation", "create", "--slots", "8", "--workspace", "vision", *window)
-    said = "8 slots of pool default serve workspace vision of tenant acme alone from 2026-12-01 08:00"
+    said = "8 slots of pool default are reserved for workspace vision of tenant acme from 2026-12-01 08:00"
     assert said in " ".join(shown.err.split())
     assert shell.sent("POST", "/v1/reservations") == {
         "pool": "default", "slots": 8, "workspace": "vision",
@@ -32,21 +32,21 @@ def test_bookings_are_listed_and_given_up(shell: Shell) -> None:
     shell.answers["GET /v1/reservations"] = httpx.Response(200, json={"items": [BOOKED]})
     assert "2026-12-01 08:00" in shell("reservation", "list").out
     shell.answers["GET /v1/reservations"] = httpx.Response(200, json={"items": []})
-    assert "nothing is booked" in shell("reservation", "list").err
+    assert "no reservations" in shell("reservation", "list").err
     shell.answers[f"DELETE /v1/reservations/{BOOKED['id']}"] = httpx.Response(200, json=BOOKED)
-    assert "no longer booked" in shell("reservation", "delete", str(BOOKED["id"])).err
+    assert "no longer reserved" in shell("reservation", "delete", str(BOOKED["id"])).err
 
 
 def test_a_time_may_be_said_from_now_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reservation, "now_ms", lambda: 0)
     assert ahead_of("+2h", "--until") == datetime(1970, 1, 1, 2, tzinfo=UTC)
-    with pytest.raises(Rejected, match="no moment") as refused:
+    with pytest.raises(Rejected, match="not a time") as refused:
         ahead_of("soon", "--until")
     assert "+90m" in str(refused.value.hint) and "ago" not in str(refused.value.hint)
-    with pytest.raises(Rejected, match="no moment") as refused:
+    with pytest.raises(Rejected, match="not a time") as refused:
         ahead_of("soon", "--until", since=datetime(2026, 1, 1, tzinfo=UTC))
-    assert "after the begin" in str(refused.value.hint)
-    with pytest.raises(Rejected, match=r"so far ahead is '\+2h'"):
+    assert "after the start" in str(refused.value.hint)
+    with pytest.raises(Rejected, match=r"write '\+2h'"):
         ahead_of("2h", "--until")
 
 
@@ -66,7 +66,7 @@ def test_one_slot_is_said_as_one(shell: Shell) -> None:
     one = BOOKED | {"slots": 1}
     shell.answers["POST /v1/reservations"] = httpx.Response(201, json=one)
     said = shell("reservation", "create", "--slots", "1", "--from", "now", "--until", "+2h").err
-    assert "1 slot of pool default serves workspace vision" in " ".join(said.split())
+    assert "1 slot of pool default is reserved for workspace vision" in " ".join(said.split())
     shell.answers[f"DELETE /v1/reservations/{BOOKED['id']}"] = httpx.Response(200, json=one)
     said = shell("reservation", "delete", str(BOOKED["id"])).err
-    assert "1 slot of pool default is no longer booked" in " ".join(said.split())
+    assert "1 slot of pool default is no longer reserved" in " ".join(said.split())

@@ -23,7 +23,7 @@ TENANT = {
 def test_a_role_is_given_and_said_in_a_sentence(shell: Shell) -> None:
     shell.answers["POST /v1/role-bindings"] = httpx.Response(201, json=BINDING)
     shown = shell("role", "grant", "editor", "--user", "ann", "-w", "vision")
-    assert shown.err == "ann is editor on workspace vision\n"
+    assert shown.err == "ann has role editor on workspace vision\n"
     assert shell.sent("POST", "/v1/role-bindings") == {"role": "editor", "user": "ann", "workspace": "vision"}
 
 
@@ -34,7 +34,7 @@ def test_who_has_what_is_listed_and_taken_back(shell: Shell) -> None:
     shell.answers[f"DELETE /v1/role-bindings/{ID}"] = httpx.Response(
         200, json=BINDING | {"group": "g", "user": None}
     )
-    assert shell("role", "revoke", ID).err == "group g is no longer editor on workspace vision\n"
+    assert shell("role", "revoke", ID).err == "group g no longer has role editor on workspace vision\n"
 
 
 def test_a_user_is_shown_with_what_it_was_given(shell: Shell) -> None:
@@ -65,7 +65,7 @@ def test_users_are_disabled_and_put_into_groups(shell: Shell) -> None:
     shell.answers["PUT /v1/groups/readers/members/ann"] = httpx.Response(200, json=ANN)
     assert shell("group", "add", "readers", "ann").err == "ann is in readers\n"
     shell.answers["DELETE /v1/groups/readers"] = httpx.Response(200, json={})
-    assert shell("group", "delete", "readers").err == "group readers is gone\n"
+    assert shell("group", "delete", "readers").err == "group readers deleted\n"
 
 
 def test_tokens_are_listed_without_secrets_and_revoked(shell: Shell) -> None:
@@ -83,4 +83,4 @@ def test_tokens_are_listed_without_secrets_and_revoked(shell: Shell) -> None:
     shell.answers[f"DELETE /v1/tokens/{ID}"] = httpx.Response(
         200, json=known | {"revoked_at": "2026-12-02T08:00:00Z"}
     )
-    assert shell("user", "revoke", ID).err == "token nightly counts no more\n"
+    assert shell("user", "revoke", ID).err == "token nightly revoked\n"

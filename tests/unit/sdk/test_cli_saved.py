@@ -18,9 +18,9 @@ def test_an_address_is_taken_as_one_writes_it(shell: Shell) -> None:
     shell.answers["PUT /v1/views"] = httpx.Response(200, json=VIEW)
     said = shell("view", "save", "mine", "/experiments?filter=owner = ada")
     assert shell.sent("PUT", "/v1/views") == {"name": "mine", "address": VIEW["address"]}
-    assert said.err == f"view mine leads to {VIEW['address']}\n"
+    assert said.err == f"view mine saved: {VIEW['address']}\n"
 
 
 def test_a_view_is_forgotten_by_its_name(shell: Shell) -> None:
     shell.answers["DELETE /v1/views/my view"] = httpx.Response(200, json={})
-    assert shell("view", "delete", "my view").err == "view my view is gone\n"
+    assert shell("view", "delete", "my view").err == "view my view deleted\n"

@@ -40,7 +40,7 @@ def test_what_has_a_price_is_told_with_its_cost(shell: Shell) -> None:
     shown = shell("usage", "--by", "workspace", "--by", "user")
     lines = [line.split() for line in shown.out.splitlines()]
     assert (lines[0][-1], lines[1][-1]) == ("cost", "36.00")
-    assert "cost 36.50 in all" in shown.err and "100 slot-seconds had no known price" in shown.err
+    assert "total cost 36.50" in shown.err and "100 slot-seconds had no known price" in shown.err
 
 
 def test_days_stand_in_their_order_and_are_asked_for(shell: Shell) -> None:

@@ -46,18 +46,18 @@ def test_webhooks_are_listed_with_what_was_given_up(shell: Shell) -> None:
 
 def test_a_test_says_what_came_of_it_and_fails_where_it_did_not_arrive(shell: Shell) -> None:
     shell.answers["POST /v1/webhooks/ci/test"] = httpx.Response(200, json=DELIVERY)
-    assert shell("webhook", "test", "ci").err == "the test was delivered: it answered 204\n"
-    failed = DELIVERY | {"state": "dead", "status": 500, "error": "it answered 500"}
+    assert shell("webhook", "test", "ci").err == "the test was delivered: status 204\n"
+    failed = DELIVERY | {"state": "dead", "status": 500, "error": "status 500"}
     shell.answers["POST /v1/webhooks/ci/test"] = httpx.Response(200, json=failed)
     shown = shell("webhook", "test", "ci")
-    assert (shown.code, shown.err) == (1, "the test was not delivered: it answered 500\n")
+    assert (shown.code, shown.err) == (1, "the test was not delivered: status 500\n")
 
 
 def test_one_delivery_or_all_dead_ones_are_sent_again(shell: Shell) -> None:
     shell.answers[f"POST /v1/webhooks/ci/deliveries/{ID}/replay"] = httpx.Response(200, json=DELIVERY)
-    assert shell("webhook", "replay", "ci", ID).err == f"delivery {ID} is sent again\n"
+    assert shell("webhook", "replay", "ci", ID).err == f"delivery {ID} is being sent again\n"
     shell.answers["POST /v1/webhooks/ci/deliveries/replay"] = httpx.Response(200, json={"deliveries": 2})
-    assert shell("webhook", "replay", "ci", "--dead").err == "2 deliveries are sent again\n"
+    assert shell("webhook", "replay", "ci", "--dead").err == "2 deliveries are being sent again\n"
     unclear = shell("webhook", "replay", "ci")
     assert unclear.code == 3 and "either a delivery or --dead" in unclear.err
 

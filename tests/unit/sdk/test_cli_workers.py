@@ -14,9 +14,9 @@ WORKER = {
 @pytest.mark.parametrize(
     ("options", "worker", "words"),
     [
-        ((), {}, "the runs on 2 of its 4 slots end by themselves"),
-        (("--reclaim",), {}, "the runs on 2 of its 4 slots were asked to save and go"),
-        ((), {"used_slots": 0}, "nothing runs there"),
+        ((), {}, "the runs on 2 of its 4 slots continue until they end"),
+        (("--reclaim",), {}, "the runs on 2 of its 4 slots are asked to save and move"),
+        ((), {"used_slots": 0}, "is draining: nothing runs there"),
         ((), {"state": "lost"}, "it is lost"),
     ],
 )
@@ -29,13 +29,13 @@ def test_a_drain_says_what_becomes_of_the_runs(
     shell.answers["POST /v1/workers/w1/drain"] = httpx.Response(200, json=WORKER | worker)
     shown = shell("worker", "drain", "w1", *options)
     said = " ".join(shown.err.split())
-    assert shown.code == 0 and words in said and "`muster worker undrain w1` takes it back" in said
+    assert shown.code == 0 and words in said and "Undo with `muster worker undrain w1`" in said
     assert shell.sent("POST", "/v1/workers/w1/drain") == {"reclaim": bool(options)}
 
 
 def test_an_undrain_says_how_it_stands(shell: Shell) -> None:
     shell.answers["POST /v1/workers/w1/undrain"] = httpx.Response(200, json=WORKER | {"state": "ready"})
-    assert "worker w1 takes work again" in shell("worker", "undrain", "w1").err
+    assert "worker w1 is back in service" in shell("worker", "undrain", "w1").err
 
 
 def test_the_list_shows_labels(shell: Shell) -> None:
@@ -49,8 +49,8 @@ def test_the_list_says_why_a_worker_gets_nothing(shell: Shell) -> None:
     page = {"items": [WORKER | {"state": "ready", "trouble": full}, WORKER | {"id": "w2"}]}
     shell.answers["GET /v1/workers"] = httpx.Response(200, json=page)
     shown = shell("worker", "list")
-    assert shown.out.count("in trouble") == 1
-    assert f"{full}; until then nothing new begins there" in " ".join(shown.err.split())
+    assert shown.out.count("with problem") == 1
+    assert f"{full}; no new runs start there until the problem is solved" in " ".join(shown.err.split())
 
 
 @pytest.mark.parametrize("verb", ["drain", "undrain"])
@@ -70,7 +70,9 @@ def test_neither_and_both_are_refused(shell: Shell, given: tuple[str, ...]) -> N
     assert shown.code != 0 and "label" in shown.err
 
 
-@pytest.mark.parametrize(("verb", "words"), [("disable", "ends by itself"), ("enable", "takes work again")])
+@pytest.mark.parametrize(
+    ("verb", "words"), [("disable", "running trials continue"), ("enable", "is enabled")]
+)
 def test_a_single_slot_is_taken_out_and_back(shell: Shell, verb: str, words: str) -> None:
     shell.answers[f"POST /v1/workers/w1/slots/{verb}"] = httpx.Response(200, json=WORKER)
     shown = shell("worker", f"{verb}-slot", "w1", "2")

@@ -155,7 +155,7 @@ def test_the_command_line_shows_who_drives(shell: Shell) -> None:
     found = {"experiment": ID, "experiment_number": 31, "acknowledged": 4}
     shell.answers["GET /v1/experiments/31/search"] = httpx.Response(200, json=found)
     shown = shell("experiment", "search", "31")
-    assert shown.code == 0 and "nobody yet" in shown.out and "0 events" in shown.out
+    assert shown.code == 0 and "none yet" in shown.out and "0 events" in shown.out
     seen = found | {"driver": "host:7", "seen_at": "2026-01-01T00:00:00Z", "waiting": 1}
     shell.answers["GET /v1/experiments/31/search"] = httpx.Response(200, json=seen)
     shown = shell("experiment", "search", "31")

@@ -80,7 +80,7 @@ def test_a_folder_without_the_entrypoints_script_is_refused_before_it_is_sent(
 ) -> None:
     (tmp_path / "fit.py").write_text("")
     gateway = Gateway(httpx.Response(200, json=MODEL))
-    with pytest.raises(Rejected, match=r"runs train\.py, and the code .* holds 1 file: fit\.py") as caught:
+    with pytest.raises(Rejected, match=r"runs train\.py, but the code .* has 1 file: fit\.py") as caught:
         gateway.client().experiments.create(config, tmp_path)
     assert caught.value.code == "entrypoint_missing" and not gateway.requests
 
@@ -205,7 +205,7 @@ def test_waits_grow_and_respect_the_server() -> None:
 
 
 def test_an_address_without_a_scheme_is_refused() -> None:
-    with pytest.raises(Rejected, match="no address"):
+    with pytest.raises(Rejected, match="not an address"):
         Transport(Address("platform", "t", "a test"), attempts=1).get(Me, "/v1/me")
 
 
@@ -215,7 +215,7 @@ def test_the_body_is_json() -> None:
     assert json.loads(gateway.requests[0].content)["description"] == "numbers"
 
 
-UNSURE = "may still take effect: check with `muster experiment describe 12` before you repeat it"
+UNSURE = "may still take effect: check with `muster experiment describe 12` before you retry"
 
 
 @pytest.mark.parametrize(

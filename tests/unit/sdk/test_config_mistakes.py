@@ -31,27 +31,27 @@ invalid_type | hyperparameters.layers.width.minval | whole number | minval: 8 =>
 unknown_key | hyperparameters.layers.width.minvl | minval | minval: 8 => minvl: 8
 invalid_value | entrypoint, line 2, column 1 | script | python3 train.py => model:Trial
 invalid_value | entrypoint, line 2, column 1 | empty | python3 train.py => ''
-invalid_value | entrypoint, line 2, column 1 | text | python3 train.py => [1]
+invalid_value | entrypoint, line 2, column 1 | strings | python3 train.py => [1]
 invalid_type | name, line 1, column 1 | text | name: digits => name: 5
 invalid_value | constraints[0] | did you mean 'layers.width'? | name: digits => constraints: [layers.widht > 1]
-invalid_value | project | come together | name: digits => workspace: w
-invalid_value | profiling.end_after_batch, line 1 | nothing would be measured | name: digits => profiling: {begin_on_batch: 9, end_after_batch: 5}
+invalid_value | project | must be set together | name: digits => workspace: w
+invalid_value | profiling.end_after_batch, line 1 | no step would be measured | name: digits => profiling: {begin_on_batch: 9, end_after_batch: 5}
 invalid_value | resources.required_labels.rack, line 1 |  | name: digits => resources: {required_labels: {rack: r 7}}
 invalid_value | preferred_labels.rack | both required and preferred | name: digits => resources: {required_labels: {rack: r7}, preferred_labels: {rack: r8}}
 invalid_value | resources.priority, line 1 | 0 is not between 1 (first) and 99 (last) | name: digits => resources: {priority: 0}
 invalid_value | resources.weight, line 1 | 2000000 is not above 0 and at most 1000000 | name: digits => resources: {weight: 2000000}
-invalid_value | max_slots | ever start | name: digits => resources: {max_slots: 1, slots_per_trial: 2}
+invalid_value | max_slots | no trial could start | name: digits => resources: {max_slots: 1, slots_per_trial: 2}
 invalid_value | resources.slots_per_trial.min, line 1, column 31 | above max | name: digits => resources: {slots_per_trial: {min: 4, max: 2}}
 invalid_value | resources.slots_per_trial.min, line 1 | at least 1 | name: digits => resources: {slots_per_trial: {min: 0, max: 2}}
 missing_key | slots_per_trial.max | missing | name: digits => resources: {slots_per_trial: {min: 2}}
 unknown_key | slots_per_trial.mix | min | name: digits => resources: {slots_per_trial: {min: 1, mix: 2}}
-invalid_value | slots_per_trial | part of one | name: digits => resources: {slots_per_trial: 1.5}
-invalid_value | slots_per_trial | thousandths | name: digits => resources: {slots_per_trial: 0.0005}
+invalid_value | slots_per_trial | a fraction of one slot | name: digits => resources: {slots_per_trial: 1.5}
+invalid_value | slots_per_trial | more than three decimals | name: digits => resources: {slots_per_trial: 0.0005}
 invalid_type | slots_per_trial | whole number | name: digits => resources: {slots_per_trial: two}
-invalid_value | max_slots | ever start | name: digits => resources: {max_slots: 1, slots_per_trial: {min: 2, max: 4}}
+invalid_value | max_slots | no trial could start | name: digits => resources: {max_slots: 1, slots_per_trial: {min: 2, max: 4}}
 invalid_value | experiment_seed, line 1 | 0 | name: digits => reproducibility: {experiment_seed: -1}
-invalid_value | environment.environment_variables[1], line 1 | MUSTER_TOKEN is set by Muster itself | name: digits => environment: {environment_variables: [A=1, MUSTER_TOKEN=x]}
-invalid_value | environment.environment_variables[0], line 1 | HOROVOD_LOCAL_RANK is set by Muster itself | name: digits => environment: {environment_variables: [HOROVOD_LOCAL_RANK=0]}
+invalid_value | environment.environment_variables[1], line 1 | MUSTER_TOKEN is set by Muster remove it | name: digits => environment: {environment_variables: [A=1, MUSTER_TOKEN=x]}
+invalid_value | environment.environment_variables[0], line 1 | HOROVOD_LOCAL_RANK is set by Muster remove it | name: digits => environment: {environment_variables: [HOROVOD_LOCAL_RANK=0]}
 invalid_value | min_checkpoint_period | batches and minutes | name: digits => min_checkpoint_period: {batches: 100, minutes: 5}
 """)
 """Code, place, a word of the message or hint, and the mistake: what stands in a good config => what is written there."""
@@ -68,19 +68,19 @@ def test_each_mistake_names_its_place_and_what_to_do(code: str, place: str, word
 
 
 SEARCHERS = rows("""
-name | the key 'name' is missing it is one of single, | {metric: m}
-name | there is no searcher 'hyperopt' it is one of single, | {name: hyperopt, metric: m}
+name | the key 'name' is missing choose from single, | {metric: m}
+name | unknown searcher 'hyperopt' choose from single, | {name: hyperopt, metric: m}
 name | did you mean 'adaptive_asha'? | {name: adaptive_sha, metric: m}
  | must be a mapping e.g. {name: | random
 interval | interval (10) must be at most max_time (9) | {name: pbt, population_size: 2, interval: 10, TIMED}
 grace_time | at most max_time (9) | {name: median_stopping, max_trials: 2, grace_time: 10, TIMED}
 min_trials | (4) must be below max_trials (4) | {name: median_stopping, max_trials: 4, min_trials: 4, TIMED}
-time_metric | ranked by | {name: async_halving, max_trials: 2, num_rungs: 1, metric: m, time_metric: m, max_time: 9}
+time_metric | ranks trials | {name: async_halving, max_trials: 2, num_rungs: 1, metric: m, time_metric: m, max_time: 9}
 widen_to | (15) must be at least max_concurrent_trials (16) | {name: random, max_trials: 2, widen_to: 15, metric: m}
-num_rungs | 10 rungs are more than max_time (9) | {name: async_halving, max_trials: 2, num_rungs: 10, TIMED}
-bracket_rungs[1] | 10 rungs are more | {name: adaptive_asha, max_trials: 2, bracket_rungs: [2, 10], TIMED}
-warm_start.points[0].a | it takes whole numbers from 0 to 1 | {name: random, max_trials: 2, metric: m, warm_start: {points: [{a: 5}]}}
-sampler.population_size | it is a key of nsga2 and cmaes | {name: random, max_trials: 2, metric: m, sampler: {name: gp, population_size: 5}}
+num_rungs | max_time (9) is too short for 10 rungs | {name: async_halving, max_trials: 2, num_rungs: 10, TIMED}
+bracket_rungs[1] | too short for 10 rungs | {name: adaptive_asha, max_trials: 2, bracket_rungs: [2, 10], TIMED}
+warm_start.points[0].a | valid values: whole numbers from 0 to 1 | {name: random, max_trials: 2, metric: m, warm_start: {points: [{a: 5}]}}
+sampler.population_size | population_size applies to nsga2 and cmaes | {name: random, max_trials: 2, metric: m, sampler: {name: gp, population_size: 5}}
 """)
 """The key of the searcher, words of message and hint, the searcher."""
 
@@ -100,7 +100,7 @@ hyperparameters | nothing to search | name: random, max_trials: 2 | lr: 0.1
 hyperparameters | nothing to search | name: grid | a: 1
 hyperparameters.a.b.count | count | name: grid | a: {b: {type: double, minval: 0, maxval: 1}}
 hyperparameters | 1000000 points | name: grid | a: &A, b: &A
-searcher.sampler | adapts numbers that every trial has | name: random, max_trials: 2, sampler: cmaes | \
+searcher.sampler | at least one numeric hyperparameter that is always active | name: random, max_trials: 2, sampler: cmaes | \
     a: {type: categorical, vals: [1, 2]}, b: {type: int, minval: 0, maxval: 1, when: {a: 1}}
 """)
 """Place, a word, the searcher, the space."""

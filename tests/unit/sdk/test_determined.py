@@ -231,7 +231,7 @@ def test_what_could_not_be_what_was_meant_is_refused() -> None:
 def test_what_only_a_container_has_is_refused_with_the_reason(given: str, place: str) -> None:
     told = refused(f"{SINGLE}\n{given}")
     assert (told.code, (told.place or "").split(",")[0]) == ("unsupported_key", place)
-    assert "not in a container of their own" in told.message
+    assert "not in containers" in told.message
     assert "on the machine in your script" in told.message
     assert BY_PATH[tuple(place.split("."))].fate is Translation.REFUSED
     with pytest.raises(Rejected):
@@ -243,7 +243,7 @@ def test_the_image_and_its_shared_memory_are_left_out_and_the_difference_is_told
     told = {warning.split(":")[0]: warning for warning in read.warnings}
     assert set(told) == {"environment.image", "resources.shm_size"}
     assert "environment.requirements" in told["environment.image"]
-    assert "the machine's own shared memory" in told["resources.shm_size"]
+    assert "the machine's shared memory" in told["resources.shm_size"]
 
 
 def test_a_single_training_takes_a_space() -> None:

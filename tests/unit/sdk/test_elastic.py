@@ -141,5 +141,5 @@ def test_misuse_is_told() -> None:
         elastic.after_step()
     with pytest.raises(Rejected, match=r"before optimizer\.zero_grad"):
         elastic.after_step()
-    with pytest.raises(Rejected, match=r"no range"):
+    with pytest.raises(Rejected, match=r"not a valid range"):
         elastic_of([weights], batch_size=64, max_batch_size=32)

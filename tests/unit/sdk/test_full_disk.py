@@ -82,7 +82,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
     assert lines[-1] == "more 999"
     [note] = [line for line in lines if line.startswith("muster: ")]
     kept = [line for line in lines if line.startswith("more ")]
-    assert note == f"muster: {1000 - len(kept)} lines went missing here while the disk was full"
+    assert note == f"muster: {1000 - len(kept)} lines were dropped here while the disk was full"
     assert kept[-50:] == [f"more {number}" for number in range(950, 1000)]
 
 

@@ -88,7 +88,7 @@ def test_configs_become_files_that_are_read_without_warning(dumps: Path) -> None
     )
     assert (
         "experiment 9",
-        "the dump has no config of it: save GET /api/v1/experiments/{id} as well",
+        "the dump lacks its config: also save GET /api/v1/experiments/{id}",
     ) in plan.left_out
     assert any(what.endswith("master.json") for what, _ in plan.left_out)
 
@@ -139,11 +139,11 @@ def test_a_version_takes_the_model_beside_it_and_one_that_is_nobodys_is_named(tm
     told: Any = model.metadata["determined"]
     assert [one["version"] for one in told["versions"]] == [4]
     why = dict(plan.left_out)[f"version 5 in {tmp_path / 'cut.json'}"]
-    assert "does not say of which model" in why
+    assert "does not name its model" in why
 
 
 def test_without_an_address_or_where_the_file_is_missing_the_checkpoint_is_left_out(dumps: Path) -> None:
-    for is_there, word in ((None, "--s3"), (lambda *_: False, "does not show p/u1/metadata.json")):
+    for is_there, word in ((None, "--s3"), (lambda *_: False, "does not have p/u1/metadata.json")):
         plan = plan_import(read_dumps([dumps]), is_there)
         assert word in dict(plan.left_out)["checkpoint of mnist/prod@1"]
         told: Any = plan.models[0].metadata["determined"]
@@ -170,7 +170,7 @@ def test_first_it_is_told_and_only_then_done_and_a_second_time_finds_it_there(
     (code / "train.py").write_text("")
     arguments = ("import", "determined", str(dumps), "--to", str(to), "--submit", str(code))
     told = shell(*arguments)
-    assert told.code == 0 and "nothing was done yet" in told.err and "model mnist-prod" in told.out
+    assert told.code == 0 and "this is the plan" in told.err and "model mnist-prod" in told.out
     assert not to.exists() and shell.requests == []
 
     made: dict[str, Any] = {
@@ -212,7 +212,7 @@ def test_first_it_is_told_and_only_then_done_and_a_second_time_finds_it_there(
     shell.answers["GET /v1/models"] = httpx.Response(200, json={"items": [made]})
     other = shell(*arguments, "--apply", "--json")
     outcome = {one["what"]: one for one in json.loads(other.out)}["model mnist-prod"]
-    assert outcome["outcome"] == "left out" and "did not come from there" in outcome["why"]
+    assert outcome["outcome"] == "left out" and "already has another model with this name" in outcome["why"]
 
 
 def _hash(code: Path) -> str:
@@ -227,7 +227,7 @@ def test_a_file_that_was_changed_by_hand_is_left_as_it_is(shell: Shell, dumps: P
     shell(*arguments)
     file = to / "experiment-31-mnist-lr.yaml"
     file.write_text("mine")
-    assert "delete it to have it written anew" in " ".join(shell(*arguments).out.split())
+    assert "delete it to write it again" in " ".join(shell(*arguments).out.split())
     assert file.read_text() == "mine"
 
 
@@ -268,12 +268,12 @@ def test_the_store_is_asked_with_the_signature_that_a_client_of_s3_sends() -> No
         date=datetime(2026, 1, 2, tzinfo=UTC),
     )  # fmt: skip
     assert sent == known["Authorization"]
-    with pytest.raises(Rejected, match="no address of a store"):
+    with pytest.raises(Rejected, match="not the address of a store"):
         ObjectStore("s3.example").has("b", "k")
 
 
 def test_what_is_no_dump_is_refused_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(Rejected, match="there is no"):
+    with pytest.raises(Rejected, match="does not exist"):
         read_dumps([tmp_path / "missing"])
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(Rejected, match=r"x\.json is not JSON"):

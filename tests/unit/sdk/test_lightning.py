@@ -86,16 +86,16 @@ def test_it_stops_saves_and_goes_on(tmp_path: Path, calls: int) -> None:
 def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
     import muster.lightning
 
-    with pytest.raises(Rejected, match="write `distributed: torch` into the config"):
+    with pytest.raises(Rejected, match="set `distributed: torch` in the config"):
         muster.lightning.arguments(cast(Trial, Remembering(tmp_path, size=2)))
 
 
 def test_a_checkpoint_of_another_model_is_told(tmp_path: Path) -> None:
     trial = Remembering(tmp_path)
     fit(trial, max_epochs=1)
-    with pytest.raises(Rejected, match=r"does not fit the script's Line.*size mismatch for line") as told:
+    with pytest.raises(Rejected, match=r"does not match the script's Line.*size mismatch for line") as told:
         fit(Remembering(tmp_path / "other", latest_checkpoint=tmp_path / "5"), outputs=2)
     assert told.value.code == "checkpoint_mismatch"
     (tmp_path / "foreign").mkdir()
-    with pytest.raises(Rejected, match="did not write this checkpoint"):
+    with pytest.raises(Rejected, match=r"was not written by muster\.lightning\.MusterCallback"):
         fit(Remembering(tmp_path / "third", latest_checkpoint=tmp_path / "foreign"))

@@ -213,7 +213,7 @@ def test_where_the_worker_makes_the_file_of_it_an_image_waits_as_pixels(tmp_path
         {"width": True, "height": 48, "channels": 3},
     )
     for wrong in wrongs:
-        with pytest.raises(ValueError, match="no image"):
+        with pytest.raises(ValueError, match="not an image"):
             wire.encoded(replace(head, about=wrong), content.body)
     large = np.zeros((3000, 3000), np.uint8)
     assert image_of(large, as_pixels=True).content_type == "image/png", "what waits is bounded"

@@ -59,28 +59,53 @@ def test_a_limit_says_by_how_much_it_is_missed(text: str, met: float, missed: fl
 
 MISTAKES: list[tuple[str, str, str, str]] = [
     # what stands there, code, place, a word of the message or hint
-    (TWO + "  metric: accuracy\n", "invalid_value", "searcher.metric, line 7", "exclude each other"),
-    (TWO + "  smaller_is_better: true\n", "invalid_value", "searcher.smaller_is_better", "exclude"),
-    ("  metrics: [{name: a}, {name: a}]\n", "invalid_value", "searcher.metrics[1].name", "twice"),
+    (TWO + "  metric: accuracy\n", "invalid_value", "searcher.metric, line 7", "cannot be combined"),
+    (
+        TWO + "  smaller_is_better: true\n",
+        "invalid_value",
+        "searcher.smaller_is_better",
+        "cannot be combined",
+    ),
+    ("  metrics: [{name: a}, {name: a}]\n", "invalid_value", "searcher.metrics[1].name", "repeated"),
     ("  metrics: [{name: a, smaller_is_better: up}]\n", "invalid_type", "metrics[0].smaller_is", "true or"),
     ("  metrics: [{name: a, direction: up}]\n", "unknown_key", "searcher.metrics[0].direction", "smaller_is"),
     ("  metrics: [{smaller_is_better: true}]\n", "missing_key", "searcher.metrics[0].name", "missing"),
     ("  metrics: [a]\n", "invalid_type", "searcher.metrics[0], line 6", "mapping"),
     ("  metrics: []\n", "missing_key", "searcher.metric, line 3", "missing"),
-    ("  metric: a\n  limits: ['<= 20']\n", "invalid_value", "searcher.limits[0], line 7", "no metric"),
-    ("  metric: a\n  limits: ['20 <= 30']\n", "invalid_value", "searcher.limits[0]", "no metric"),
+    (
+        "  metric: a\n  limits: ['<= 20']\n",
+        "invalid_value",
+        "searcher.limits[0], line 7",
+        "does not name a metric",
+    ),
+    (
+        "  metric: a\n  limits: ['20 <= 30']\n",
+        "invalid_value",
+        "searcher.limits[0]",
+        "does not name a metric",
+    ),
     ("  metric: a\n  limits: [latency]\n", "invalid_value", "searcher.limits[0]", "latency_ms <= 20"),
-    ("  metric: a\n  limits: [b == 3]\n", "invalid_value", "searcher.limits[0]", "no limit"),
-    ("  metric: a\n  limits: [b <= c]\n", "invalid_value", "searcher.limits[0]", "'c' where a number"),
-    ("  metric: a\n  limits: [b <= inf]\n", "invalid_value", "searcher.limits[0]", "'inf' where a number"),
-    ("  metric: a\n  limits: [b < 5, b >= 5]\n", "invalid_value", "searcher.limits[1]", "no value keeps"),
+    ("  metric: a\n  limits: [b == 3]\n", "invalid_value", "searcher.limits[0]", "is not a limit"),
+    (
+        "  metric: a\n  limits: [b <= c]\n",
+        "invalid_value",
+        "searcher.limits[0]",
+        "with 'c', which is not a number",
+    ),
+    (
+        "  metric: a\n  limits: [b <= inf]\n",
+        "invalid_value",
+        "searcher.limits[0]",
+        "with 'inf', which is not a number",
+    ),
+    ("  metric: a\n  limits: [b < 5, b >= 5]\n", "invalid_value", "searcher.limits[1]", "no value satisfies"),
     ("  metric: a\n  limits: b < 5\n", "invalid_type", "searcher.limits", "list"),
     (TWO + "  sampler: cmaes\n", "invalid_value", "searcher.sampler, line 7", "several metrics"),
     (
         "  metrics: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}]\n  sampler: gp\n",
         "invalid_value",
         "searcher.sampler, line 7",
-        "4 metrics at most",
+        "at most 4 metrics",
     ),
     ("  metric: a\n  limits: [b < 5]\n  sampler: cmaes\n", "invalid_value", "searcher.sampler", "limits"),
 ]
@@ -93,4 +118,4 @@ def test_a_mistake_is_named_where_it_stands(more: str, code: str, place: str, wo
 
 
 def test_another_metric_laid_over_several_is_refused() -> None:
-    assert "exclude each other" in refused(TWO, "searcher.metric=loss").message
+    assert "cannot be combined" in refused(TWO, "searcher.metric=loss").message

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 def own_loaders(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is hung onto PyTorch's loaders goes again."""
     monkeypatch.setattr(
-        instrumentation, "_hung", set(instrumentation._PLACES) - {"torch.utils.data.dataloader"}
+        instrumentation, "_patched", set(instrumentation._PATCHES) - {"torch.utils.data.dataloader"}
     )
     monkeypatch.setattr(dataloader._BaseDataLoaderIter, "__next__", dataloader._BaseDataLoaderIter.__next__)
     monkeypatch.setattr(DataLoader, "__iter__", DataLoader.__iter__)

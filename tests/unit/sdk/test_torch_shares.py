@@ -140,14 +140,14 @@ class Endless(IterableDataset[int]):
 @pytest.mark.parametrize(
     ("loader", "says"),
     [
-        (DataLoader(Endless(), 4), "which samples make a batch"),
-        (DataLoader(Numbers(4), batch_size=None), "which samples make a batch"),
+        (DataLoader(Endless(), 4), "no batch sampler"),
+        (DataLoader(Numbers(4), batch_size=None), "no batch sampler"),
         (
             DataLoader(Numbers(4), 2, sampler=DistributedSampler(Numbers(4), 2, 0)),
-            "leave its DistributedSampler out",
+            "remove its DistributedSampler",
         ),
-        (DataLoader(Numbers(9), 1), "at least one sample for each slot"),
-        (DataLoader(Numbers(1), 8), "a batch of 1 samples cannot be shared by 2 ranks"),
+        (DataLoader(Numbers(9), 1), "at least one sample per slot"),
+        (DataLoader(Numbers(1), 8), "a batch of 1 samples cannot be split over 2 ranks"),
     ],
 )
 def test_a_loader_that_cannot_be_shared_is_refused_with_what_to_do(

@@ -125,11 +125,11 @@ def test_without_a_checkpoint_nothing_is_loaded() -> None:
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     model, optimizer = _model(width=5)
     with pytest.raises(
-        Rejected, match=r"model of .* does not fit the script's Linear: .*size mismatch"
+        Rejected, match=r"model of .* does not match the script's Linear: .*size mismatch"
     ) as raised:
         TrainingState(Place(), model=model, optimizer=optimizer).load(_saved(tmp_path))
     assert raised.value.code == "checkpoint_mismatch"
-    with pytest.raises(Rejected, match="holds model, optimizer; the script has model"):
+    with pytest.raises(Rejected, match="contains model, optimizer; the script has model"):
         TrainingState(Place(), model=model).load(tmp_path)
 
 
@@ -168,7 +168,7 @@ def test_a_checkpoint_runs_nothing_when_it_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     torch.save({"format": 1, "parts": Evil()}, tmp_path / "state.pt")
-    with pytest.raises(Rejected, match="torch does not take it"):
+    with pytest.raises(Rejected, match="torch refuses it"):
         TrainingState(Place()).load(tmp_path)
     assert capsys.readouterr().out == ""
 
@@ -206,7 +206,7 @@ def test_each_rank_has_its_own_shard_and_its_own_random_numbers(tmp_path: Path) 
         assert model.state_dict()["weight"].unique().tolist() == [rank]
         assert (torch.rand(1).item(), np.random.rand(), random.random()) == drawn[rank]
     alone = TrainingState(Place(), sharded=("model",), model=model, optimizer=optimizer)
-    with pytest.raises(Rejected, match="model in 2 shards; this run has 1 ranks"):
+    with pytest.raises(Rejected, match="model in 2 shards, but this run has 1 ranks"):
         alone.load(tmp_path)
 
 

@@ -32,17 +32,17 @@ def load(warm_start: dict[str, Any], max_trials: int = 4) -> Any:
 @pytest.mark.parametrize(
     ("changes", "place", "words"),
     [
-        ({"lr": 1.0}, "lr", "1.0 is no value of 'lr'"),
-        ({"lr": "0.01"}, "lr", "is no value"),
-        ({"lr": True}, "lr", "true is no value"),
-        ({"optimizer": 1}, "optimizer", "1 is no value of 'optimizer'"),
-        ({"momentum": 0.35}, "momentum", "0.35 is no value"),
-        ({"net": {"width": 12}}, "net.width", "12 is no value of 'net.width'"),
+        ({"lr": 1.0}, "lr", "1.0 is not a valid value of 'lr'"),
+        ({"lr": "0.01"}, "lr", "is not a valid value"),
+        ({"lr": True}, "lr", "true is not a valid value"),
+        ({"optimizer": 1}, "optimizer", "1 is not a valid value of 'optimizer'"),
+        ({"momentum": 0.35}, "momentum", "0.35 is not a valid value"),
+        ({"net": {"width": 12}}, "net.width", "12 is not a valid value of 'net.width'"),
         ({"net": {}}, "net.width", "'net.width' has no value"),
-        ({"net": 16}, "net", "'net' is no hyperparameter"),
-        ({"epochs": 6}, "epochs", "6 is no value of 'epochs'"),
-        ({"heads": 8}, "heads", "'heads' is no hyperparameter of this space"),
-        ({"lr": 0.1, "net": {"width": 64}}, "", "misses the constraint 'net.width * lr < 6'"),
+        ({"net": 16}, "net", "'net' is not a hyperparameter"),
+        ({"epochs": 6}, "epochs", "6 is not a valid value of 'epochs'"),
+        ({"heads": 8}, "heads", "'heads' is not a hyperparameter of this space"),
+        ({"lr": 0.1, "net": {"width": 64}}, "", "violates the constraint 'net.width * lr < 6'"),
     ],
 )
 def test_a_point_outside_the_space_is_refused_at_its_place(

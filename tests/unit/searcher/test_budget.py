@@ -43,7 +43,8 @@ def test_another_is_begun_as_long_as_the_budget_bears_what_one_has_taken() -> No
     assert len(world.trials) == 5, "55 of 60 minutes are used, and a trial takes 11"
     assert world.experiment.state == "completed"
     assert (
-        world.experiment.reason == "budget.slot_hours: what is left of 1 slot-hours pays for no other trial"
+        world.experiment.reason
+        == "budget.slot_hours: the rest of 1 slot-hours does not pay for another trial"
     )
     assert (world.experiment.planned, world.experiment.progress) == (5, 1.0)
     world.check_replay()
@@ -69,7 +70,7 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     assert world.experiment.state == "completed"
     assert (
         world.experiment.reason
-        == "budget.slot_hours: all of 4 slot-hours is used, or kept for stopping what runs"
+        == "budget.slot_hours: the limit of 4 slot-hours is used up, or reserved for stopping running trials"
     )
     used = world.experiment.terms.used_slot_hours
     assert used is not None and 3.9 < used <= 4
@@ -144,7 +145,7 @@ def test_cost_counts_at_the_price_of_each_interval() -> None:
     world.after(5).validate(1, 1, 0.5)
     world.close(1, "completed")
     assert world.experiment.terms.used_cost == pytest.approx(10 / 10 + 5 / 5)
-    assert world.experiment.reason == "budget.cost: what is left of 3 pays for no other trial"
+    assert world.experiment.reason == "budget.cost: the rest of 3 does not pay for another trial"
     world.check_replay()
 
 
@@ -155,7 +156,10 @@ def test_before_a_deadline_no_trial_begins_that_could_not_be_trained_to_its_end(
         world.after(25).validate(number, 1, 0.5)
         world.close(number, "completed")
     assert len(world.trials) == 2
-    assert world.experiment.reason == "budget.deadline: 2026-01-01 01:00 UTC leaves no time for another trial"
+    assert (
+        world.experiment.reason
+        == "budget.deadline: the time left until 2026-01-01 01:00 UTC is too short for another trial"
+    )
     world.check_replay()
 
 
@@ -170,7 +174,10 @@ def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     assert world.trials[2].state == "cancelled"
     for number in list(world.trials):
         world.close(number, "stopped" if number == 1 else "cancelled")
-    assert world.experiment.reason == "budget.deadline: 2026-01-01 01:00 UTC is as near as stopping takes"
+    assert (
+        world.experiment.reason
+        == "budget.deadline: running trials need the time left until 2026-01-01 01:00 UTC to save and stop"
+    )
     world.check_replay()
 
 
@@ -242,8 +249,8 @@ def test_more_budget_lets_a_search_go_further() -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (SearchEdit(slot_hours=0.1), "used already"),
-        (SearchEdit(deadline_ms=millis(NOW)), "passed already"),
+        (SearchEdit(slot_hours=0.1), "already used"),
+        (SearchEdit(deadline_ms=millis(NOW)), "already passed"),
     ],
 )
 def test_a_limit_that_is_passed_already_is_refused(edit: SearchEdit, said: str) -> None:
@@ -263,7 +270,7 @@ def test_where_nothing_was_reported_by_the_limit_the_search_is_cancelled_with_th
     assert world.experiment.state == "cancelled"
     assert (
         world.experiment.reason
-        == "budget.slot_hours: all of 1 slot-hours is used, or kept for stopping what runs; no trial had reported by then"
+        == "budget.slot_hours: the limit of 1 slot-hours is used up, or reserved for stopping running trials; no trial had reported a result"
     )
 
 

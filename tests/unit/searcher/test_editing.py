@@ -117,9 +117,9 @@ def test_the_last_trial_is_the_last_when_no_more_are_wanted() -> None:
 @pytest.mark.parametrize(
     ("searcher", "edit", "said"),
     [
-        (RANDOM | {"max_concurrent_trials": 4}, SearchEdit(max_trials=3), "4 trials are made already"),
-        (RANDOM, SearchEdit(max_concurrent_trials=0), "from 1 to"),
-        (RANDOM, SearchEdit(max_trials=100_001), "from 1 to"),
+        (RANDOM | {"max_concurrent_trials": 4}, SearchEdit(max_trials=3), "already created 4 trials"),
+        (RANDOM, SearchEdit(max_concurrent_trials=0), "is 0, but must be between 1 and"),
+        (RANDOM, SearchEdit(max_trials=100_001), "is 100001, but must be between 1 and"),
         ({"name": "single"}, SearchEdit(max_trials=2), "one trial"),
         ({"name": "single"}, SearchEdit(max_concurrent_trials=2), "one trial"),
     ],
@@ -144,7 +144,7 @@ def test_a_grid_takes_more_at_once_and_no_other_number_of_trials() -> None:
     world.begin()
     edited(world, max_concurrent_trials=3)
     assert len(world.trials) == 3
-    with pytest.raises(Rejected, match="points of a grid"):
+    with pytest.raises(Rejected, match="one trial for each grid point"):
         edited(world, max_trials=2)
 
 
@@ -171,7 +171,7 @@ def test_finishing_stops_what_has_run_cancels_what_has_not_and_keeps_the_best() 
     ]
     for number in (1, 2, 3):
         world.obey(number)
-    assert (world.experiment.state, world.experiment.reason) == ("completed", "finished early by a person")
+    assert (world.experiment.state, world.experiment.reason) == ("completed", "finished early by a user")
     assert world.experiment.best and world.experiment.best.value == 0.3
     assert [world.trials[n].state for n in (1, 2, 3)] == ["stopped", "stopped", "cancelled"]
     assert world.experiment.progress == 1.0
@@ -195,7 +195,7 @@ def test_finishing_before_anything_was_reported_is_no_completion() -> None:
     world.turn(finish)
     world.obey(1), world.obey(2)
     assert world.experiment.state == "cancelled"
-    assert world.experiment.reason == "finished early by a person; no trial had reported by then"
+    assert world.experiment.reason == "finished early by a user; no trial had reported a result"
 
 
 @given(st.data())

@@ -28,7 +28,9 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     )
     assert closed.wanted == (3,)
     assert (world.trials[1].state, world.experiment.counts.finishing) == ("finishing", 1)
-    assert world.trials[1].reason == "not all validations and checkpoints of its last run are stored yet"
+    assert (
+        world.trials[1].reason == "waiting until all validations and checkpoints of its last run are stored"
+    )
     world.turn(lambda changes: on_validation(changes, Result(1, 1, 2, 2, {"loss": 0.4})))
     late = "1 checkpoint is not stored yet: the object store does not respond"
     world.turn(lambda changes: on_delayed(changes, UploadDelay(1, 1, late)))
@@ -53,7 +55,7 @@ def test_a_kill_waits_for_no_upload_and_a_cancel_does() -> None:
     assert world.trials[1].state == "finishing"
     world.turn(lambda changes: cancel(changes, DesiredState.KILL))
     assert world.trials[1].state == "completed"
-    assert world.trials[1].reason == "not everything that its last run announced was stored"
+    assert world.trials[1].reason == "not all validations and checkpoints of its last run were stored"
 
 
 def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
@@ -96,7 +98,7 @@ def test_what_never_comes_is_given_up_with_a_reason() -> None:
     world.turn(lambda changes: on_closed(changes, RequestEnd(1, 1, ClosedRequest("completed", 1, None, NOW))))
     world.turn(lambda changes: on_overdue(changes, 1))
     assert world.trials[1].state == "completed"
-    assert "not everything" in (world.trials[1].reason or "")
+    assert "not all validations and checkpoints" in (world.trials[1].reason or "")
 
 
 def test_a_repeated_close_creates_nothing() -> None:

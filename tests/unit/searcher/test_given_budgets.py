@@ -58,7 +58,7 @@ def test_a_first_budget_counts_what_runs_have_used_before() -> None:
     world.close(2, "stopped")
     assert (
         world.experiment.reason
-        == "budget.slot_hours: all of 2 slot-hours is used, or kept for stopping what runs"
+        == "budget.slot_hours: the limit of 2 slot-hours is used up, or reserved for stopping running trials"
     )
     assert replay(world.config, SEED, stored(world.journal)) is None
 
@@ -76,7 +76,7 @@ def test_a_first_budget_that_is_used_already_is_refused_and_nothing_is_counted()
     world = spending(ONE_BY_ONE)
     world.grant_all(1)
     world.after(90)
-    with pytest.raises(Rejected, match=r"1\.5 slot-hours are used already"):
+    with pytest.raises(Rejected, match=r"already used 1\.5 slot-hours"):
         edit(world, SearchEdit(slot_hours=1.0))
     world.validate(1, 1, 0.5)
     world.close(1, "completed")

@@ -73,12 +73,12 @@ def test_rung_targets() -> None:
     [
         (
             asha(rungs=5),
-            ("searcher.num_rungs: the 5 rungs are at 1, 1, 1, 3, 9; of these only 3 are different times",),
+            ("searcher.num_rungs: the 5 rungs are at 1, 1, 1, 3, 9; only 3 of these times are distinct",),
         ),
         (asha(rungs=3), ()),
         (
             adaptive(max_time=9, bracket_rungs=[1, 4]),
-            ("searcher.bracket_rungs: the 4 rungs are at 1, 1, 2, 9; of these only 3 are different times",),
+            ("searcher.bracket_rungs: the 4 rungs are at 1, 1, 2, 9; only 3 of these times are distinct",),
         ),
         (adaptive(max_time=3), ()),
         (median(), ()),

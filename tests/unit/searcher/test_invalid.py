@@ -48,7 +48,7 @@ def test_a_space_in_which_nothing_is_valid_ends_as_an_error_that_says_so() -> No
     assert world.experiment.state == "error"
     most = 16 + MAX_INVALID_IN_A_ROW
     assert most <= len(world.trials) <= 2 * most
-    assert "trials in a row were called invalid by their scripts" in (world.experiment.reason or "")
+    assert "trials in a row reported invalid hyperparameters" in (world.experiment.reason or "")
 
 
 def test_a_search_that_gives_up_keeps_what_is_good() -> None:
@@ -56,7 +56,7 @@ def test_a_search_that_gives_up_keeps_what_is_good() -> None:
     fates = {number: outcome for number, outcome in INVALID.items() if number > 2}
     run_search(world, loss, chaos=random.Random(2), max_step=5, fates=fates)
     assert world.experiment.state == "completed" and world.experiment.best is not None
-    assert "trials in a row were called invalid" in (world.experiment.reason or "")
+    assert "trials in a row reported invalid" in (world.experiment.reason or "")
     assert states(world)["invalid"] == len(world.trials) - 2
 
 
@@ -86,14 +86,14 @@ def test_a_search_whose_only_result_was_invalid_has_no_best_and_is_an_error() ->
     world.validate(1, 1, 0.5)
     world.close(1, "invalid")
     assert (world.experiment.state, world.experiment.best) == ("error", None)
-    assert (world.experiment.reason or "").startswith("every trial was called invalid")
+    assert (world.experiment.reason or "").startswith("every trial reported invalid hyperparameters")
 
 
 def test_a_grid_of_invalid_points_is_walked_once() -> None:
     world = World(config({"name": "grid", "max_concurrent_trials": 2}, GRID))
     run_search(world, loss, chaos=random.Random(2), fates=INVALID)
     assert (world.experiment.state, len(world.trials)) == ("error", 6)
-    assert (world.experiment.reason or "").startswith("every trial was called invalid by its script")
+    assert (world.experiment.reason or "").startswith("every trial reported invalid hyperparameters")
 
 
 def test_a_trial_that_was_stopped_before_it_said_so_keeps_its_place() -> None:

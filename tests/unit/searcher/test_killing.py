@@ -171,7 +171,7 @@ def test_the_end_of_a_budget_waits_for_the_last_results() -> None:
 def test_a_trial_that_is_over_cannot_be_killed() -> None:
     world = begun(RANDOM)
     kill(world, 1)
-    with pytest.raises(Conflict, match="trial 1 is cancelled") as refused:
+    with pytest.raises(Conflict, match=r"trial 1 has already ended \(cancelled\)") as refused:
         kill(world, 1)
     assert refused.value.code == "trial_is_cancelled"
 

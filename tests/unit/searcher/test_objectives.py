@@ -114,7 +114,7 @@ def test_a_metric_that_a_report_lacks_ends_the_search_and_is_named(
     world = begun(**more)
     world.validate(2, 7, 0.5, **values)
     assert world.experiment.state is ExperimentState.STOPPING
-    where = "in the validation of trial 2 at step 7, which reported"
+    where = "from the validation of trial 2 at step 7, which reported"
     assert world.experiment.reason and world.experiment.reason.startswith(f"{reason} {where}")
 
 
@@ -124,7 +124,7 @@ def test_a_search_in_which_nothing_kept_to_the_limits_says_so() -> None:
         world.validate(number, 1, 0.5, latency=30)
         world.close(number, "completed")
     assert world.experiment.state is ExperimentState.ERROR
-    assert world.experiment.reason == "no trial ever reported 'loss' within searcher.limits: latency <= 20"
+    assert world.experiment.reason == "no trial reported 'loss' within searcher.limits: latency <= 20"
 
 
 def test_the_first_metric_ranks_where_trials_are_stopped() -> None:

@@ -48,5 +48,5 @@ def test_without_a_validation_a_search_is_an_error_and_a_single_training_complet
         world.close(live[0].number, "completed")
     assert world.experiment.state == state
     reason = world.experiment.reason or ""
-    assert "no trial ever reported searcher.metric 'loss' as a finite number" in reason
-    assert "muster.trial()" in reason and "Determined's own library is not recorded" in reason
+    assert "no trial reported searcher.metric 'loss' as a finite number" in reason
+    assert "muster.trial()" in reason and "Determined's own library are not recorded" in reason

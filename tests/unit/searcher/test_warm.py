@@ -170,9 +170,9 @@ def test_what_serves_for_nothing_is_said() -> None:
         learns=False,
     )
     assert notes == (
-        "experiment 12 was judged by 'accuracy' and not by 'loss': nothing of it is used",
-        "no trial of experiment 12 that came to something fits this space",
-        "the sampler 'random' learns nothing from experiments: give another one, or 'best'",
+        "experiment 12 optimized 'accuracy' instead of 'loss': its trials are ignored",
+        "experiment 12 has no trial whose results fit this space and its metrics",
+        "the sampler 'random' ignores earlier experiments: choose another sampler, or set 'best'",
     )
 
 

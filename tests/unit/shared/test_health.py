@@ -113,7 +113,7 @@ async def test_a_probe_that_hangs_fails_and_does_not_pile_up(health: HealthCheck
     dependency = Dependency()
     dependency.hangs = True
     async with kept(health, dependency.probe):
-        await eventually(lambda: shown(health).reason == "no answer within 3 s")
+        await eventually(lambda: shown(health).reason == "no response within 3 s")
 
 
 @in_virtual_time

@@ -39,7 +39,7 @@ def test_sections_come_from_the_environment(environment: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("name", ["MUSTER_SEARCHER__CASH", "MUSTER_NATS__URLL", "MUSTER_NATZ__URL"])
 def test_an_unknown_key_is_refused_by_its_name(environment: pytest.MonkeyPatch, name: str) -> None:
     environment.setenv(name, "1")
-    with pytest.raises(Rejected, match=f"{name} is no setting of Muster"):
+    with pytest.raises(Rejected, match=f"{name} is not a setting of Muster"):
         load(Settings)
 
 

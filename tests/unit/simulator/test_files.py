@@ -115,7 +115,7 @@ def test_an_experiment_names_its_config_or_holds_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "place", "words"),
     [
-        (CONFIG, "w.yaml, experiments[0]", "how many steps"),
+        (CONFIG, "w.yaml, experiments[0]", "number of training steps"),
         (CONFIG.replace("metric", "metrik"), "e.yaml, searcher.metrik, line 4", "metrik"),
     ],
 )

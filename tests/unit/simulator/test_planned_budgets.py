@@ -10,7 +10,7 @@ from simulator.planning.budgets import playable
     ("budget", "is_timed", "played", "said"),
     [
         ({"slot_hours": 3.0, "deadline": "2h"}, True, {"slot_hours": 3.0, "deadline": "2h"}, ""),
-        ({"slot_hours": 3.0}, False, None, "how long a step takes"),
+        ({"slot_hours": 3.0}, False, None, "step time is unknown"),
         ({"slot_hours": 3.0, "cost": 9.0}, True, {"slot_hours": 3.0}, "cost"),
         ({"deadline": "2026-12-24T18:00Z"}, True, None, "as a duration"),
         ({"cost": 9.0}, True, None, "cost"),

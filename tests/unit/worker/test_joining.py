@@ -118,7 +118,7 @@ def test_versions_fit_by_their_first_two_numbers(worker: str, platform: str, fit
     if fits:
         check_fits(worker, platform)
         return
-    with pytest.raises(Rejected, match=f"this worker is muster-platform {worker}") as refused:
+    with pytest.raises(Rejected, match=f"the worker runs muster-platform {worker}") as refused:
         check_fits(worker, platform)
     assert refused.value.hint and ".".join(platform.split(".")[:2]) in refused.value.hint
 

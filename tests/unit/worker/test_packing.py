@@ -73,7 +73,7 @@ def test_pixels_are_packed_as_the_file_that_they_are_to_be(tmp_path: Path) -> No
     assert hashlib.sha256(png).hexdigest() == image.sha256
     assert hashlib.sha256(body).hexdigest() == made.sha256 and len(body) == made.size_bytes
     assert (text.offset, last.offset) == (0, image.offset + image.size_bytes)
-    assert len(refused) == 1 and "no image" in refused[0]
+    assert len(refused) == 1 and "not an image" in refused[0]
 
 
 def test_a_head_that_nests_without_end_ends_its_file_alone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Who of a gang holds which files of a checkpoint. Imported only when there is more than one rank."""
+"""Assignment of a checkpoint's files to machines. Imported only when there is more than one rank."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from muster._trial.gang.collectives import Collectives
 
 
 class _Written(NamedTuple):
-    """What lies on one machine, said by its first rank; the other ranks there say nothing."""
+    """Files on one machine, listed by its first rank; other ranks there list none."""
 
     worker: str
     paths: list[str]
@@ -18,19 +18,19 @@ class _Written(NamedTuple):
 def assign_files(
     exchange: Collectives, folder: Path, is_written: bool, worker: str
 ) -> tuple[str, ...] | None:
-    """Return when every rank has written; each file then lies on one machine, and its worker sends it from there.
+    """Wait until every rank has written; afterwards each file is on one machine, whose worker uploads it.
 
-    Collective. Of files of equal name the lowest rank's is kept, the others are removed.
+    Collective. If several machines have the same file, the lowest rank's file is kept and the others are removed.
 
     Args:
-        exchange: The gang's.
-        folder: This machine's.
-        is_written: False where this rank's disk had no room.
-        worker: This machine's.
+        exchange: Collective operations of the gang.
+        folder: The checkpoint's folder on this machine.
+        is_written: False if this rank's disk was full.
+        worker: The worker of this machine.
 
     Returns:
-        On every rank the same: rank 0's worker and those that hold files besides, by rank; nobody where no file was written; None
-        where a rank's disk had no room.
+        The same on every rank: rank 0's worker and the other workers that hold files, by rank; empty if no file was written;
+        None if a rank's disk was full.
     """
     unwritten = torch.tensor([0.0 if is_written else 1.0])
     if float(exchange.total(unwritten, "muster.checkpoint.written")) > 0:

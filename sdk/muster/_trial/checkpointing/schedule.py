@@ -1,23 +1,23 @@
-"""When a checkpoint is due, by the experiment's `checkpoint_policy` and `min_checkpoint_period`. Pure."""
+"""Schedule of checkpoints by `checkpoint_policy` and `min_checkpoint_period`. Pure."""
 
 import math
 from collections import deque
 from collections.abc import Mapping
 
 MAX_PENDING_CHECKPOINTS = 8
-"""Of the checkpoints that went to the store, so many tell how long the next will take."""
+"""Number of stored checkpoints from which the duration of the next upload is estimated."""
 
 
 class CheckpointSchedule:
-    """What rank 0 knows of it.
+    """Rank 0's schedule of checkpoints.
 
     Args:
-        policy: `best`: a validation better than all before it in the trial makes one due; `all`: every one; `none`: none does.
-        period: As far as it may train before another checkpoint is in the store, in whatever the calls below say how far it is; None for
-            any distance.
-        metric: The searcher's; without one every validation counts as better.
-        smaller_is_better: Which way it goes.
-        best: The metric's best in the trial's runs before this one, as far as that goes on from them; None without any.
+        policy: `best`: a validation better than all before it makes a checkpoint due; `all`: every validation does; `none`:
+            no validation does.
+        period: Maximum training between two stored checkpoints, in the unit of `far`; None for no maximum.
+        metric: Metric of the searcher; without one, every validation counts as better.
+        smaller_is_better: Direction of the metric.
+        best: Best value of the metric in earlier runs that this run continues; None if there is none.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class CheckpointSchedule:
         self._leads: deque[float] = deque([0.0], MAX_PENDING_CHECKPOINTS)
 
     def on_validation(self, values: Mapping[str, float]) -> None:
-        """A validation was reported; one without the metric, or with NaN, beats none."""
+        """Record a validation; a validation without the metric, or with NaN, is not better."""
         found = self._sign * values.get(self._metric, math.nan if self._metric else -math.inf)
         is_best = found < self._best or not self._metric
         if is_best:
@@ -51,14 +51,14 @@ class CheckpointSchedule:
             self._is_wanted = True
 
     def on_written(self, number: int, step: int, far: float | None, now_s: float) -> None:
-        """Checkpoint `number`, of this step, is written and goes to the store; the trial is so far, None where that is not known."""
+        """Record that checkpoint `number` of `step` is written and being uploaded; `far` is the progress, None if unknown."""
         self._since, self._saved = far, step
         self._is_wanted = False
         if far is not None:
             self._on_way[number] = far, now_s
 
     def on_settled(self, number: int, after_s: float, far: float | None, now_s: float) -> None:
-        """What was written as this checkpoint was in the store so long after; the trial is so far now."""
+        """Record that checkpoint `number` was stored after `after_s`; `far` is the progress now."""
         if number not in self._on_way:
             return
         written_far, written_s = self._on_way[number]
@@ -67,21 +67,21 @@ class CheckpointSchedule:
             self._leads.append((far - written_far) / (now_s - written_s) * after_s)
 
     def begin(self, far: float | None) -> None:
-        """Count the period from there, unless a checkpoint or an earlier call has begun it."""
+        """Start the period at this progress, unless it has started."""
         if self._since is None:
             self._since = far
 
     def may_be_due(self, *, is_validated: bool) -> bool:
-        """Whether it needs a look at all; by the experiment's config alone, so that ranks need not ask each other where it does not."""
+        """Whether a checkpoint can be due at all. Depends only on the config, so that ranks skip unnecessary synchronization."""
         return self._period is not None or (is_validated and self._asks_validations)
 
     def is_due(self, step: int, far: float | None, *, is_ending: bool) -> bool:
-        """Whether a checkpoint of this step is due; at the end, whenever something was trained since the last."""
+        """Whether a checkpoint of this step is due; when ending, if anything was trained since the last one."""
         return step != self._saved and (is_ending or self._is_wanted or self._is_overdue(far))
 
     def _is_overdue(self, far: float | None) -> bool:
         if self._period is None or self._since is None or far is None:
             return False
-        # Until it is in the store a checkpoint protects from nothing: it begins so much earlier, twice as much as it took of late.
+        # A checkpoint protects only once it is stored: start early, by twice the longest recent upload.
         lead = 2 * max(self._leads)
         return far - self._since >= max(self._period - lead, self._period / 2)

@@ -1,4 +1,4 @@
-"""How a trial writes a checkpoint: a folder for each, whole on every rank or not there, announced by rank 0."""
+"""Writing of checkpoints: one folder per checkpoint, complete on every rank or removed, announced by rank 0."""
 
 import shutil
 import time
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Checkpoints:
-    """The checkpoints that this process takes part in. `gang`: with whom."""
+    """The checkpoints of this process and its `gang`."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Checkpoints:
         console: Console,
         reach_worker: Callable[[], Channel],
     ) -> None:
-        """`reach_worker` joins this process to its worker: what the first rank on another machine than rank 0's needs."""
+        """`reach_worker` connects this process to its worker, for the first rank on machines other than rank 0's."""
         self._description = description
         self.gang = gang
         self._channel = channel
@@ -51,15 +51,15 @@ class Checkpoints:
             self._due.begin(self._far(0))
 
     def on_report(self, values: Mapping[str, float]) -> None:
-        """Rank 0 reported something: how far it is may be among it."""
+        """Record the training progress from a report of rank 0."""
         self._reported = values.get(self._unit, self._reported)
 
     def on_validation(self, values: Mapping[str, float]) -> None:
-        """Rank 0 reported a validation."""
+        """Record a validation of rank 0."""
         self._due.on_validation(values)
 
     def is_due(self, step: int, *, is_ending: bool, is_validated: bool) -> bool:
-        """As `Trial.should_checkpoint` says; `is_ending`: the trial was told to stop."""
+        """As `Trial.should_checkpoint`; `is_ending`: the trial is asked to stop."""
         far = self._far(step)
         self._due.begin(far)
         if not is_ending and not self._due.may_be_due(is_validated=is_validated):
@@ -71,13 +71,13 @@ class Checkpoints:
         return bool(self.gang.number("should_checkpoint", int(is_due))) if self.gang else is_due
 
     def next_number(self) -> int:
-        """The run's next checkpoint, counted from 1. A gang's ranks meet here, and none is busy yet: one that waits for one that hangs hangs too."""
+        """Return the run's next checkpoint number, from 1. Collective. Ranks are not marked busy here, so that waiting for a hanging rank counts as hanging."""
         number = self._counts.checkpoints + 1
         return self.gang.number("checkpoint", number) if self.gang else number
 
     @contextmanager
     def write(self, number: int, step: int, metadata: Mapping[str, Json]) -> Iterator[Path]:
-        """Yield the folder to write into and announce what stands there after the block; `Trial.checkpoint` says the rest."""
+        """Yield the folder to write into, and announce its content after the block; see `Trial.checkpoint`."""
         directory = Path(self._description.checkpoints, f"{number:06d}-step-{check_step(step)}")
         failure = None
         self._began_at = time.monotonic()
@@ -98,23 +98,23 @@ class Checkpoints:
         self._due.on_written(number, int(step), self._far(int(step)), time.monotonic())
 
     def close(self) -> None:
-        """Hand over what was announced."""
+        """Send everything that was announced."""
         if self._channel and not self._channel.closed:
             self._channel.close()
 
     def _far(self, step: int) -> float | None:
-        """How far the training is, in the unit of the period; None where that was not reported yet."""
+        """Training progress in the unit of the period; None if it was not reported yet."""
         if self._unit == "batches":
             return step
         return time.monotonic() / 60 if self._unit == "minutes" else self._reported
 
     def _discard(self, directory: Path) -> None:
-        """Remove what a failed block wrote; in a gang, others may still be writing beside it."""
+        """Remove the files of a failed block; in a gang, other ranks may still be writing."""
         if self.gang is None:
             shutil.rmtree(directory, ignore_errors=True)
 
     def _complete(self, directory: Path, failure: BaseException | None) -> tuple[str, ...]:
-        """The workers that hold its files; a lack of room on one rank is an error on all, so that they stay in step."""
+        """Return the workers that hold files. A full disk on one rank is an error on all ranks, so that they stay in step."""
         worker = self._description.worker
         parts: tuple[str, ...] | None = (worker,) if failure is None else None
         if self.gang:
@@ -128,7 +128,7 @@ class Checkpoints:
         self, number: int, step: int, directory: Path, metadata: Mapping[str, Json], parts: tuple[str, ...]
     ) -> None:
         if not parts or (len(parts) == 1 and not count_files(str(directory))):
-            raise Rejected("checkpoint_empty", f"nothing was written into the checkpoint of step {step}")
+            raise Rejected("checkpoint_empty", f"the checkpoint of step {step} contains no files")
         if self._channel is None:
             self._console.print_checkpoint(step, str(directory))
             return
@@ -145,7 +145,7 @@ class Checkpoints:
         )
 
     def _announce_part(self, number: int, step: int, directory: Path, parts: tuple[str, ...]) -> None:
-        """What lies on this machine goes from here; its reports are rank 0's."""
+        """Announce the files on this machine; reports are sent by rank 0 only."""
         if not self._description.socket:
             return
         if self._description.worker not in parts:

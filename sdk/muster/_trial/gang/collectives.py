@@ -1,4 +1,4 @@
-"""What a gang's ranks can exchange: the port that each way of training together implements. Imported only when there is more than one rank."""
+"""Interface of the collective operations of a gang. Imported only when there is more than one rank."""
 
 from typing import Protocol
 
@@ -8,11 +8,11 @@ from muster._trial.gradient_options import GradientOptions
 
 
 class Collectives(Protocol):
-    """Ranks that have found each other. Every method is collective: all ranks call it, in the same order and with the same `name`."""
+    """Collective operations of connected ranks. All ranks call each method in the same order and with the same `name`."""
 
     @property
     def rank(self) -> int:
-        """This process's number, from 0."""
+        """Index of this rank, from 0."""
 
     @property
     def size(self) -> int:
@@ -20,25 +20,25 @@ class Collectives(Protocol):
 
     @property
     def local_rank(self) -> int:
-        """This process's number on its machine."""
+        """Index of this rank on its machine."""
 
     @property
     def local_size(self) -> int:
         """Number of ranks on this machine."""
 
     def broadcast(self, tensor: torch.Tensor, root: int, name: str) -> torch.Tensor:
-        """`root`'s tensor, on every rank. Shapes and types are alike on all; it lies in the machine's own memory."""
+        """Return `root`'s tensor on every rank. Shapes and types must be equal; tensors are in main memory."""
 
     def total(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
-        """The sum of the ranks' tensors. It lies in the machine's own memory."""
+        """Return the sum of the ranks' tensors, which are in main memory."""
 
     def gather(self, value: object, name: str) -> list[object]:
-        """Every rank's value, by rank. A value can be pickled."""
+        """Return every rank's value, by rank. Values must be picklable."""
 
     def leave(self) -> None:
-        """Break what is under way, and hear of nobody any more. Not collective: who waits for this rank meets an error at once."""
+        """Abort pending operations and disconnect. Not collective: ranks that wait for this one get an error immediately."""
 
     def distribute(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
-        """Return what trains on all ranks as one: rank 0's parameters on each, gradients exchanged while they are made."""
+        """Return model and optimizer for training on all ranks: rank 0's parameters, gradients exchanged during the backward pass."""

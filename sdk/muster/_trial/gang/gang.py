@@ -1,4 +1,4 @@
-"""What the ranks of a gang do together, whatever carries their exchange. Imported only when there is more than one rank."""
+"""Collective operations of a run's ranks on top of `Collectives`. Imported only when there is more than one rank."""
 
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ from muster._trial.gradient_options import GradientOptions
 
 
 class RankGang:
-    """The ranks of one run. Every method is collective unless it says otherwise: all ranks call it, in the same order."""
+    """The ranks of one run. Methods are collective unless stated otherwise: all ranks call them in the same order."""
 
     def __init__(self, exchange: Collectives) -> None:
         self.rank, self.size, self.local_rank = exchange.rank, exchange.size, exchange.local_rank
@@ -21,36 +21,36 @@ class RankGang:
         self._calls_left = 0
 
     def asks_now(self) -> bool:
-        """Count a call of `should_stop`; True when this one is the collective one. No communication."""
+        """Count a call of `should_stop`; True if this call must synchronize. No communication."""
         self._cadence.on_call()
         self._calls_left -= 1
         return self._calls_left <= 0
 
     def agree(self, answer: int, decide_at: float | None) -> int:
-        """Rank 0's answer, on every rank; also fixes when all ask again."""
+        """Return rank 0's answer on every rank, and set when all ranks synchronize again."""
         calls = self._cadence.plan_calls(time.monotonic(), decide_at) if self.rank == 0 else 0
         agreed, self._calls_left = self._from_first("muster.should_stop", answer, calls)
         return agreed
 
     def on_validation(self, at: float) -> None:
-        """Rank 0 reported a validation. No communication."""
+        """Record a validation of rank 0. No communication."""
         self._cadence.on_validation(at)
 
     def number(self, name: str, value: int) -> int:
-        """Rank 0's number, on every rank."""
+        """Return rank 0's number on every rank."""
         return self._from_first(f"muster.{name}", value, 0)[0]
 
     def mean(self, name: str, value: float) -> float:
-        """The ranks' mean of a number."""
+        """Return the ranks' mean of a number."""
         mine = torch.tensor([value], dtype=torch.float64)
         return float(self._exchange.total(mine, f"muster.{name}").item()) / self.size
 
     def average(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """The ranks' mean of a tensor, which may be changed."""
+        """Return the ranks' mean of a tensor, which may be modified."""
         return self._exchange.total(tensor, f"muster.{name}") / self.size
 
     def first(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """Rank 0's tensor, on every rank; the given one may be changed. It lies in the machine's own memory."""
+        """Return rank 0's tensor on every rank; the given tensor may be modified and must be in main memory."""
         return self._exchange.broadcast(tensor, 0, f"muster.{name}") if tensor.numel() else tensor
 
     def share_out_files(self, folder: Path, is_written: bool, worker: str) -> tuple[str, ...] | None:
@@ -60,22 +60,22 @@ class RankGang:
     def distribute(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: GradientOptions
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
-        """What trains on all ranks as one, as `Trial.distribute` says."""
+        """Return model and optimizer for training on all ranks; see `Trial.distribute`."""
         return self._exchange.distribute(model, optimizer, told)
 
     def leave(self) -> None:
-        """Another rank is lost: let those that wait for this one know. Not collective."""
+        """Disconnect after another rank was lost, so that ranks waiting for this one get an error. Not collective."""
         self._exchange.leave()
 
     def bytes_from_first(self, name: str, content: bytes) -> bytes:
-        """Rank 0's bytes, on every rank."""
+        """Return rank 0's bytes on every rank."""
         size = self.number(f"{name}.size", len(content))
         mine = content if self.rank == 0 else bytes(size)
         tensor = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
         return self._exchange.broadcast(tensor, 0, f"muster.{name}").numpy().tobytes()
 
     def _from_first(self, name: str, first: int, second: int) -> tuple[int, int]:
-        # The values in the clear, in one tensor of a fixed name: Horovod's response cache makes it one round.
+        # One unencoded tensor with a fixed name: Horovod's response cache needs a single round.
         tensor = torch.tensor([first, second], dtype=torch.int64)
         result = self._exchange.broadcast(tensor, 0, name).tolist()
         return int(result[0]), int(result[1])

@@ -1,7 +1,7 @@
-"""Gradients on their way between the ranks by Horovod: each is sent once it is there, while the backward pass goes on.
+"""Averaging of gradients by Horovod: each gradient is sent as soon as it is complete, during the backward pass.
 
-Not its DistributedOptimizer: that is another optimizer than the script's, without the state that it had, and for a number of ranks that is
-known when it is made.
+Horovod's DistributedOptimizer is not used: it replaces the script's optimizer without its state, and fixes the number of
+ranks when it is created.
 """
 
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class GradientAverager:
-    """Hangs on the parameters of one model. Every rank sends all of them in each step, in any order; the number of ranks may change
-    between two steps, and where there is one nothing is sent.
+    """Averages the gradients of one model. Every rank sends all gradients in each step, in any order. The number of ranks may
+    change between steps; a single rank sends nothing.
 
     Attributes:
-        is_awaited: The backward pass that comes completes the gradients of a step; of one that does not, nothing is sent.
+        is_awaited: Whether the next backward pass completes the gradients of a step; other passes send nothing.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class GradientAverager:
             parameter.register_post_accumulate_grad_hook(self._on_gradient)  # type: ignore[no-untyped-call]
 
     def finish(self) -> None:
-        """Wait until every gradient is the mean of all ranks'; again before `reset` it does nothing.
+        """Wait until every gradient is the mean of all ranks; repeated calls before `reset` do nothing.
 
-        What this rank's part did not reach, another's may have: it counts as 0 here.
+        A gradient that is missing on this rank counts as 0, because other ranks may have it.
         """
         if self._is_done or self._trial.size == 1:
             return
@@ -53,7 +53,7 @@ class GradientAverager:
         self._is_done = True
 
     def reset(self) -> None:
-        """The next backward pass begins, or the gang has broken and nothing is on its way any more."""
+        """Prepare for the next backward pass, or after the gang broke."""
         self._sent.clear()
         self._is_done = False
 
@@ -65,8 +65,8 @@ class GradientAverager:
         if parameter in self._sent:
             raise Rejected(
                 "second_backward",
-                "a second backward pass came before optimizer.step()",
-                hint="add up the losses of several parts of a batch, and call backward() once",
+                "backward() ran twice before optimizer.step()",
+                hint="sum the losses of all chunks of the batch, and call backward() once",
             )
         hvd = _horovod()
         small, kind = self._compression(hvd).compress(parameter.grad)
@@ -78,21 +78,21 @@ class GradientAverager:
 
 
 def check_unwrapped(optimizer: torch.optim.Optimizer) -> None:
-    """Refuse an optimizer that averages gradients by itself.
+    """Refuse an optimizer that already averages gradients.
 
     Raises:
-        Rejected: Horovod has wrapped it.
+        Rejected: Horovod has wrapped the optimizer.
     """
     if hasattr(optimizer, "_requires_update"):
         raise Rejected(
             "optimizer_wrapped",
-            "the optimizer is wrapped by Horovod already, for a fixed number of ranks",
-            hint="give the plain optimizer, without trial.distribute: its gradients are averaged here",
+            "the optimizer is already wrapped by Horovod, for a fixed number of ranks",
+            hint="pass the plain optimizer, without trial.distribute",
         )
 
 
 def _horovod() -> Any:
-    """Loaded when there is a gang: the same script runs without it."""
+    """Import Horovod only when there is a gang, so that the script runs without it."""
     import horovod.torch as hvd
 
     return hvd

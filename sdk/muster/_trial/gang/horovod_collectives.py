@@ -1,4 +1,4 @@
-"""The exchange of a gang by Horovod. Imported only when it is needed."""
+"""Collective operations of a gang by Horovod. Imported only when needed."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from muster.errors import Rejected
 
 
 class HorovodCollectives:
-    """Horovod, initialised here unless the script has done so: of connections that were there before, `leave` cuts none."""
+    """Horovod, initialised here unless the script has done so; `leave` closes only connections that were opened here."""
 
     def __init__(self) -> None:
         try:
@@ -22,7 +22,7 @@ class HorovodCollectives:
             raise Rejected(
                 "horovod_missing",
                 f"several ranks need Horovod, which cannot be imported: {error}",
-                hint="install horovod, write `distributed: torch`, or ask for one slot per trial",
+                hint="install horovod, set `distributed: torch`, or use one slot per trial",
             ) from error
         before = _open_sockets()
         if not hvd.is_initialized():
@@ -33,28 +33,27 @@ class HorovodCollectives:
         self.local_rank, self.local_size = int(hvd.local_rank()), int(hvd.local_size())
 
     def leave(self) -> None:
-        """As the port says. Horovod keeps its connections after its shutdown: where a rank is lost, those that wait not for it but for this
-        one would do so for half a minute."""
+        """As in `Exchange`. Horovod keeps its connections after shutdown; without closing them, ranks that wait for this one would wait half a minute."""
         self._hvd.shutdown()
         for descriptor, _ in self._sockets & _open_sockets():
             with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def broadcast(self, tensor: Any, root: int, name: str) -> Any:
-        """As the port says."""
+        """As in `Exchange`."""
         return self._hvd.broadcast(tensor, root_rank=root, name=name)
 
     def total(self, tensor: Any, name: str) -> Any:
-        """As the port says."""
+        """As in `Exchange`."""
         check_reach([tensor])
         return self._hvd.allreduce(tensor, op=self._hvd.Sum, name=name)
 
     def gather(self, value: object, name: str) -> list[object]:
-        """As the port says."""
+        """As in `Exchange`."""
         return list(self._hvd.allgather_object(value, name=name))
 
     def distribute(self, model: Any, optimizer: Any, told: GradientOptions) -> tuple[Any, Any]:
-        """As the port says. Buckets are sized by Horovod's own environment."""
+        """As in `Exchange`. Horovod's environment sets the bucket size."""
         hvd = self._hvd
         check_reach(model.parameters())
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -66,16 +65,16 @@ class HorovodCollectives:
         )
         wrapped.state = (
             optimizer.state
-        )  # Horovod begins with an empty one: what a checkpoint brought would be lost
+        )  # Horovod starts with an empty state, which would lose the state loaded from a checkpoint
         gather_passes(wrapped, told, lambda is_last: None)
         return model, wrapped
 
 
 def check_reach(tensors: Iterable[Any]) -> None:
-    """Refuse what this build of Horovod could not exchange.
+    """Refuse tensors that this build of Horovod cannot exchange.
 
     Raises:
-        Rejected: A tensor is on a GPU, and Horovod was built for the machine's own memory alone (`horovod_without_gpus`).
+        Rejected: A tensor is on a GPU, and Horovod was built without GPU support (`horovod_without_gpus`).
     """
     import horovod.torch as hvd
 
@@ -83,14 +82,14 @@ def check_reach(tensors: Iterable[Any]) -> None:
     if devices and not (hvd.cuda_built() or hvd.rocm_built()):
         raise Rejected(
             "horovod_without_gpus",
-            f"the model is on {', '.join(sorted(devices))}, and Horovod was built here without NCCL: it exchanges only what is in the "
-            "machine's own memory",
-            hint="write `distributed: torch`, or install nvcc on the workers and run `python -m deploy.horovod` there",
+            f"the model is on {', '.join(sorted(devices))}, and Horovod was built without NCCL: it exchanges only tensors in "
+            "main memory",
+            hint="set `distributed: torch`, or install nvcc on the workers and run `python -m deploy.horovod` there",
         )
 
 
 def _open_sockets() -> set[tuple[int, int]]:
-    """This process's, as descriptor and inode: the number of a closed one may be another's later."""
+    """Sockets of this process by descriptor and inode, because descriptors are reused."""
     found = set()
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""How the gang of a run forms anew while its ranks live: told by the worker, agreed on by all at a step's end, then Horovod starts again."""
+"""Re-forming of a gang while its ranks live: announced by the worker, agreed by all ranks at the end of a step, then Horovod restarts."""
 
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from muster._trial.gang.gang import RankGang
 
 REFORM_TIMEOUT_S = 120.0
-"""So long survivors of a broken gang wait for the scheduler's word, which needs a worker's lease and a plan."""
+"""Seconds that the survivors of a broken gang wait for a new generation: a worker's lease must expire, and the scheduler must plan."""
 
 
 class GangReforming:
-    """One rank's part in it.
+    """Re-forming of the gang, as seen by one rank.
 
     Attributes:
-        is_due: All ranks have agreed that the gang forms anew before the next step.
+        is_due: All ranks have agreed to re-form the gang before the next step.
     """
 
     def __init__(self, seat: ResizeConnection) -> None:
@@ -25,45 +25,45 @@ class GangReforming:
         self.is_due = seat.generation == 0
 
     def has_news(self) -> bool:
-        """Whether the worker has said how the gang is to form anew. It does not wait; rank 0 asks, the others follow."""
+        """Whether the worker has announced a new generation. Does not wait; rank 0 asks, the other ranks follow."""
         return self._seat.poll() is not None
 
     def on_broken(self) -> None:
-        """The gang that was is no more: this rank waits to be told of the next."""
+        """Mark this rank as waiting for the next generation after the gang broke."""
         self._seat.stand_by()
 
     def join(self) -> "RankGang":
-        """Leave the gang that was, and return the one that is; it waits until it is told, and for the others.
+        """Leave the old gang and return the new one; waits for the worker's announcement and for the other ranks.
 
         Raises:
-            SystemExit: There is no place for this rank any more: it ends well.
-            Rejected: It was not told in time.
+            SystemExit: This rank is not part of the new gang; it ends successfully.
+            Rejected: The worker did not announce a generation in time.
         """
         import horovod.torch as hvd
 
         from muster._trial.gang.gang import RankGang
         from muster._trial.gang.horovod_collectives import HorovodCollectives
 
-        told = self._seat.wait(REFORM_TIMEOUT_S)
+        announcement = self._seat.wait(REFORM_TIMEOUT_S)
         if hvd.is_initialized():
             hvd.shutdown()
-        if isinstance(told, wire.Leave):
+        if isinstance(announcement, wire.Leave):
             raise SystemExit(0)
-        apply_variables(told.variables)
+        apply_variables(announcement.variables)
         gang = RankGang(HorovodCollectives())
-        self._seat.take(told.generation)
+        self._seat.take(announcement.generation)
         self.is_due = False
         return gang
 
 
 def open_reforming(surroundings: ProcessEnvironment) -> GangReforming | None:
-    """Let this run be resized while it trains; None where its size is fixed, it meets by anything but Horovod, or there is no platform."""
+    """Make this run resizable while it trains; None if its size is fixed, it does not use Horovod, or there is no platform."""
     if not surroundings.generation:
         return None
     description = wire.read_trial_file(surroundings.trial_path)
     if description.distributed != "horovod":
         return None
-    # A connection of its own: only rank 0 has the others, and every rank must hear.
+    # Every rank needs its own connection; only rank 0 has a report channel.
     generation = 0 if surroundings.stands_by else surroundings.generation
     return GangReforming(
         ResizeConnection(description.socket, surroundings.token, surroundings.local_rank, generation)

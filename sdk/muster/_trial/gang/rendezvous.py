@@ -1,4 +1,4 @@
-"""How this process finds the others of its gang: by Horovod, by PyTorch, or not at all."""
+"""Connects this process to the other ranks of its gang: by Horovod, by torch.distributed, or not at all."""
 
 from typing import TYPE_CHECKING
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
 
 
 def join_gang(distributed: str, size: int, surroundings: ProcessEnvironment) -> "RankGang | None":
-    """Meet the other ranks; None where this process trains by itself.
+    """Connect to the other ranks; None if this process trains alone.
 
-    With `torch`, and where a launcher of the user's own (`torchrun`) has started this process, they meet by `torch.distributed`.
+    Ranks connect by `torch.distributed` with `distributed: torch`, and when a launcher of the user (`torchrun`) started them.
 
     Args:
-        distributed: As in the config.
-        size: How many processes the worker started.
-        surroundings: What a launcher says of its own.
+        distributed: Value of the config.
+        size: Number of processes that the worker started.
+        surroundings: Environment of this process, including the launcher's variables.
 
     Raises:
-        Rejected: Horovod is needed and missing.
+        Rejected: Horovod is required and not installed.
     """
     launched = surroundings.launched
     if distributed == "horovod" and size > 1:

@@ -1,4 +1,4 @@
-"""A rank's place in a gang that may form anew while it trains: what the worker says of it, over a connection of its own."""
+"""Connection of a rank to its worker for resizing: reports the rank's generation, receives the next one."""
 
 import os
 import select
@@ -13,60 +13,64 @@ RETRY_S = 0.5
 
 
 class ResizeConnection:
-    """Says in which generation this rank trains, and hears of the next. One that is cut off connects again.
+    """Reports the generation in which this rank trains, and receives the next one. Reconnects after a disconnect.
 
     Attributes:
-        generation: In which it trains, or has trained; 0: in none yet.
+        generation: Generation in which the rank trains or last trained; 0 if none yet.
     """
 
     def __init__(self, path: str, token: str, local_rank: int, generation: int) -> None:
-        """Take the place: from here on the run counts as one that can be resized while it trains."""
+        """Connect; from here on, the run can be resized while it trains."""
         self._path = path
         self._hello = wire.Hello(token, 0, os.getpid(), seat=local_rank)
         self._socket: socket.socket | None = None
         self._decoder = wire.Decoder(wire.WORKER_FRAMES)
         self._retry_at = 0.0
-        self._news: wire.Join | wire.Leave | None = None
+        self._announcement: wire.Join | wire.Leave | None = None
         self.generation = generation
-        self._stands_by = generation == 0
+        self._is_standby = generation == 0
         self._connect()
 
     def poll(self) -> wire.Join | wire.Leave | None:
-        """What the worker said last of a generation after this one; None: nothing. It does not wait."""
+        """Return the worker's latest announcement of a newer generation, or None. Does not wait."""
         if self._socket is None:
             self._connect()
         if self._socket is not None:
             self._read(self._socket)
-        return self._news if self._news and self._news.generation > self.generation else None
+        return (
+            self._announcement
+            if self._announcement and self._announcement.generation > self.generation
+            else None
+        )
 
     def wait(self, timeout_s: float) -> wire.Join | wire.Leave:
-        """As `poll`, once there is something.
+        """Wait for an announcement.
 
         Raises:
-            Rejected: There was nothing in that time.
+            Rejected: No announcement arrived in time.
         """
         deadline = time.monotonic() + timeout_s
-        while (news := self.poll()) is None:
+        while (announcement := self.poll()) is None:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Rejected(
-                    "gang_not_formed", f"the gang was not told how to form anew within {timeout_s:.0f} s"
+                    "gang_not_formed", f"the worker announced no new gang within {timeout_s:.0f} s"
                 )
             if self._socket is None:
                 time.sleep(0.05)
             else:
                 select.select([self._socket], [], [], min(left, RETRY_S))
-        return news
+        return announcement
 
     def take(self, generation: int) -> None:
-        """This rank trains in `generation` now."""
-        self.generation, self._stands_by = generation, False
-        self._say()
+        """Report that this rank trains in `generation`."""
+        self.generation, self._is_standby = generation, False
+        self._send_generation()
 
     def stand_by(self) -> None:
-        """The gang in which this rank trained is broken: it waits for the next generation."""
-        self._stands_by = True
-        self._say()
+        """Report that the gang broke and this rank waits for the next generation."""
+        self._is_standby = True
+        self._send_generation()
 
     def _connect(self) -> None:
         now = time.monotonic()
@@ -81,14 +85,14 @@ class ResizeConnection:
             self._drop()
             return
         self._decoder = wire.Decoder(wire.WORKER_FRAMES)
-        self._say()
+        self._send_generation()
 
-    def _say(self) -> None:
-        """At most a few bytes at each change of the gang: the kernel always has room for them."""
+    def _send_generation(self) -> None:
+        """Send the generation; a few bytes per change, which always fit into the kernel's buffer."""
         try:
             if self._socket is not None:
                 self._socket.send(
-                    wire.encode(wire.GenerationConfirmed(0 if self._stands_by else self.generation))
+                    wire.encode(wire.GenerationConfirmed(0 if self._is_standby else self.generation))
                 )
         except OSError:
             self._drop()
@@ -98,7 +102,7 @@ class ResizeConnection:
             while data := connection.recv(64 * 1024):
                 for frame in self._decoder.feed(data):
                     if isinstance(frame, wire.Join | wire.Leave):
-                        self._news = frame
+                        self._announcement = frame
         except BlockingIOError:
             return
         except OSError:

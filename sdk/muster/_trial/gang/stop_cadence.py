@@ -1,20 +1,20 @@
-"""When the ranks of a gang talk about stopping: rank 0's arithmetic, without any communication."""
+"""When the ranks of a gang synchronize on stopping: computed by rank 0, without communication."""
 
 from dataclasses import dataclass
 from math import ceil
 
 GO_ON, STOP, FORM_ANEW = 0, 1, 2
-"""What rank 0 answers when the gang asks."""
+"""Answers of rank 0 when the gang synchronizes."""
 ASK_EVERY_S = 0.25
 MAX_CALLS = 100_000
 
 
 @dataclass(slots=True)
 class StopPollCadence:
-    """Counts calls and validations, and says after how many calls the gang should ask again.
+    """Counts calls and validations, and plans after how many calls the gang synchronizes again.
 
-    The answer is the number of calls in about 250 ms, but at most the number until the validation that is
-    expected to reach `decide_at`, so that a decision is asked for in the very call that follows it.
+    The interval is the number of calls in about 250 ms, limited so that the call after the validation expected to reach
+    `decide_at` is a synchronizing one.
     """
 
     asked_at: float | None = None
@@ -25,22 +25,22 @@ class StopPollCadence:
     time_between: float = 0.0
 
     def on_call(self) -> None:
-        """`should_stop` was called."""
+        """Count a call of `should_stop`."""
         self.since_validation += 1
 
     def on_validation(self, time: float) -> None:
-        """A validation at `time` (in the search's unit) was reported."""
+        """Record a validation at `time`, in the search's unit."""
         if self.last_time is not None:
             self.time_between = time - self.last_time
         self.last_time = time
         self.calls_between, self.since_validation = self.since_validation, 0
 
     def plan_calls(self, now: float, decide_at: float | None) -> int:
-        """The gang asks now: return how many calls from here it asks again (1 = at the next)."""
+        """Return the number of calls until the next synchronization (1 = the next call)."""
         previous, self.asked_at = self.asked_at, now
         if previous is not None:
             per_call = max((now - previous) / self.calls, 1e-7)
-            # Fourfold at most: one slow first step must not be taken for the pace, nor one quick one.
+            # At most fourfold, so that one unusually slow or quick step does not set the pace.
             self.calls = int(min(max(ASK_EVERY_S / per_call, 1), MAX_CALLS, 4 * self.calls))
         self.calls = min(self.calls, self._calls_until_decision(decide_at))
         return self.calls
@@ -49,8 +49,6 @@ class StopPollCadence:
         if decide_at is None:
             return MAX_CALLS
         if self.last_time is None or self.time_between <= 0 or self.calls_between <= 0:
-            return max(
-                1, self.since_validation
-            )  # the rhythm is not known yet: look more often, ever more rarely
+            return max(1, self.since_validation)  # the pace is unknown: synchronize at growing intervals
         validations = max(1, ceil((decide_at - self.last_time) / self.time_between))
         return max(1, validations * self.calls_between - self.since_validation + 1)

@@ -1,4 +1,4 @@
-"""The start of a rank's timings, where its run is profiled. Neighbours: `step_timings` counts, `instrumentation` hangs it onto what ranks wait in."""
+"""Starts the step timings of a profiled rank. `step_timings` accumulates them, `instrumentation` instruments loaders and collectives."""
 
 from collections.abc import Mapping
 
@@ -8,11 +8,11 @@ from muster.wire.timing import read_profiled
 
 
 def start_timings(folder: str, local_rank: int, section: Mapping[str, Json]) -> Timings | None:
-    """Count, where the config's section `profiling` says so and this process is one that the worker counts; else nothing."""
-    told = read_profiled(section)
-    if told is None or not folder:
+    """Start timings if the `profiling` section enables them and the worker tracks this process; else return None."""
+    profiled = read_profiled(section)
+    if profiled is None or not folder:
         return None
-    # It is imported where it is needed alone: other ranks have nothing of it.
+    # Imported only for profiled ranks, to keep others free of it.
     from muster._trial.profiling.instrumentation import watch_waits
 
-    return Timings(folder, local_rank, told, watch_waits)
+    return Timings(folder, local_rank, profiled, watch_waits)

@@ -1,7 +1,7 @@
-"""Where a training thread waits: PyTorch's loaders, Horovod and torch.distributed, found as the script imports them.
+"""Instrumentation of waits of the training thread: PyTorch loaders, Horovod and torch.distributed, as the script imports them.
 
-Each has one place that all its users pass, so scripts are profiled as they are. What is hung on stays for the process, which a worker makes
-for one trial.
+Each library has one function that all calls pass through, so scripts need no change. Patches stay for the life of the
+process, which runs one trial.
 """
 
 import sys
@@ -20,20 +20,20 @@ COLLECTIVES = (
     "barrier",
 )
 SAMPLED_STEPS = 10
-"""Of DistributedDataParallel, whose exchange is its own matter, one backward pass in so many is timed."""
-_hung: set[str] = set()
+"""DistributedDataParallel overlaps communication itself: one in this many backward passes is timed."""
+_patched: set[str] = set()
 
 
 def watch_waits(timings: Timings) -> None:
-    """Hang the timings onto what has been imported since the last call. It costs some dictionary look-ups."""
-    for name, hang in _PLACES.items():
-        if name not in _hung and (module := sys.modules.get(name)) is not None:
-            _hung.add(name)
-            hang(module, timings)
+    """Instrument the modules imported since the last call; costs a few dictionary lookups."""
+    for name, patch in _PATCHES.items():
+        if name not in _patched and (module := sys.modules.get(name)) is not None:
+            _patched.add(name)
+            patch(module, timings)
 
 
 def count_samples(batch: object) -> int:
-    """The length of the first tensor or array in a batch, the samples that it holds; 0 where there is none."""
+    """Return the length of the first tensor or array in a batch as its number of samples; 0 if there is none."""
     for content in _leaves(batch):
         shape = getattr(content, "shape", None)
         if shape is not None and len(shape):
@@ -51,13 +51,13 @@ def _leaves(batch: object) -> Iterator[object]:
         yield from _leaves(content)
 
 
-def _hang_on_loaders(module: Any, timings: Timings) -> None:
+def _patch_loaders(module: Any, timings: Timings) -> None:
     grown, following = module.DataLoader, module._BaseDataLoaderIter
     load = timings.timed(Activity.DATA, following.__next__)
 
     def load_next(iterator: Any) -> Any:
         batch = load(iterator)
-        # What is loaded with gradients off validates, and trains nothing.
+        # Batches loaded without gradients are for validation.
         if sys.modules["torch"].is_grad_enabled():
             timings.count(count_samples(batch))
         return batch
@@ -66,20 +66,20 @@ def _hang_on_loaders(module: Any, timings: Timings) -> None:
     grown.__iter__ = timings.timed(Activity.DATA, grown.__iter__)
 
 
-def _hang_on_horovod(module: Any, timings: Timings) -> None:
+def _patch_horovod(module: Any, timings: Timings) -> None:
     library = module.mpi_lib
     library.horovod_torch_wait_and_clear = timings.timed(
         Activity.COMMUNICATION, library.horovod_torch_wait_and_clear
     )
 
 
-def _hang_on_collectives(module: ModuleType, timings: Timings) -> None:
+def _patch_collectives(module: ModuleType, timings: Timings) -> None:
     for name in COLLECTIVES:
         if function := getattr(module, name, None):
             setattr(module, name, timings.timed(Activity.COMMUNICATION, function))
 
 
-def _hang_on_ddp(module: Any, timings: Timings) -> None:
+def _patch_ddp(module: Any, timings: Timings) -> None:
     parallel = module.DistributedDataParallel
     forward = parallel.forward
     seen: dict[int, tuple[int, int]] = {}
@@ -89,9 +89,9 @@ def _hang_on_ddp(module: Any, timings: Timings) -> None:
         if not calls:
             model._set_ddp_runtime_logging_sample_rate(SAMPLED_STEPS)
         elif calls % SAMPLED_STEPS == 0:
-            told = model._get_ddp_logging_data()
-            if (newest := told.get("iteration", 0)) > sampled:
-                waited_ns = told["backward_comm_time"] - told["backward_compute_comm_overlap_time"]
+            logged = model._get_ddp_logging_data()
+            if (newest := logged.get("iteration", 0)) > sampled:
+                waited_ns = logged["backward_comm_time"] - logged["backward_compute_comm_overlap_time"]
                 timings.add(Activity.COMMUNICATION, max(0, waited_ns) * (newest - sampled))
                 sampled = newest
         seen[id(model)] = calls + 1, sampled
@@ -100,9 +100,9 @@ def _hang_on_ddp(module: Any, timings: Timings) -> None:
     parallel.forward = counted_forward
 
 
-_PLACES = {
-    "torch.utils.data.dataloader": _hang_on_loaders,
-    "horovod.torch.mpi_ops": _hang_on_horovod,
-    "torch.distributed": _hang_on_collectives,
-    "torch.nn.parallel.distributed": _hang_on_ddp,
+_PATCHES = {
+    "torch.utils.data.dataloader": _patch_loaders,
+    "horovod.torch.mpi_ops": _patch_horovod,
+    "torch.distributed": _patch_collectives,
+    "torch.nn.parallel.distributed": _patch_ddp,
 }

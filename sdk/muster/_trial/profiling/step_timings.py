@@ -1,4 +1,4 @@
-"""Counts where this rank's time goes, where its run is profiled. Neighbours: `instrumentation` hangs it onto what ranks wait in, the worker reads it."""
+"""Accumulates where a profiled rank's time goes. `instrumentation` instruments loaders and collectives; the worker reads the result."""
 
 import functools
 import os
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class Activity(IntEnum):
-    """What a training thread does beside computing."""
+    """Activities of a training thread other than computing."""
 
     DATA = 0
     COMMUNICATION = 1
@@ -28,20 +28,20 @@ class Activity(IntEnum):
 
 
 class Timings:
-    """Adds up one thread's time in each part. Of parts in each other the outermost counts; other threads and forks count for nothing.
+    """Accumulates the time of one thread per activity. Of nested activities, the outermost counts; other threads and forks are ignored.
 
-    A step costs a comparison, each wait two readings of a clock.
+    Costs one comparison per step and two clock readings per wait.
     """
 
     def __init__(
         self, folder: str, local_rank: int, told: ProfilingRange, look: "Callable[[Timings], None]"
     ) -> None:
-        """Open this rank's record in the worker's folder; without it nobody reads, and nothing fails.
+        """Open this rank's record in the worker's folder; without it, timings are not recorded and nothing fails.
 
         Args:
-            look: Is called now and at each writing, to hang this onto what the script has imported since.
+            look: Called now and at each write, to instrument modules imported since.
         """
-        self._told, self._look = told, look
+        self._profiled, self._look = told, look
         self._spent_ns = [0, 0, 0]
         self._samples = 0
         self._is_on = told.goes_on_after(0)
@@ -58,7 +58,7 @@ class Timings:
 
     @contextmanager
     def within(self, part: Activity) -> Iterator[None]:
-        """What happens inside is of this part."""
+        """Attribute the time of the block to this activity."""
         began_ns = self.begin()
         try:
             yield
@@ -67,7 +67,7 @@ class Timings:
 
     @contextmanager
     def standing_in(self) -> Iterator[None]:
-        """This thread does what the training thread waits for: what it waits for itself counts."""
+        """Measure in this thread, on which the training thread waits, instead of the training thread."""
         self._thread = threading.get_ident()
         try:
             yield
@@ -75,7 +75,7 @@ class Timings:
             self._thread = self._own_thread
 
     def timed(self, part: Activity, function: Callable[Given, Result]) -> Callable[Given, Result]:
-        """The function, its time counted."""
+        """Return the function, with its time attributed to this activity."""
 
         @functools.wraps(function)
         def call(*given: Given.args, **named: Given.kwargs) -> Result:
@@ -88,7 +88,7 @@ class Timings:
         return call
 
     def begin(self) -> int:
-        """Begin a part, unless one has begun; for `end`."""
+        """Start an activity unless one is running; returns a value for `end`."""
         if not self._is_on or self._is_inside or threading.get_ident() != self._thread:
             return 0
         began_ns = self._now_ns()
@@ -96,23 +96,23 @@ class Timings:
         return began_ns
 
     def end(self, part: Activity, began_ns: int) -> None:
-        """End what `begin` began."""
+        """End the activity that `begin` started."""
         if began_ns:
             self.add(part, self._now_ns() - began_ns)
             self._is_inside = False
 
     def add(self, part: Activity, spent_ns: int) -> None:
-        """Add time that was measured elsewhere."""
+        """Add time measured elsewhere."""
         self._spent_ns[part] += spent_ns
 
     def count(self, samples: int) -> None:
-        """Samples were taken to train with."""
+        """Count training samples."""
         if self._is_on and threading.get_ident() == self._thread:
             self._samples += samples
 
     def on_step(self, step: int) -> None:
-        """The script has reported a step."""
-        was_on, self._is_on = self._is_on, self._told.goes_on_after(step)
+        """Record a reported step."""
+        was_on, self._is_on = self._is_on, self._profiled.goes_on_after(step)
         if not (was_on or self._is_on):
             return
         now_ns = time.monotonic_ns()
@@ -123,7 +123,7 @@ class Timings:
             self._write()
 
     def close(self) -> None:
-        """The script has ended: the steps since the last writing are written, too."""
+        """Write the steps since the last write."""
         if self._unwritten:
             self._write()
 
@@ -134,6 +134,10 @@ class Timings:
                 os.pwrite(self._file, timing.pack(), self._offset)
 
     def _now_ns(self) -> int:
-        if self._told.sync_timings and (torch := sys.modules.get("torch")) and torch.cuda.is_initialized():
+        if (
+            self._profiled.sync_timings
+            and (torch := sys.modules.get("torch"))
+            and torch.cuda.is_initialized()
+        ):
             torch.cuda.synchronize()
         return time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""The verdict that is due on a validation: rank 0 waits for it shortly, so that a training that is to stop stops there."""
+"""Waiting for the search's decision on a validation: rank 0 waits briefly, so that a stop takes effect there."""
 
 import sys
 
@@ -7,22 +7,22 @@ from muster._trial.worker_link.report_channel import Channel
 
 
 class SearchDecisions:
-    """What rank 0 waits for at its next question to the worker."""
+    """The pending decision of rank 0."""
 
     def __init__(self, channel: Channel | None) -> None:
         self._channel = channel
         self._awaited: tuple[int, float] | None = None
 
     def expect(self, validation: int, at: float) -> None:
-        """The search decides on this validation."""
+        """Expect a decision on this validation."""
         self._awaited = validation, at
 
     def wait(self) -> None:
-        """Return when the verdict that is due has come, or after two seconds."""
+        """Return when the pending decision arrives, or after two seconds."""
         if self._awaited is None or self._channel is None:
             return
         if not self._has_come() and not self._channel.wait(self._has_come, wire.DECISION_WAIT_S):
-            text = f"muster: no verdict on validation {self._awaited[0]} within 2 s; training goes on"
+            text = f"muster: no decision on validation {self._awaited[0]} within 2 s; training continues"
             print(text, file=sys.stderr, flush=True)
         self._awaited = None
 

@@ -1,4 +1,4 @@
-"""This rank's signs of life, for its worker to see whether the gang still moves. A beat costs a clock's reading, and now and then a write."""
+"""Heartbeat of this rank, by which its worker detects hangs. A beat costs a clock reading, and occasionally a write."""
 
 import faulthandler
 import os
@@ -20,16 +20,17 @@ from muster.wire.heartbeat import (
 )
 
 RHYTHM_BEATS = 5
-"""After so many one step at least was seen whole, however many calls a step makes."""
+"""Beats after which at least one whole step was seen, however many calls a step makes."""
 WRITE_EVERY_NS = 100_000_000
 
 
 class HeartbeatWriter:
-    """Beats at each report, validation, checkpoint and question whether to stop."""
+    """Beats at each report, validation, checkpoint and `should_stop` call."""
 
     def __init__(self, folder: str, local_rank: int, timings: Timings | None = None) -> None:
-        """Open this rank's record in the worker's folder, and answer for its stacks there. Without such a folder it beats unseen: no
-        training fails for it. `timings` counts where its time goes, where the run is profiled."""
+        """Open this rank's record in the worker's folder and register the stack dump signal. Without the folder, beats are not
+        recorded and training is unaffected. `timings` accumulates step timings of profiled runs.
+        """
         self.timings = timings
         self._at_ns = time.monotonic_ns()
         self._write_after_ns = 0
@@ -39,8 +40,8 @@ class HeartbeatWriter:
         self._offset = local_rank * RECORD_BYTES
         self._pid = os.getpid()
         self._file: int | None = None
-        with suppress(ValueError):  # a thread may not
-            # Asked once the interpreter is gone, it answers nothing; without this it would die of the question.
+        with suppress(ValueError):  # only the main thread may set signals
+            # After interpreter shutdown, the signal must be ignored instead of killing the process.
             signal.signal(STACKS_SIGNAL, signal.SIG_IGN)
         with suppress(OSError, ValueError):
             self._file = os.open(Path(folder, HEARTBEATS_FILE), os.O_WRONLY | os.O_CLOEXEC)
@@ -49,7 +50,7 @@ class HeartbeatWriter:
         self._write()
 
     def beat(self) -> None:
-        """This rank is alive; the first ones show its rhythm, the longest pause since then says when the next is expected."""
+        """Record a beat. The first beats measure the pace; the longest pause since then predicts the next beat."""
         now_ns = time.monotonic_ns()
         pause_ns = now_ns - self._at_ns
         self._at_ns = now_ns
@@ -63,13 +64,13 @@ class HeartbeatWriter:
             self._write()
 
     def on_step(self, step: int) -> None:
-        """The beat was one of this step."""
+        """Record that the beat belongs to this step."""
         if self.timings:
             self.timings.on_step(step)
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Within it no step is expected, and how long it takes says nothing of steps."""
+        """Suspend the expectation of steps; the duration of the block does not affect the pace."""
         was_busy, self._is_busy = self._is_busy, True
         self._write()
         began_ns = self.timings.begin() if self.timings else 0
@@ -83,20 +84,20 @@ class HeartbeatWriter:
             self._write()
 
     def close(self) -> None:
-        """Nothing more is expected."""
+        """Stop expecting beats."""
         self._is_busy = True
         self._write()
         if self.timings:
             self.timings.close()
 
     def end(self) -> None:
-        """The script is over and everything handed over: nothing but the process's own end is expected."""
+        """Mark the script as finished; only the exit of the process is expected."""
         self._at_ns = time.monotonic_ns()
         self._has_ended = True
         self._write()
 
     def _learn(self, pause_ns: int) -> None:
-        # The way to the first beat is the script's start, no step.
+        # The pause before the first beat is startup, not a step.
         self._longest_ns = max(self._longest_ns, pause_ns) if self._beats else 0
         self._beats += 1
         self._write_after_ns = 0

@@ -1,7 +1,7 @@
-"""Rank 0's connection to its worker: numbered reports out, signals and verdicts in. No thread.
+"""Rank 0's connection to its worker: sends numbered reports, receives signals and decisions. Uses no thread.
 
-Reports stay here until the worker has them on its disk; what the worker's daemon missed while it was
-restarted is sent again. See `muster.wire` for the two connections and the bell.
+Reports are kept until the worker has stored them on disk; after a restart of the worker, missing reports are sent again.
+See `muster.wire` for the two connections and the bell.
 """
 
 import os
@@ -18,7 +18,7 @@ from muster import wire
 from muster.errors import Broken, Rejected
 
 RING_FRAMES = 100
-"""The kernel keeps some 270 small frames; a rank whose worker has not looked by then would wait."""
+"""Frames after which the worker is woken: the kernel buffers about 270 small frames before a send would block."""
 POLL_S = 0.01
 RETRY_S = 0.5
 FIRST_CONTACT_S = 1800.0
@@ -29,13 +29,13 @@ UNSENT_NAME = "unsent.frames"
 
 
 class Channel:
-    """The worker's word on this run (`signal`, `decide_at`, counts), and the way to it."""
+    """Connection to the worker, with its latest signal, decision point and counts."""
 
     def __init__(self, trial: wire.TrialFile, trial_path: str, token: str) -> None:
-        """Connect, waiting as long as it takes for a worker that is being restarted.
+        """Connect, and wait for a worker that is restarting.
 
         Raises:
-            Rejected: The worker refuses this rank, or stays away for half an hour.
+            Rejected: The worker refuses this rank, or does not answer for half an hour.
         """
         self._path = trial.socket
         self._token = token
@@ -48,53 +48,53 @@ class Channel:
         self._bell: socket.socket | None = None
         self._decoder = wire.Decoder(wire.WORKER_FRAMES)
         self._rang_at = self._polled_at = self._retry_at = 0.0
-        self._unheard = 0
+        self._unread = 0
         self._pid = os.getpid()
         self.closed = False
         self.reports = self.validations = self.checkpoints = self.decided = 0
         self.settled = (0, 0.0)
         self.decide_at: float | None = None
         self.signal, self._acknowledged = "run", ""
-        self._said_waiting = False
+        self._has_warned = False
         self._make_contact()
 
     def start(self) -> None:
-        """Say that user code is past `muster.trial()`."""
+        """Report that the script has called `muster.trial()`."""
         with self._lock:
             self._send(wire.encode(wire.Started()), urgent=True)
 
     def report(self, point: wire.ReportFrame, urgent: bool) -> None:
-        """Send, keep and count a report; `urgent` wakes the worker at once. What is too large to be sent has no number."""
+        """Send, keep and count a report; `urgent` wakes the worker immediately. A report that is too large gets no number."""
         with self._lock:
             frame = wire.encode(point)
             self.reports, self.validations = point.number, max(self.validations, point.validation)
             self._keep(self._reports, point.number, frame, urgent)
 
     def announce(self, checkpoint: wire.CheckpointFrame) -> None:
-        """Say that a checkpoint's files are complete."""
+        """Report that a checkpoint's files are complete."""
         with self._lock:
             self._keep(self._checkpoints, checkpoint.number, wire.encode(checkpoint), urgent=True)
 
     def measure(self, measured: wire.StepMeasurements) -> None:
-        """Say how the training gets on; it is not kept, since it is said again."""
+        """Send a measurement of the training; it is not kept, because measurements repeat."""
         with self._lock:
             if not self.closed and os.getpid() == self._pid:
                 self._send(wire.encode(measured), urgent=False)
 
     def acknowledge(self, signal: str) -> None:
-        """Say, once per signal, that user code was told to stop."""
+        """Report, once per signal, that the script was asked to stop."""
         with self._lock:
             if self._acknowledged != signal:
                 self._acknowledged = signal
                 self._send(wire.encode(wire.Acknowledge(signal)), urgent=True)
 
     def glance(self) -> None:
-        """`poll`, at most a hundred times a second: short steps need not each pay a system call for it."""
+        """Call `poll` at most a hundred times a second, to save system calls in short steps."""
         if time.monotonic() - self._polled_at >= POLL_S:
             self.poll()
 
     def poll(self) -> None:
-        """Take in what the worker said, without waiting; reconnect when it is time."""
+        """Read frames from the worker without waiting; reconnect when due."""
         with self._lock:
             self._polled_at = time.monotonic()
             if self._socket is None:
@@ -103,7 +103,7 @@ class Channel:
                 self._read(self._socket)
 
     def wait(self, until: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until the worker's word fulfils `until`; False when the time is over."""
+        """Wait until `until` holds after reading frames; return False on timeout."""
         deadline = time.monotonic() + timeout_s
         while True:
             self.poll()
@@ -118,7 +118,7 @@ class Channel:
                 select.select([self._socket], [], [], min(left, 0.5))
 
     def close(self) -> None:
-        """Wait shortly until the worker has everything on its disk; leave the rest in a file beside the run, when it has room."""
+        """Wait briefly until the worker has stored everything; write the rest to a file of the run when the disk has space."""
         if self.closed or os.getpid() != self._pid:
             return
         self.closed = True
@@ -126,11 +126,11 @@ class Channel:
         while not self.wait(lambda: not self._reports and not self._checkpoints, CLOSE_S):
             if self._leave_unsent():
                 break
-            self._wait_said("its last reports are kept")
+            self._warn_waiting("its last reports are stored")
         self._disconnect()
 
     def _leave_unsent(self) -> bool:
-        """Whether the file holds all that the worker has not; a full disk is waited for."""
+        """Write all unstored frames to a file; return False while the disk is full."""
         try:
             with self._unsent_path.open("wb") as unsent:
                 unsent.writelines(frame for _, frame in (*self._reports, *self._checkpoints))
@@ -153,13 +153,13 @@ class Channel:
 
     def _keep(self, queue: deque[tuple[int, bytes]], number: int, frame: bytes, urgent: bool) -> None:
         if self.closed:
-            raise Rejected("trial_closed", "the trial has ended: nothing can be reported any more")
+            raise Rejected("trial_closed", "the trial has ended and accepts no reports")
         if os.getpid() != self._pid:
             raise Rejected("trial_forked", "only the process that called muster.trial() may report")
         queue.append((number, frame))
         self._held_bytes += len(frame)
         self._send(frame, urgent)
-        # The worker is away: memory is not endless, so training waits.
+        # While the worker is away, training waits when the buffer is full.
         while self._held_bytes > MAX_HELD_BYTES:
             self.wait(lambda: self._held_bytes <= MAX_HELD_BYTES // 2, 10)
 
@@ -172,23 +172,23 @@ class Channel:
         except BlockingIOError:
             sent = 0
         except OSError:
-            self._read(self._socket)  # what it said last
+            self._read(self._socket)  # reads its last frames
             return
         if sent < len(frame):
             self._send_rest(memoryview(frame)[sent:])
-        self._unheard += 1
-        if urgent or self._unheard >= RING_FRAMES or time.monotonic() - self._rang_at > wire.POLL_S:
+        self._unread += 1
+        if urgent or self._unread >= RING_FRAMES or time.monotonic() - self._rang_at > wire.POLL_S:
             self._ring()
             if self._socket is not None:
                 self._read(self._socket)
 
     def _send_rest(self, rest: memoryview) -> None:
-        """The kernel's buffer is full: ring for each part, and wait for room. A worker with a full disk makes none for as long."""
+        """Wait for space in the kernel's buffer; ring before each attempt. A worker with a full disk stops reading."""
         self._ring()
         began = time.monotonic()
         while rest and self._socket is not None:
             if time.monotonic() - began > WARN_AFTER_S:
-                self._wait_said("its reports are kept")
+                self._warn_waiting("its reports are stored")
             _, writable, _ = select.select([], [self._socket], [], 1.0)
             try:
                 if writable:
@@ -199,20 +199,20 @@ class Channel:
                 self._read(self._socket)
             self._ring()
 
-    def _wait_said(self, until: str) -> None:
-        """Say, once, what the script waits for."""
-        if not self._said_waiting:
-            self._said_waiting = True
-            text = f"muster: this machine's worker takes no reports now; the trial waits until {until}"
+    def _warn_waiting(self, until: str) -> None:
+        """Print once what the script waits for."""
+        if not self._has_warned:
+            self._has_warned = True
+            text = f"muster: this machine's worker does not accept reports now; the trial waits until {until}"
             print(text, file=sys.stderr, flush=True)
 
     def _ring(self) -> None:
-        self._rang_at, self._unheard = time.monotonic(), 0
+        self._rang_at, self._unread = time.monotonic(), 0
         if self._bell is not None:
             try:
                 self._bell.send(b"!")
             except BlockingIOError:
-                pass  # a full bell is a rung bell
+                pass  # the bell already rings
             except OSError:
                 self._disconnect()
 
@@ -240,7 +240,7 @@ class Channel:
                 self.decide_at = frame.decide_at
                 self.decided = max(self.decided, frame.validation)
             case wire.ConnectionRefused():
-                raise Rejected("refused", f"the worker takes no more of this process: {frame.reason}")
+                raise Rejected("refused", f"the worker refused this process: {frame.reason}")
             case _:
                 raise Broken(f"unexpected {frame!r} from the worker")
 

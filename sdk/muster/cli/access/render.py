@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def scope_of(workspace: str | None, project: str | None) -> str:
-    """Return where a role counts, in words."""
+    """Format the scope of a role binding."""
     if workspace is None:
         return "the tenant"
     return f"workspace {workspace}" if project is None else f"project {project} of workspace {workspace}"
 
 
 def kind_of(user: "User") -> str:
-    """Return the kind of a user in words."""
+    """Format the kind of a user."""
     return str(user.kind).replace("_", " ")
 
 
@@ -31,8 +31,8 @@ def state_of(user: "User") -> str:
 
 
 def membership_message(user: "User") -> str:
-    """Return a sentence that lists the groups of a user."""
-    return f"{user.name} is in {', '.join(user.groups) or 'no group'}"
+    """Return the message that lists the groups of a user."""
+    return f"{user.name} is in {', '.join(user.groups) or 'no groups'}"
 
 
 def role_facts(role: "RoleDefinition") -> list[tuple[str, object]]:
@@ -42,18 +42,20 @@ def role_facts(role: "RoleDefinition") -> list[tuple[str, object]]:
 
 
 def permissions_message(role: "RoleDefinition") -> str:
-    """Return a sentence that lists the permissions of a role."""
+    """Return the message that lists the permissions of a role."""
     return f"role {role.name} may {', '.join(role.permissions)}"
 
 
 def grant_message(binding: "RoleBinding") -> str:
-    """Return a sentence about a role that was granted."""
-    return f"{_who(binding)} is {binding.role} on {scope_of(binding.workspace, binding.project)}"
+    """Return the message after a role was granted."""
+    return f"{_who(binding)} has role {binding.role} on {scope_of(binding.workspace, binding.project)}"
 
 
 def revoke_message(binding: "RoleBinding") -> str:
-    """Return a sentence about a role that was revoked."""
-    return f"{_who(binding)} is no longer {binding.role} on {scope_of(binding.workspace, binding.project)}"
+    """Return the message after a role was revoked."""
+    return (
+        f"{_who(binding)} no longer has role {binding.role} on {scope_of(binding.workspace, binding.project)}"
+    )
 
 
 def _who(binding: "RoleBinding") -> str:
@@ -61,10 +63,10 @@ def _who(binding: "RoleBinding") -> str:
 
 
 def state_message(user: "User") -> str:
-    """Return a sentence about the state of a user."""
+    """Return the message about the state of a user."""
     return f"{user.name} is {state_of(user)}"
 
 
 def print_secret(found: "CreatedToken | CreatedTenant | CreatedWebhook") -> None:
-    """Print the secret of something that was created."""
+    """Print the secret of a created token, tenant or webhook."""
     print(found.secret)

@@ -18,28 +18,34 @@ sessions = NOUNS["session"].app
 
 
 def login(
-    url: Annotated[str, typer.Argument(help="Where the platform is, e.g. http://muster.example:8080.")],
+    url: Annotated[str, typer.Argument(help="Address of the platform, e.g. http://muster.example:8080.")],
     token: Annotated[
-        str | None, typer.Option(help="A token; asked for when nothing else says who you are.")
+        str | None, typer.Option(help="Sign in with a token; prompted for if --with and --user are missing.")
     ] = None,
     provider: Annotated[
-        str | None, typer.Option("--with", help="Sign in with this provider, in your browser.")
+        str | None, typer.Option("--with", help="Sign in with this provider in your browser.")
     ] = None,
     user: Annotated[str | None, typer.Option("--user", help="Sign in with your name and password.")] = None,
-    tenant: Annotated[
-        str, typer.Option("--tenant", help="The tenant that your name belongs to.")
-    ] = "default",
+    tenant: Annotated[str, typer.Option("--tenant", help="Tenant of the user, with --user.")] = "default",
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Where the browser comes back to; 0: a free one.")
+        int,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="Local port for the redirect of the browser; 0 for any free port.",
+        ),
     ] = 0,
-    opens: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    opens: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the browser, or only print the address.")
+    ] = True,
 ) -> None:
-    """Sign in to a platform, and keep its address and your session for the next commands."""
+    """Sign in to a platform; save its address and your session for later commands."""
     from muster.client import Address, connect
     from muster.client.settings import preferred_to, save
 
     if sum(one is not None for one in (token, provider, user)) > 1:
-        raise Rejected("invalid_request", "--token, --with and --user exclude each other")
+        raise Rejected("invalid_request", "--token, --with and --user cannot be combined")
     secret = token
     if provider is not None or user is not None:
         secret = _sign_in(url, provider, user, tenant, port, opens=opens).secret
@@ -48,14 +54,14 @@ def login(
     with connect(Address(url.rstrip("/"), secret, "the command line")) as client:
         me = client.me()
     file = save(url, secret)
-    said = "signed in to {} as [bold]{}[/] of {}; kept in {}"
-    emit(me, lambda: note(said, url, me.name, me.tenant_name, file))
+    message = "signed in to {} as [bold]{}[/] of {}; saved in {}"
+    emit(me, lambda: note(message, url, me.name, me.tenant_name, file))
     if other := preferred_to(file):
-        note("commands from here do not go by that, but by {}", other)
+        note("commands started here ignore the saved sign-in and use {}", other)
 
 
 def logout() -> None:
-    """End your session, and forget the platform's address."""
+    """Sign out: end your session and forget the platform's address."""
     from muster.client import connect
     from muster.client.settings import forget
 
@@ -70,11 +76,11 @@ def logout() -> None:
     if forget(address):
         note("signed out of {}", address.url)
     else:
-        note("what {} says was found in {}, and is still there", address.url, address.source)
+        note("the sign-in to {} comes from {}; remove it there", address.url, address.source)
 
 
 def whoami() -> None:
-    """Show which platform is spoken to, and as whom."""
+    """Show the platform, your user, tenant and roles."""
     from muster.client import connect
 
     with connect() as client:
@@ -82,11 +88,11 @@ def whoami() -> None:
         address = client.address
     known: list[tuple[str, object]] = [
         ("platform", address.url),
-        ("found in", address.source),
+        ("source", address.source),
         ("name", me.name),
         ("tenant", me.tenant_name),
         *(("role", f"{one.role} on {scope_of(one.workspace, one.project)}") for one in me.roles),
-        ("token ends", me.expires_at),
+        ("token expires", me.expires_at),
     ]
     emit(me, lambda: facts(known))
 
@@ -94,27 +100,29 @@ def whoami() -> None:
 @verb(sessions, "revoke")
 def revoke_session(
     session: Annotated[
-        str | None, typer.Argument(metavar="ID", help="`muster session list` shows it.")
+        str | None, typer.Argument(metavar="ID", help="Id of the session, from `muster session list`.")
     ] = None,
-    user: Annotated[str | None, typer.Option("--user", help="All those of this user.")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="Revoke all sessions of this user.")] = None,
 ) -> None:
-    """End one of your sessions, or all those of a user; everywhere within seconds."""
+    """Revoke one of your sessions, or all sessions of a user; takes effect within seconds."""
     from muster.client import connect
 
     if (session is None) == (user is None):
-        raise Rejected("invalid_request", "name a session or --user", hint="`muster session list` shows them")
+        raise Rejected(
+            "invalid_request", "give either a session id or --user", hint="`muster session list` shows them"
+        )
     with connect() as client:
         if user is not None:
             ended = client.sessions.revoke_all(user)
-            note("{} of {}'s sessions were ended", ended, user)
+            note("revoked {} sessions of {}", ended, user)
             return
         found = client.sessions.revoke(session or "")
-    emit(found, lambda: note("session {} is ended", found.id))
+    emit(found, lambda: note("session {} revoked", found.id))
 
 
 @verb(sessions, "link")
 def create_link() -> None:
-    """Print a link that signs a browser in once, within 15 minutes, to do what your token may."""
+    """Print a link that signs a browser in once, valid for 15 minutes, with the rights of your token."""
     from muster.client import connect
 
     with connect() as client:
@@ -125,18 +133,18 @@ def create_link() -> None:
 
 @verb(sessions, "password")
 def change_password() -> None:
-    """Change your own password; your other sessions end."""
+    """Change your own password; your other sessions are revoked."""
     from muster.client import connect
 
-    current = str(typer.prompt("password of before", hide_input=True))
+    current = str(typer.prompt("current password", hide_input=True))
     fresh = str(typer.prompt("new password", hide_input=True, confirmation_prompt=True))
     with connect() as client:
         client.sessions.change_password(current, fresh)
-    note("your password is changed; your other sessions are ended")
+    note("password changed; your other sessions are revoked")
 
 
 def _show_link(address: str, made: "SignInLink") -> None:
-    note("this link signs in once, until {}:", f"{made.expires_at.astimezone():%H:%M %Z}")
+    note("this link works once, until {}:", f"{made.expires_at.astimezone():%H:%M %Z}")
     print(address)
 
 

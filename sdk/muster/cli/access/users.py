@@ -13,7 +13,7 @@ users = NOUNS["user"].app
 
 @verb(users, "show")
 def show_user(user: UserName) -> None:
-    """Show a user with the roles that it was given itself."""
+    """Show a user and the roles granted to the user directly."""
     from muster.client import connect
 
     with connect() as client:
@@ -22,7 +22,7 @@ def show_user(user: UserName) -> None:
     known: list[tuple[str, object]] = [
         ("name", found.name),
         ("kind", kind_of(found)),
-        ("called", found.display_name or None),
+        ("display name", found.display_name or None),
         ("state", state_of(found)),
         ("groups", ", ".join(found.groups) or None),
     ]
@@ -32,9 +32,9 @@ def show_user(user: UserName) -> None:
 
 @verb(users, "password")
 def password(user: UserName) -> None:
-    """Give a person a password, which is asked for; that person's sessions end."""
+    """Set a user's password, read from a prompt; the user's sessions are revoked."""
     from muster.client import connect
 
     with connect() as client:
         client.users.set_password(user, typer.prompt("password", hide_input=True, confirmation_prompt=True))
-    note("{} has a new password, to be changed with `muster session password`", user)
+    note("password of {} set; the user can change it with `muster session password`", user)

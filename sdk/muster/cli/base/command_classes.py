@@ -1,4 +1,4 @@
-"""What every command has in common: `--json` and `--debug`; and every list: `--fields`."""
+"""Options of every command (`--json`, `--debug`) and of every list (`--fields`)."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +13,7 @@ LISTS = frozenset({"list", "bindings", "deliveries", "tokens"})
 
 
 class BaseCommand(TyperCommand):
-    """A command with the options that every command has, unless it brings its own of that name."""
+    """A command with the common options, unless it defines an option of the same name."""
 
     def __init__(self, name: str | None, **attributes: object) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]
@@ -22,7 +22,7 @@ class BaseCommand(TyperCommand):
             self.params.extend(_options(chosen))
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
-        """Run it; what is refused is said to be at the option that was typed, where the platform names a field of the request."""
+        """Run the command; an error that names a request field is reported at the option that set the field."""
         try:
             return super().invoke(ctx)
         except MusterError as error:
@@ -31,7 +31,7 @@ class BaseCommand(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A noun that is a command of its own too, with the same options."""
+    """A noun that is also a command, with the same options."""
 
     def __init__(self, **attributes: object) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ def noun(help: str, group: type[TyperGroup] = TyperGroup) -> typer.Typer:
 def verb(
     app: typer.Typer, name: str, *, takes_number: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds a command with the common options to `app`; `takes_number`: -1 is an argument, and no option."""
+    """Return a decorator that adds a command with the common options to `app`; with `takes_number`, -1 is an argument and not an option."""
     return app.command(name, cls=BaseCommand, context_settings={"ignore_unknown_options": takes_number})
 
 
@@ -56,7 +56,7 @@ def _add_common(command: TyperCommand | TyperGroup) -> None:
 
 
 def _as_typed(context: typer.Context, place: str | None) -> str | None:
-    """The option that became the field `place`, where there was one on the command line; a repeatable one is an entry of the plural's, or named by it."""
+    """The command-line option that set the request field `place`, or `place`; a repeatable option matches singular and plural names."""
     field = (place or "").partition("[")[0]
     for option in context.command.params:
         if not isinstance(option, TyperOption) or option.name is None:

@@ -1,7 +1,7 @@
-"""Declarative commands: a noun of the command line is a row of a table, and a command that makes a single client call is a row of that noun.
+"""Declarative commands: a noun is a row of a table, and a command that makes a single client call is a row of its noun.
 
-Each row names the client method, the command's parameters and how the response is printed. A parameter has the name of the method's
-parameter: `{"pool": PoolName}` is passed as `pool=…`. A parameter that is not given is not passed.
+Each row names the client method, the parameters of the command and the format of the output. A command parameter has
+the name of the method's parameter: `{"pool": PoolName}` is passed as `pool=…`. Omitted parameters are not passed.
 """
 
 import inspect
@@ -40,7 +40,7 @@ class DeclaredCommand(ABC):
     help: str
     parameters: Parameters = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the method that are no parameters of the command."""
+    """Arguments of the method that are not parameters of the command."""
 
     def add_to(self, app: typer.Typer) -> None:
         """Add the command to its noun."""
@@ -73,7 +73,7 @@ class DeclaredCommand(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListCommand(DeclaredCommand):
-    """Prints a list as a table; an empty list prints `empty`, or `no_match` if a filter was given."""
+    """Print a list as a table; an empty list prints `empty`, or `no_match` if a filter is set."""
 
     name: str = "list"
     columns: Mapping[str, Column]
@@ -96,7 +96,7 @@ class ListCommand(DeclaredCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowCommand(DeclaredCommand):
-    """Prints one thing; `render` prints it itself or returns names and values."""
+    """Print one item; `render` prints it itself or returns names and values."""
 
     name: str = "show"
     render: Callable[[Any], Iterable[tuple[str, object]] | None]
@@ -116,9 +116,9 @@ class ShowCommand(DeclaredCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionCommand(DeclaredCommand):
-    """Performs an action and prints a message: a function of the response, or a template such as `token {name} counts no more`.
+    """Perform an action and print a message: a function of the response, or a template such as `token {name} revoked`.
 
-    A field of the template is an attribute of the response or, if the response has none of that name, an argument.
+    A field of the template is an attribute of the response or, if the response has no such attribute, an argument.
     """
 
     message: str | Callable[[Any], str]
@@ -145,7 +145,7 @@ class ActionCommand(DeclaredCommand):
 
 
 class Noun:
-    """A noun with its help, its verbs in the order of the help, and its declared commands. Modules add further verbs to `app`."""
+    """A noun with its help, its verbs in the order of the help, and its declared commands. Modules add more verbs to `app`."""
 
     def __init__(
         self, help: str, verbs: str, *commands: DeclaredCommand, group: type[TyperGroup] = TyperGroup
@@ -157,7 +157,7 @@ class Noun:
             command.add_to(self.app)
 
     def in_order(self) -> typer.Typer:
-        """Return the app with its verbs sorted; call it after all modules have added theirs.
+        """Return the app with its verbs sorted; call it after all modules have added their verbs.
 
         Raises:
             ValueError: A verb is missing from the noun's `verbs`.

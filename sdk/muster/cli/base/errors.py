@@ -1,7 +1,7 @@
-"""How a command ends when it cannot do what was asked: one sentence on stderr and an exit code.
+"""Turn errors into one message on stderr and an exit code.
 
-0 done, 1 the experiment failed, 2 wrong command line, 3 refused, 4 not found, 5 conflict,
-6 not reachable or busy (try again), 7 a fault of Muster, 130 interrupted.
+0 success, 1 the experiment failed, 2 invalid command line, 3 rejected, 4 not found, 5 conflict,
+6 unreachable or busy (retry), 7 internal error, 130 interrupted.
 """
 
 import json
@@ -20,11 +20,11 @@ _EXIT_CODES: tuple[tuple[type[MusterError], int], ...] = (
 )
 
 _HINTS = {"unauthenticated": "sign in with `muster login URL`, or set MUSTER_TOKEN"}
-"""What to do at a terminal, where the platform's own hint speaks of HTTP."""
+"""Hints that replace the platform's own, which describe HTTP."""
 
 
 def explain(error: MusterError) -> int:
-    """Print what happened, where, and what to do; return the exit code."""
+    """Print the error with its place and hint; return the exit code."""
     if out.debug:
         traceback.print_exception(error)
     if out.json:
@@ -35,24 +35,24 @@ def explain(error: MusterError) -> int:
 
 
 def explain_crash(error: Exception) -> int:
-    """Print a fault that nobody foresaw; return the exit code."""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """Print an unexpected exception; return the exit code."""
+    description = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     fault = Broken(
-        f"this command failed ({said}): run it again with --debug for the traceback, and report it"
+        f"this command failed with an unexpected error ({description}): run it again with --debug for the traceback, and report it"
     )
     fault.__cause__ = error
     return explain(fault)
 
 
 def sentence(error: MusterError) -> str:
-    """Return `what happened, at place: what to do`."""
+    """Return `message, at place: hint`."""
     text = f"{error.message}, at {error.place}" if error.place else error.message
     hint = _HINTS.get(error.code, error.hint)
     return f"{text}: {hint}" if hint else text
 
 
 def print_sentence(text: str) -> None:
-    """Print one red sentence on stderr."""
+    """Print one red message on stderr."""
     from rich.text import Text
 
     console(stderr=True).print(Text(f"muster: {printable(text)}", style="red"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`--fields` of lists: the fields that were named, a column each, or the rest left out of the JSON as the API does."""
+"""`--fields` of lists: selects the fields, one column each; with `--json` the other fields are omitted, as in the API."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,26 +12,26 @@ _ABSENT = object()
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """Return the fields that a list of them names: `number,best.value`."""
+    """Split a list of field names such as `number,best.value`."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def values_of(items: "Sequence[BaseModel]", names: Sequence[str]) -> list[tuple[object, ...]]:
-    """Return each item's values of the fields as a table shows them, absent ones as None.
+    """Return each item's values of the fields as table cells; absent values are None.
 
     Raises:
-        Rejected: None of the items has such a field.
+        Rejected: No item has such a field.
     """
     columns = [[_value(item, name) for item in items] for name in names]
     for name, found in zip(names, columns, strict=True):
         if found and all(value is _ABSENT for value in found):
             known = ", ".join(type(items[0]).model_fields)
-            raise Rejected("unknown_field", f"none of these has a field {name}", hint=f"there are {known}")
-    return list(zip(*([_shown(value) for value in found] for found in columns), strict=True))
+            raise Rejected("unknown_field", f"no item has a field {name}", hint=f"choose from {known}")
+    return list(zip(*([_formatted(value) for value in found] for found in columns), strict=True))
 
 
 def narrowed(item: "dict[str, JsonValue]", names: Sequence[str]) -> "dict[str, JsonValue]":
-    """Return of an item as the API shows it what was named: `best.value` within `best`, which may be null."""
+    """Return the selected fields of an item as the API shows them; `best.value` selects within `best`, which may be null."""
     found: dict[str, JsonValue] = {}
     for name in names:
         _keep(item, name.split("."), found)
@@ -47,7 +47,7 @@ def _keep(item: "dict[str, JsonValue]", steps: Sequence[str], found: "dict[str, 
         _keep(inner, rest, kept)
 
 
-def _shown(value: object) -> object:
+def _formatted(value: object) -> object:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return None if value is _ABSENT else value

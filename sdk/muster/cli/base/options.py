@@ -7,46 +7,46 @@ import typer
 
 
 def argument_of(enum: str, *more: str) -> Callable[[str], str]:
-    """Return a parser of the words of an enum of the API, and some more.
+    """Return a parser for the values of an API enum, plus `more`.
 
-    They are looked up only when one is given: the models take their time to be imported.
+    The enum is loaded on first use because importing the models is slow.
     """
 
     def parse(value: str) -> str:
         from muster.client import models
 
-        words = [*(word.value for word in getattr(models, enum)), *more]
-        if value not in words:
-            raise typer.BadParameter(f"{value!r} is none of {', '.join(words)}")
+        choices = [*(member.value for member in getattr(models, enum)), *more]
+        if value not in choices:
+            raise typer.BadParameter(f"{value!r} is invalid: choose from {', '.join(choices)}")
         return value
 
     return parse
 
 
-EXPERIMENT = typer.Argument(metavar="EXPERIMENT", help="Its number or id.")
-TRIAL = typer.Argument(metavar="TRIAL", help="31.4 (trial 4 of experiment 31) or its id.")
+EXPERIMENT = typer.Argument(metavar="EXPERIMENT", help="Number or id of the experiment.")
+TRIAL = typer.Argument(metavar="TRIAL", help="Trial number, such as 31.4 (trial 4 of experiment 31), or id.")
 Number = Annotated[str, EXPERIMENT]
 TrialName = Annotated[str, TRIAL]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--config", metavar="KEY.PATH=VALUE", help="Change one key of the config. Repeatable."),
+    typer.Option("--config", metavar="KEY.PATH=VALUE", help="Override one key of the config. Repeatable."),
 ]
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on printing until it has ended.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Keep printing until it has ended.")]
 Rank = Annotated[int | None, typer.Option("--rank", min=0, help="Only this rank.")]
-Contains = Annotated[str | None, typer.Option("--contains", help="Only lines that hold this text.")]
+Contains = Annotated[str | None, typer.Option("--contains", help="Only lines that contain this text.")]
 Stream = Annotated[
     str | None,
     typer.Option(
         "--stream",
         parser=argument_of("LogStream"),
         metavar="STREAM",
-        help="Only what stdout, stderr or the platform itself wrote.",
+        help="Only this stream: stdout, stderr or platform.",
     ),
 ]
 Pattern = Annotated[
     str | None,
     typer.Option(
-        "--match", metavar="REGEX", help="Only lines that this matches somewhere; written as for RE2."
+        "--match", metavar="REGEX", help="Only lines that match this regular expression (RE2 syntax)."
     ),
 ]
 Level = Annotated[
@@ -55,20 +55,23 @@ Level = Annotated[
         "--level",
         parser=argument_of("LogLevel"),
         metavar="LEVEL",
-        help="Only lines that say they are at least so: debug, info, warning, error.",
+        help="Only lines of at least this level: debug, info, warning, error.",
     ),
 ]
-MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
-Since = Annotated[str | None, typer.Option("--since", help=f"Only lines of then or later. {MOMENT}")]
-Until = Annotated[str | None, typer.Option("--until", help=f"Only lines of before that. {MOMENT}")]
+MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or an age: 90m, 12h, 7d."
+Since = Annotated[str | None, typer.Option("--since", help=f"Only lines since this time. {MOMENT}")]
+Until = Annotated[str | None, typer.Option("--until", help=f"Only lines before this time. {MOMENT}")]
 Tail = Annotated[
     int | None,
-    typer.Option("--tail", min=1, max=1000, help="Only this many of them, the last of each trial."),
+    typer.Option("--tail", min=1, max=1000, help="Only the last lines: this many of each trial."),
 ]
 ExperimentStates = Annotated[
     list[str] | None,
     typer.Option(
-        "--state", parser=argument_of("ExperimentState"), metavar="STATE", help="Only those. Repeatable."
+        "--state",
+        parser=argument_of("ExperimentState"),
+        metavar="STATE",
+        help="Only items in this state. Repeatable.",
     ),
 ]
 TrialStates = Annotated[
@@ -77,7 +80,7 @@ TrialStates = Annotated[
         "--state",
         parser=argument_of("TrialState", "invalid"),
         metavar="STATE",
-        help="Only those. Repeatable.",
+        help="Only trials in this state. Repeatable.",
     ),
 ]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Only this metric. Repeatable.")]
@@ -87,22 +90,30 @@ Filter = Annotated[
     typer.Option(
         "--filter",
         metavar="EXPRESSION",
-        help="Only those that meet it, by any field: 'name contains digits and not owner = ada'.",
+        help="Only items that match, by any field: 'name contains digits and not owner = ada'.",
     ),
 ]
 Sort = Annotated[
     str | None,
-    typer.Option("--sort", metavar="FIELDS", help="'-created_at,name': the greatest first behind -."),
+    typer.Option(
+        "--sort", metavar="FIELDS", help="Sort by these fields, - for descending: '-created_at,name'."
+    ),
 ]
 
 
-UserName = Annotated[str, typer.Argument(metavar="USER", help="Its name.")]
-RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Its name, as `muster role list` shows it.")]
-TemplateName = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Its name.")]
-WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Its name or id.")]
+UserName = Annotated[str, typer.Argument(metavar="USER", help="Name of the user.")]
+RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Name of the role, from `muster role list`.")]
+TemplateName = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Name of the template.")]
+WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name or id of the webhook.")]
 ViewName = Annotated[
-    str, typer.Argument(metavar="NAME", help="Yours alone: others may have one of that name.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Name of the view; views belong to one user, so other users may have the same name.",
+    ),
 ]
-CheckpointId = Annotated[str, typer.Argument(metavar="CHECKPOINT", help="Its id, as `list` shows it.")]
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")]
-OfSite = Annotated[bool, typer.Option("--site", help="The site's own log, for who keeps it.")]
+CheckpointId = Annotated[
+    str, typer.Argument(metavar="CHECKPOINT", help="Id of the checkpoint, from `muster trial checkpoints`.")
+]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="Name or id of the model.")]
+OfSite = Annotated[bool, typer.Option("--site", help="The log of the site; needs site administrator rights.")]

@@ -1,6 +1,6 @@
-"""What a command prints: results on stdout (JSON with `--json`), everything for people on stderr or as tables.
+"""Command output: results on stdout (JSON with `--json`); messages on stderr.
 
-Heavy imports happen inside functions: `muster --help` must not pay for them.
+Heavy imports happen inside functions so that `muster --help` stays fast.
 """
 
 import json
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SENTENCES = frozenset({"reason", "why", "metrics", "description", "comment"})
-"""Columns that may break into lines; others stay whole."""
+"""Columns that may wrap; all others stay on one line."""
 WIDEST = 10_000
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (0, "s"))
 _WEEK_S = 7 * 86400
 _OTHER_CLOCK_S = 5
-"""So far ahead of this machine's clock, the platform's says what is now."""
+"""Clock skew in seconds up to which a time of the platform in the future is shown as now."""
 STATE_STYLES = {
     "active": "cyan", "running": "cyan", "submitted": "blue", "queued": "blue", "waiting": "blue",
     "completed": "green", "ready": "green", "saved": "green", "stopped": "yellow", "paused": "yellow",
@@ -37,7 +37,7 @@ STATE_STYLES = {
 
 @dataclass(slots=True)
 class Out:
-    """How this process prints; set once, by the options every command has."""
+    """Output settings of this process; set once, by the common options."""
 
     json: bool = False
     debug: bool = False
@@ -68,13 +68,13 @@ def chosen(
         typer.Option(
             "--fields",
             metavar="NAMES",
-            help="Only these fields of each, a column each: 'number,best.value'. With --json the rest is left out.",
+            help="Show only these fields: 'number,best.value'. With --json, omit the others.",
             callback=_want_fields,
             expose_value=False,
         ),
     ] = None,
 ) -> None:
-    """The option that every list has."""
+    """The option of every list."""
 
 
 def common(
@@ -91,7 +91,7 @@ def common(
         ),
     ] = False,
 ) -> None:
-    """The options that every command has."""
+    """The options of every command."""
 
 
 def console(stderr: bool = False) -> "Console":
@@ -105,7 +105,7 @@ def console(stderr: bool = False) -> "Console":
 
 
 def emit(value: "BaseModel | Sequence[BaseModel]", show: Callable[[], None]) -> None:
-    """Print `value` as JSON when that is wanted, else call `show`; of a list only the fields that were chosen."""
+    """Print `value` as JSON with `--json`, else call `show`; of a list, print only the chosen fields."""
     if out.fields and value and isinstance(value, Sequence):
         _emit_fields(value)
         return
@@ -121,14 +121,14 @@ def emit(value: "BaseModel | Sequence[BaseModel]", show: Callable[[], None]) -> 
 def _emit_fields(items: "Sequence[BaseModel]") -> None:
     rows = values_of(items, out.fields)
     if out.json:
-        shown = (json.loads(item.model_dump_json()) for item in items)
-        print(json.dumps([narrowed(item, out.fields) for item in shown]))
+        dumped = (json.loads(item.model_dump_json()) for item in items)
+        print(json.dumps([narrowed(item, out.fields) for item in dumped]))
     else:
         table(out.fields, rows, "")
 
 
 def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None], empty: str) -> None:
-    """Print values as they come: one JSON object a line, or by `show`; say `empty` where there is none."""
+    """Print values as they arrive: one JSON object a line, or by `show`; print `empty` if there are none."""
     is_empty = True
     for value in values:
         is_empty = False
@@ -141,13 +141,13 @@ def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None]
 
 
 def warn(warnings: Iterable[str]) -> None:
-    """Say to the person at the terminal what is worth saying of what was done."""
+    """Print warnings on stderr."""
     for warning in warnings:
         note("[yellow]{}[/]", warning)
 
 
 def note(template: str, *values: object) -> None:
-    """Say something to the person at the terminal, `{}` filled with values whose markup is not obeyed; silent with `--json`."""
+    """Print a message on stderr, `{}` filled with values whose markup is escaped; silent with `--json`."""
     if not out.json:
         from rich.markup import escape
 
@@ -157,7 +157,7 @@ def note(template: str, *values: object) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
-    """Print rows under column names (`>` in front of a name aligns it right), or the sentence `empty`."""
+    """Print rows under column names (a leading `>` aligns right), or the sentence `empty`."""
     from rich.table import Table
     from rich.text import Text
 
@@ -166,15 +166,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) 
         note("[dim]{}[/]", empty)
         return
     view = Table(box=None, pad_edge=False, header_style="bold")
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         name = column.lstrip(">")
-        least = max(Text.from_markup(text).cell_len for text in (name, *[row[place] for row in cells]))
+        least = max(Text.from_markup(text).cell_len for text in (name, *[row[index] for row in cells]))
         width = None if name in SENTENCES else least
         view.add_column(name, justify="right" if column != name else "left", min_width=width)
     for row in cells:
         view.add_row(*row)
     paper = console()
-    # Too narrow a terminal wraps whole lines, which can be read; columns of three letters cannot.
+    # In a narrow terminal, wrapped lines stay readable; columns of three characters do not.
     paper.width = max(
         paper.width, paper.measure(view, options=paper.options.update(max_width=WIDEST)).minimum
     )
@@ -182,7 +182,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) 
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """Print names and values, one pair a line; pairs without a value are left out."""
+    """Print names and values, one pair a line; pairs without a value are omitted."""
     from rich.table import Table
 
     view = Table(box=None, show_header=False, pad_edge=False)
@@ -195,7 +195,7 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def cell(value: object) -> str:
-    """Return `value` as people read it, markup escaped."""
+    """Format `value` for a terminal, markup escaped."""
     from rich.markup import escape
 
     match value:
@@ -214,12 +214,12 @@ def cell(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` with its control signs replaced: what others named must not steer this terminal."""
+    """Replace control characters, so that names chosen by others cannot control this terminal."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
 
 
 def number(value: float) -> str:
-    """Return a figure with four digits that count."""
+    """Format a number with four significant digits."""
     return (
         f"{value:.4g}"
         if value and (abs(value) < 1e-3 or abs(value) >= 1e5)
@@ -228,7 +228,7 @@ def number(value: float) -> str:
 
 
 def when(moment: datetime) -> str:
-    """Return how long ago `moment` was or how far it is ahead, or its date when that is more than a week."""
+    """Format `moment` relative to now, or as a date if it is more than a week away."""
     ago_s = now_ms() / 1000 - moment.timestamp()
     if -_OTHER_CLOCK_S < ago_s < 0:
         ago_s = 0.0
@@ -236,12 +236,12 @@ def when(moment: datetime) -> str:
     if span_s >= _WEEK_S:
         return f"{moment:%Y-%m-%d}"
     size_s, unit = next(one for one in _SPANS if span_s >= one[0])
-    said = f"{span_s / max(size_s, 1):.0f} {unit}"
-    return f"in {said}" if ago_s < 0 else f"{said} ago"
+    age = f"{span_s / max(size_s, 1):.0f} {unit}"
+    return f"in {age}" if ago_s < 0 else f"{age} ago"
 
 
 def size(count: int) -> str:
-    """Return a number of bytes with its unit."""
+    """Format a number of bytes with its unit."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < 1024:
@@ -251,7 +251,7 @@ def size(count: int) -> str:
 
 
 def slots(count: int, least: int | None = None, most: int | None = None, part: float | None = None) -> str:
-    """Return a number of slots, with the range of an elastic trial: `4 (2 to 8)`; a part of one: `0.5`."""
+    """Format a number of slots, with the range of an elastic trial: `4 (2 to 8)`; a fractional slot: `0.5`."""
     if part is not None:
         return f"{part:g}"
     if least is None or most is None or least == most:
@@ -261,7 +261,7 @@ def slots(count: int, least: int | None = None, most: int | None = None, part: f
 
 @contextmanager
 def bytes_bar(title: str) -> "Iterator[Callable[[int, int], None]]":
-    """Show a progress bar for moving bytes; yields what to call with (how many more, how many in all)."""
+    """Show a progress bar for a transfer; yields a callback that takes (bytes added, bytes in all)."""
     if out.json or not sys.stderr.isatty():
         yield lambda more, total: None
         return
@@ -279,7 +279,7 @@ def bytes_bar(title: str) -> "Iterator[Callable[[int, int], None]]":
 
 @contextmanager
 def busy(title: str) -> Iterator[None]:
-    """Show that something is going on; for work without a known length."""
+    """Show a spinner, for work without a known length."""
     if out.json or not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""Commands that other packages bring, by entry points: `muster.commands` at the root, `muster.commands.<noun>` beneath a noun."""
+"""Plug-in commands by entry points: `muster.commands` at the root, `muster.commands.<noun>` below a noun."""
 
 from importlib.metadata import EntryPoint, entry_points
 
@@ -12,19 +12,19 @@ PLUGINS = "muster.commands"
 KNOWN_HELP = {
     "up": "Start the platform on this machine.",
     "down": "Stop the platform on this machine.",
-    "status": "Show what runs on this machine, and its memory.",
-    "deadletters": "List, show, send again or drop messages that no handler could take.",
-    "prices": "Bring the prices of rented machines into the catalogue.",
-    "keys": "Make the keys that services and workers sign in with.",
-    "database": "Set up, rotate or take over the platform's database on a Postgres server of your own.",
-    "republish": "Have services say again how their entities are, for a consumer that is new.",
-    "simulate": "Try a scheduling policy on a workload, in virtual time.",
+    "status": "Show the platform's processes on this machine and their memory.",
+    "deadletters": "List, show, replay or drop dead letters: messages that no handler could process.",
+    "prices": "Update the prices of rented machines in the catalogue.",
+    "keys": "Create the keys with which services and workers authenticate.",
+    "database": "Set up or adopt the platform's database on your own Postgres server, or rotate its passwords.",
+    "republish": "Have services publish the state of their entities again, for a new consumer.",
+    "simulate": "Simulate a scheduling policy on a workload, in virtual time.",
     "join": "Make this machine a worker of the platform.",
 }
 
 
 class Plugin(TyperCommand):
-    """Stands for a command of another package until it is called: `--help` of its group must stay quick."""
+    """Placeholder for a plug-in command until it is called, so that the `--help` of its group stays fast."""
 
     def __init__(self, entry: EntryPoint) -> None:
         super().__init__(
@@ -33,11 +33,11 @@ class Plugin(TyperCommand):
         self._entry = entry
 
     def make_context(self, info_name, args, parent=None, **extra):  # type: ignore[no-untyped-def]
-        """Parse `args` with the real command, and invoke that."""
+        """Parse `args` with the real command."""
         return load_plugin(self._entry).make_context(info_name, args, parent=parent, **extra)
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
-        """Run the real command, which the context was made by."""
+        """Run the real command, which created the context."""
         return ctx.command.invoke(ctx)
 
 
@@ -56,10 +56,10 @@ class Extended(TyperGroup):
 
 
 def load_plugin(entry: EntryPoint) -> TyperCommand | TyperGroup:
-    """Return the command that an entry point names: a function or a `typer.Typer`.
+    """Return the command of an entry point: a function or a `typer.Typer`.
 
     Raises:
-        Rejected: The package that brings it cannot be imported.
+        Rejected: The package of the command cannot be imported.
     """
     try:
         target = entry.load()
@@ -67,7 +67,7 @@ def load_plugin(entry: EntryPoint) -> TyperCommand | TyperGroup:
         raise Rejected(
             "command_unavailable",
             f"`muster {entry.name}` cannot be loaded: {error}",
-            hint="install the platform whole: `make setup` in its repository",
+            hint="install the whole platform: run `make setup` in its repository",
         ) from error
     app = target
     if not isinstance(target, typer.Typer):
@@ -77,5 +77,5 @@ def load_plugin(entry: EntryPoint) -> TyperCommand | TyperGroup:
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by their names."""
+    """The entry points of a group by name."""
     return {entry.name: entry for entry in entry_points(group=group)}

@@ -1,4 +1,4 @@
-"""`muster checkpoint`: what training saved, where it goes, and what of it stays."""
+"""`muster checkpoint`: list, download, verify and delete checkpoints."""
 
 import json
 import time
@@ -28,15 +28,15 @@ POLL_S = 0.5
 @verb(app, "list")
 def list_(
     experiment: Annotated[
-        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Its number or id.")
+        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Number or id of the experiment.")
     ] = None,
-    trial: Annotated[str | None, typer.Option("--trial", "-t", help="Only this trial's, as 31.4.")] = None,
+    trial: Annotated[str | None, typer.Option("--trial", "-t", help="Only this trial, such as 31.4.")] = None,
 ) -> None:
     """List the checkpoints of an experiment or a trial, oldest first."""
     from muster.client import connect
 
     if (experiment is None) == (trial is None):
-        raise Rejected("usage", "name an experiment, or a trial with --trial")
+        raise Rejected("usage", "give either an experiment or --trial")
     with connect() as client:
         found = (
             client.checkpoints.of_trial(trial)
@@ -57,20 +57,29 @@ def list_(
 @verb(app, "download")
 def download(
     checkpoint: CheckpointId,
-    directory: Annotated[Path, typer.Argument(help="A fresh directory; it appears when all is checked.")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="Target directory, which must not exist; it appears after all files are verified."
+        ),
+    ],
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="PATTERN", help="As model.pt, 'model/*', '**/*.json'. Repeatable."),
+        typer.Option(
+            "--only",
+            metavar="PATTERN",
+            help="Only files that match, such as model.pt, 'model/*', '**/*.json'. Repeatable.",
+        ),
     ] = None,
 ) -> None:
-    """Fetch files, checked by size and SHA-256; what broke off goes on when it is called again."""
+    """Download files and verify their size and SHA-256; run the command again to resume an interrupted download."""
     from muster.client import connect
 
-    with connect() as client, bytes_bar("fetching") as on_bytes:
+    with connect() as client, bytes_bar("downloading") as on_bytes:
         got = client.checkpoints.download(checkpoint, directory, on_bytes, only=only or ())
     total = size(sum(file.size_bytes for file in got.files))
     files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
-    emit(got, lambda: note("{} holds {} ({}), all hashes right", directory, files, total))
+    emit(got, lambda: note("downloaded {1} ({2}) to {0}; all hashes match", directory, files, total))
 
 
 @verb(app, "edit")
@@ -78,13 +87,15 @@ def edit(
     checkpoint: CheckpointId,
     given: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="JSON, or else text; replaces the key. Repeatable."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Set a metadata key to a JSON value or text. Repeatable."
+        ),
     ] = None,
     taken: Annotated[
-        list[str] | None, typer.Option("--unset", metavar="KEY", help="Take a key away. Repeatable.")
+        list[str] | None, typer.Option("--unset", metavar="KEY", help="Remove a metadata key. Repeatable.")
     ] = None,
 ) -> None:
-    """Say something about a checkpoint, key by key."""
+    """Edit the metadata of a checkpoint, key by key."""
     from muster.client import connect
 
     changes: dict[str, JsonValue] = dict.fromkeys(taken or ())
@@ -94,7 +105,7 @@ def edit(
             raise Rejected("usage", f"{entry!r} is not KEY=VALUE", "--set")
         changes[key] = _value(value)
     if not changes:
-        raise Rejected("usage", "nothing is to be changed", hint="give --set or --unset")
+        raise Rejected("usage", "no changes given", hint="use --set or --unset")
     with connect() as client:
         found = client.checkpoints.edit(checkpoint, changes)
     emit(found, lambda: show_checkpoint(found))
@@ -102,13 +113,15 @@ def edit(
 
 @verb(app, "verify")
 def verify(
-    checkpoint: Annotated[str | None, typer.Argument(metavar="[CHECKPOINT]", help="Its id.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Argument(metavar="[CHECKPOINT]", help="Id of the checkpoint.")
+    ] = None,
     experiment: Annotated[
         str | None,
-        typer.Option("--experiment", "-e", help="All saved checkpoints of this experiment instead."),
+        typer.Option("--experiment", "-e", help="Verify all saved checkpoints of this experiment instead."),
     ] = None,
 ) -> None:
-    """Have the files read in the store and compared with what they were; waits for the outcome, exits with 5 when one is corrupt."""
+    """Verify stored files against their hashes and wait for the result; exit code 5 if a checkpoint is corrupt."""
     from muster.client import connect
 
     if (checkpoint is None) == (experiment is None):
@@ -120,25 +133,25 @@ def verify(
             if checkpoint is not None
             else client.checkpoints.verify_all(experiment or "")
         )
-        with busy(f"reading {size(asked.size_bytes)}"):
+        with busy(f"verifying {size(asked.size_bytes)}"):
             read = _read(client, before, experiment) if asked.files else []
     corrupt = [one for one in read if one.state == "corrupt"]
-    emit(read, lambda: note("{} of {} checkpoints are what they were", len(read) - len(corrupt), len(read)))
+    emit(read, lambda: note("{} of {} checkpoints are intact", len(read) - len(corrupt), len(read)))
     if corrupt:
-        said = "; ".join(f"{one.id}: {one.reason}" for one in corrupt)
-        raise Conflict("checkpoint_corrupt", f"{len(corrupt)} are corrupt: {said}")
+        details = "; ".join(f"{one.id}: {one.reason}" for one in corrupt)
+        raise Conflict("checkpoint_corrupt", f"{len(corrupt)} checkpoints are corrupt: {details}")
 
 
 @verb(app, "delete")
 def delete(
-    checkpoints: Annotated[list[str], typer.Argument(metavar="CHECKPOINT…", help="Their ids.")],
+    checkpoints: Annotated[list[str], typer.Argument(metavar="CHECKPOINT…", help="Ids of the checkpoints.")],
 ) -> None:
-    """Delete checkpoints; what is registered or in use stays, with the reason."""
+    """Delete checkpoints; registered checkpoints and checkpoints in use are refused with the reason."""
     from muster.client import connect
 
     with connect() as client:
-        gone = [client.checkpoints.delete(one) for one in checkpoints]
-    emit(gone, lambda: note("deleted {} checkpoints", len(gone)))
+        deleted = [client.checkpoints.delete(one) for one in checkpoints]
+    emit(deleted, lambda: note("deleted {} checkpoints", len(deleted)))
 
 
 def _named(client: "Client", checkpoint: str | None, experiment: str | None) -> "list[Checkpoint]":
@@ -148,7 +161,7 @@ def _named(client: "Client", checkpoint: str | None, experiment: str | None) -> 
 
 
 def _read(client: "Client", before: "list[Checkpoint]", experiment: str | None) -> "list[Checkpoint]":
-    """The checkpoints once each was read, or is no longer saved. Those of an experiment are many: they are listed once, at the end."""
+    """Wait until each checkpoint is verified or no longer saved. An experiment's checkpoints are many: list them once, at the end."""
     if experiment is not None:
         while client.checkpoints.verifying(experiment).files:
             time.sleep(POLL_S)

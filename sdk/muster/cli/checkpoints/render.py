@@ -33,25 +33,25 @@ def show_checkpoint(found: "Checkpoint") -> None:
 
 def show_storage(found: "Storage") -> None:
     """Print the stored bytes and the limits."""
-    most = "as there is room for" if found.maximum_bytes is None else size(found.maximum_bytes)
-    facts([("stored", size(found.used_bytes)), ("at most", most)])
+    most = "no limit" if found.maximum_bytes is None else size(found.maximum_bytes)
+    facts([("stored", size(found.used_bytes)), ("limit", most)])
     rows = [
         (one.workspace, size(one.used_bytes), "" if one.maximum_bytes is None else size(one.maximum_bytes))
         for one in found.workspaces
     ]
     if rows:
-        table(("workspace", ">stored", ">at most"), rows, "")
+        table(("workspace", ">stored", ">limit"), rows, "")
 
 
 def show_collected(found: "Collected") -> None:
-    """Print the collected checkpoints, and why the others are retained."""
+    """Print the deleted checkpoints, and why the others are kept."""
     rows = (
         (one.step, size(one.size_bytes), one.trial_number or one.trial, one.id) for one in found.checkpoints
     )
-    table((">step", ">size", "trial", "id"), rows, "nothing goes")
+    table((">step", ">size", "trial", "id"), rows, "nothing to delete")
     if found.count > len(found.checkpoints):
-        note("… and {} smaller ones", found.count - len(found.checkpoints))
-    stays = ", ".join(f"{count} {reason}" for reason, count in sorted(found.kept.items())) or "none"
-    said = "{} checkpoints would go" if found.dry_run else "{} checkpoints go"
-    note(said + " ({}), {} are freed within a day; {} stay: {}", found.count, size(found.size_bytes),
-         size(found.freed_bytes), sum(found.kept.values()), stays)  # fmt: skip
+        note("… and {} smaller checkpoints", found.count - len(found.checkpoints))
+    kept = ", ".join(f"{count} {reason}" for reason, count in sorted(found.kept.items())) or "none"
+    message = "{} checkpoints would be deleted" if found.dry_run else "{} checkpoints are being deleted"
+    note(message + " ({}), freeing {} within a day; {} are kept: {}", found.count, size(found.size_bytes),
+         size(found.freed_bytes), sum(found.kept.values()), kept)  # fmt: skip

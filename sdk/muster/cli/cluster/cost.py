@@ -1,4 +1,4 @@
-"""`muster cost`: what rented machines have cost, and who held their slots."""
+"""`muster cost`: the cost of rented machines, and which trials used them."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -12,17 +12,19 @@ from muster.cli.cluster.usage import moment_of, named
 if TYPE_CHECKING:
     from muster.client.models import CostShares, MachineCost
 
-_DAY = "a date, a time, or how long ago: 7d."
+_DAY = "a date, a time, or an age: 7d."
 _OWNER_KINDS = frozenset({"tenant", "experiment"})
 
 Key = StrEnum("Key", "day pool tenant experiment")
-By = Annotated[list[Key] | None, typer.Option("--by", help="By who held the slots. Repeatable.")]
-Since = Annotated[str | None, typer.Option("--since", help=f"{_DAY} By default 30 days ago.")]
-Until = Annotated[str | None, typer.Option("--until", help="As --since; by default today.")]
+By = Annotated[
+    list[Key] | None, typer.Option("--by", help="Split the cost by this key of the slots' users. Repeatable.")
+]
+Since = Annotated[str | None, typer.Option("--since", help=f"Start: {_DAY} By default 30 days ago.")]
+Until = Annotated[str | None, typer.Option("--until", help="End, as --since; by default today.")]
 
 
 def cost(by: By = None, since: Since = None, until: Until = None) -> None:
-    """Show what rented machines have cost, by day, pool and kind; with --by, who held their slots, and what stood idle."""
+    """Show the cost of rented machines by day, pool and machine type; with --by, split by slot users and idle time."""
     from muster.client import connect
 
     days = [
@@ -56,7 +58,7 @@ def _show_ledger(found: "Sequence[MachineCost]") -> None:
 
 
 def _show_shares(found: "CostShares") -> None:
-    """Idle time is named in the first column that says whose slots were held, else in one of its own."""
+    """Name idle time in the first column that names a slot's user, else in an additional column."""
     keys = [*map(str, found.by)]
     whose = next((key for key in keys if key in _OWNER_KINDS), "slots")
     columns = keys if whose in keys else [*keys, whose]
@@ -70,6 +72,6 @@ def _show_shares(found: "CostShares") -> None:
 
 
 def _show(columns: Sequence[str], rows: Sequence[Sequence[object]], whole: float) -> None:
-    table(columns, rows, "nothing was rented in these days")
+    table(columns, rows, "no machines were rented in this period")
     if rows:
         note("{} in all", f"{whole:,.2f}")

@@ -1,4 +1,4 @@
-"""The options of `muster pool create` and `muster pool update`: what a pool may rent."""
+"""The options of `muster pool create` and `muster pool update`: the machines that a pool may rent."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,41 +17,54 @@ FIELDS = (
     "kinds", "zones", "order", "minimum", "maximum", "maximum_slots", "reserve_slots", "spot_share", "on_demand_slots",
     "falls_back", "moves_runs", "patience_s", "idle_timeout_s", "join_timeout_s", "budget_per_month", "labels",
 )  # fmt: skip
-"""Of a pool, what its definition says."""
+"""Request fields of a pool's definition."""
 
 Kind = Annotated[
     list[str] | None,
-    typer.Option("--kind", metavar="KIND", help="Of `muster pool kinds`; several: in the order preferred."),
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help="Machine type, from `muster pool kinds`. Repeatable, in order of preference.",
+    ),
 ]
 Zone = Annotated[
-    list[str] | None, typer.Option("--zone", metavar="ZONE", help="By default all zones of the kinds.")
+    list[str] | None,
+    typer.Option(
+        "--zone", metavar="ZONE", help="Zone to rent in; by default all zones of the kinds. Repeatable."
+    ),
 ]
 GivenOrder = Annotated[
     bool | None,
-    typer.Option("--as-given/--cheapest", help="Rent in the order given, or whatever is cheapest."),
+    typer.Option("--as-given/--cheapest", help="Prefer kinds in the given order, or the cheapest."),
 ]
-Minimum = Annotated[int | None, typer.Option("--minimum", min=0, help="Machines without demand.")]
-Maximum = Annotated[int | None, typer.Option("--maximum", min=0, help="Machines at most.")]
+Minimum = Annotated[int | None, typer.Option("--minimum", min=0, help="Machines to keep without demand.")]
+Maximum = Annotated[int | None, typer.Option("--maximum", min=0, help="Maximum number of machines.")]
 MaximumSlots = Annotated[
-    str | None, typer.Option("--maximum-slots", metavar="N", help=f"Slots at most; {NONE}: no such bound.")
+    str | None,
+    typer.Option("--maximum-slots", metavar="N", help=f"Maximum number of slots; {NONE} for no limit."),
 ]
-Reserve = Annotated[int | None, typer.Option("--reserve-slots", min=0, help="Kept idle for what may come.")]
+Reserve = Annotated[
+    int | None, typer.Option("--reserve-slots", min=0, help="Idle slots to keep as headroom.")
+]
 SpotShare = Annotated[
     float | None,
-    typer.Option("--spot-share", min=0, max=1, help="At most this share of the slots on spot machines."),
+    typer.Option("--spot-share", min=0, max=1, help="Maximum share of slots on spot machines, 0 to 1."),
 ]
 OnDemand = Annotated[
-    int | None, typer.Option("--on-demand-slots", min=0, help="At least so many slots not on spot machines.")
+    int | None,
+    typer.Option("--on-demand-slots", min=0, help="Minimum number of slots on on-demand machines."),
 ]
 FallsBack = Annotated[
     bool | None,
-    typer.Option("--fall-back/--no-fall-back", help="Rent others where spot machines are not to be had."),
+    typer.Option(
+        "--fall-back/--no-fall-back", help="Rent on-demand machines when spot machines are unavailable."
+    ),
 ]
 MovesRuns = Annotated[
     bool | None,
     typer.Option(
         "--move-runs/--no-move-runs",
-        help="With spot machines: runs save and go on elsewhere where that is cheaper.",
+        help="Move runs off spot machines (save and resume) when other machines are cheaper.",
     ),
 ]
 LaunchAfter = Annotated[
@@ -59,23 +72,26 @@ LaunchAfter = Annotated[
     typer.Option(
         "--patience",
         metavar="TIME",
-        help="While ever more is asked for, wait so long, for fewer and larger machines.",
+        help="While demand grows, wait this long before renting, to rent fewer and larger machines.",
     ),
 ]
 Idle = Annotated[
-    str | None, typer.Option("--idle-timeout", metavar="TIME", help="A machine idle for so long goes.")
+    str | None,
+    typer.Option("--idle-timeout", metavar="TIME", help="Idle time after which a machine is terminated."),
 ]
 Join = Annotated[
     str | None,
-    typer.Option("--join-timeout", metavar="TIME", help="A machine that has not joined by then is given up."),
+    typer.Option(
+        "--join-timeout", metavar="TIME", help="Time after which a machine that has not joined is terminated."
+    ),
 ]
 Budget = Annotated[
-    str | None, typer.Option("--budget", metavar="AMOUNT", help=f"Money in a month; {NONE}: no bound.")
+    str | None, typer.Option("--budget", metavar="AMOUNT", help=f"Monthly budget; {NONE} for no limit.")
 ]
 
 
 def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..., None]":
-    """A command with the options of a pool's definition; `act` gets those that were given. Its help is that of `act`."""
+    """Return a command with the options of a pool's definition; it calls `act` with the given fields and takes its help from `act`."""
 
     def command(
         pool: Name,
@@ -111,7 +127,7 @@ def defining(act: "Callable[[str, dict[str, JsonValue]], None]") -> "Callable[..
             "join_timeout_s": None if join_timeout is None else seconds_of(join_timeout, "--join-timeout"),
         }
         given = {name: value for name, value in given.items() if value is not None}
-        # These two can be taken away.
+        # None removes these limits.
         if maximum_slots is not None:
             given["maximum_slots"] = _amount(maximum_slots, "--maximum-slots", int)
         if budget is not None:
@@ -126,4 +142,6 @@ def _amount(given: str, option: str, of: "Callable[[str], float]") -> float | No
     try:
         return None if given == NONE else of(given)
     except ValueError:
-        raise Rejected("bad_amount", f"{given!r} is no number", option, f"give a number, or {NONE}") from None
+        raise Rejected(
+            "bad_amount", f"{given!r} is not a number", option, f"give a number, or {NONE}"
+        ) from None

@@ -1,4 +1,4 @@
-"""`muster pool create` and its like, and `muster instance`: rented machines."""
+"""`muster pool create`, `update` and `delete`, and `muster instance`: rented machines."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,20 +20,23 @@ if TYPE_CHECKING:
 
 _NEEDED = (
     ("kinds", "--kind", "`muster pool kinds` lists what can be rented"),
-    ("maximum", "--maximum", "say how many machines it may have at most"),
+    ("maximum", "--maximum", "set the maximum number of machines"),
 )
 
 instances = NOUNS["instance"].app
 
 Instance = Annotated[
-    str, typer.Argument(metavar="INSTANCE", help="Its id or its worker, as `muster instance list` shows it.")
+    str,
+    typer.Argument(
+        metavar="INSTANCE", help="Id of the machine or of its worker, from `muster instance list`."
+    ),
 ]
 
 
 @verb(pools, "create")
 @defining
 def create_pool(pool: str, given: dict[str, Any]) -> None:
-    """Define a pool of rented machines."""
+    """Create a pool of rented machines."""
     from muster.client import connect
 
     for name, option, hint in _NEEDED:
@@ -47,29 +50,31 @@ def create_pool(pool: str, given: dict[str, Any]) -> None:
 @verb(pools, "update")
 @defining
 def update_pool(pool: str, given: dict[str, Any]) -> None:
-    """Change what a pool may rent; what is left out stays, and what runs goes on."""
+    """Change the definition of a pool; omitted options stay as they are, and running trials continue."""
     from muster.client import connect
 
     with connect() as client:
-        stays = client.machines.pool(pool).model_dump(mode="json", include=set(FIELDS))
-        found = client.machines.update_pool(pool, **(stays | given))
+        unchanged = client.machines.pool(pool).model_dump(mode="json", include=set(FIELDS))
+        found = client.machines.update_pool(pool, **(unchanged | given))
     emit(found, lambda: facts(pool_facts(found)))
 
 
 @verb(pools, "delete")
 def delete_pool(pool: Name) -> None:
-    """Have a pool's machines go as their runs end, and then the pool."""
+    """Delete a pool; its machines are terminated as their runs end."""
     from muster.client import connect
 
     with connect() as client:
         found = client.machines.delete_pool(pool)
-    goes = f"goes with the last of its {found.instances} machines" if found.instances else "is gone"
-    emit(found, lambda: note("pool [bold]{}[/] {}", found.name, goes))
+    outcome = (
+        f"is deleted when its {found.instances} machines have ended" if found.instances else "is deleted"
+    )
+    emit(found, lambda: note("pool [bold]{}[/] {}", found.name, outcome))
 
 
 @verb(instances, "list")
 def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
-    """List the machines, newest first or as they are sorted."""
+    """List rented machines, newest first by default."""
     from muster.client import connect
 
     with connect() as client:
@@ -77,7 +82,7 @@ def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = N
     found = [one for one in every if pool in (None, one.pool)]
     columns = (
         *("instance", "worker", "pool", "provider", "machine", "state", ">slots", ">an hour", ">cost"),
-        *("launched", "ended", "why"),
+        *("launched", "ended", "reason"),
     )
     rows = (
         (
@@ -86,13 +91,13 @@ def list_instances(pool: PoolName = None, filter_: Filter = None, sort: Sort = N
         )
         for one in found
     )  # fmt: skip
-    none = "no such machine" if filter_ else "no machines yet: they come when there is work"
+    none = "no machine matches the filter" if filter_ else "no machines: pools rent them when trials wait"
     emit(found, lambda: table(columns, rows, none))
 
 
 @verb(instances, "drain")
 def drain(instance: Instance) -> None:
-    """Give a machine no more work; its runs end by themselves, and once it is idle it goes as others do."""
+    """Drain a machine: it gets no new work, its runs continue, and it is terminated when idle."""
     from muster.client import connect
 
     with connect() as client:
@@ -100,7 +105,7 @@ def drain(instance: Instance) -> None:
     emit(
         found,
         lambda: note(
-            "worker [bold]{}[/] takes no more work; `muster worker undrain {}` takes it back",
+            "worker [bold]{}[/] is draining: it gets no new work. Undo with `muster worker undrain {}`",
             found.id,
             found.id,
         ),
@@ -109,7 +114,7 @@ def drain(instance: Instance) -> None:
 
 @verb(instances, "terminate")
 def terminate(instance: Instance) -> None:
-    """End a machine at once, whatever runs there; its runs go on elsewhere, from their last checkpoint."""
+    """Terminate a machine immediately; its runs resume elsewhere from their last checkpoint."""
     from muster.client import connect
 
     with connect() as client:
@@ -119,7 +124,7 @@ def terminate(instance: Instance) -> None:
             for name in (one.id, one.worker)
         }
         found = client.machines.terminate(known.get(instance, instance))
-    emit(found, lambda: note("machine [bold]{}[/] ({}) is being ended", found.id, found.worker))
+    emit(found, lambda: note("machine [bold]{}[/] ({}) is being terminated", found.id, found.worker))
 
 
 def _worker_of(found: "Sequence[InstanceRecord]", instance: str) -> str:

@@ -1,53 +1,60 @@
-"""The options of `muster pool set`: one for each of a pool's rules."""
+"""Options of `muster pool set`, one per pool rule."""
 
 from typing import Annotated, Literal
 
 import typer
 
 NONE = "none"
-"""As a value: without it."""
+"""Option value that removes a setting."""
 
 Order = Annotated[
-    Literal["fifo", "priority", "fair_share"] | None, typer.Option("--order", help="Who goes first.")
+    Literal["fifo", "priority", "fair_share"] | None,
+    typer.Option("--order", help="Queue order: fifo, priority or fair_share."),
 ]
 Preemption = Annotated[
     bool | None,
-    typer.Option("--preemption/--no-preemption", help="Waiting requests may ask for slots of lesser runs."),
+    typer.Option("--preemption/--no-preemption", help="Waiting trials may preempt runs of lower rank."),
 ]
 Elastic = Annotated[
-    bool | None, typer.Option("--elastic/--no-elastic", help="Lend idle slots to elastic runs.")
+    bool | None,
+    typer.Option("--elastic/--no-elastic", help="Give idle slots to elastic runs beyond their minimum."),
 ]
 DefaultPriority = Annotated[
-    int | None, typer.Option("--default-priority", help="Of experiments that name none: 1 (first) to 99.")
+    int | None,
+    typer.Option("--default-priority", help="Priority of experiments that set none: 1 (first) to 99."),
 ]
 Ageing = Annotated[
     str | None,
-    typer.Option("--ageing", metavar="TIME", help=f"Waiting so long counts one level; {NONE}: never."),
+    typer.Option(
+        "--ageing",
+        metavar="TIME",
+        help=f"Waiting time that raises a trial by one priority level; {NONE} for never.",
+    ),
 ]
 HalfLife = Annotated[
     str | None,
-    typer.Option("--half-life", metavar="TIME", help="After it, past use counts half (fair share)."),
+    typer.Option("--half-life", metavar="TIME", help="Half-life of past usage under fair share."),
 ]
 MinRun = Annotated[
     str | None,
-    typer.Option("--min-run", metavar="TIME", help="So long a run is not asked for its slots."),
+    typer.Option("--min-run", metavar="TIME", help="Minimum running time before a run may be preempted."),
 ]
 MaxPreemptions = Annotated[
     str | None,
     typer.Option(
-        "--max-preemptions", metavar="N", help=f"So often a trial is asked at most; {NONE}: no limit."
+        "--max-preemptions", metavar="N", help=f"Maximum preemptions of a trial; {NONE} for no limit."
     ),
 ]
 Defragment = Annotated[
     bool | None,
-    typer.Option("--defragment/--no-defragment", help="Move runs so that free slots come together."),
+    typer.Option("--defragment/--no-defragment", help="Move runs to consolidate free slots on one machine."),
 ]
 Quantum = Annotated[
     str | None,
     typer.Option(
         "--quantum",
         metavar="TIME",
-        help=f"After it, and a first checkpoint, a run yields to equals; {NONE}: never.",
+        help=f"Time slice: after it and a first checkpoint, a run yields to waiting peers; {NONE} for never.",
     ),
 ]
 Topology = Annotated[
@@ -55,10 +62,10 @@ Topology = Annotated[
     typer.Option(
         "--topology",
         metavar="KEYS",
-        help=f"Label keys from narrow to wide, such as rack,zone: gangs stay within one; {NONE}: anywhere.",
+        help=f"Label keys from narrow to wide, such as rack,zone: a gang is placed within one domain; {NONE} for anywhere.",
     ),
 ]
 Placement = Annotated[
     Literal["best_fit", "spread"] | None,
-    typer.Option("--placement", help="Take the fullest machine that will do, or the emptiest."),
+    typer.Option("--placement", help="Place runs on the fullest machine that fits, or on the emptiest."),
 ]

@@ -1,4 +1,4 @@
-"""`muster pool` and `muster limit`: how pools are shared, and what tenants and workspaces may hold in them."""
+"""`muster pool` and `muster limit`: sharing rules of pools, and slot limits of tenants and workspaces."""
 
 import re
 from contextlib import suppress
@@ -25,18 +25,18 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800
 pools = NOUNS["pool"].app
 limits = NOUNS["limit"].app
 
-Name = Annotated[str, typer.Argument(metavar="POOL", help="Its name, as `muster pool list` shows it.")]
+Name = Annotated[str, typer.Argument(metavar="POOL", help="Name of the pool, from `muster pool list`.")]
 
 
 @verb(pools, "describe")
 def describe(pool: Name) -> None:
-    """Show one pool: how it is shared, what it may rent, and what keeps it from growing."""
+    """Show a pool: its sharing rules, the machines that it may rent, and any problem that keeps it from growing."""
     from muster.client import connect
 
     with connect() as client:
         found = client.cluster.pool(pool)
         rented = None
-        # Where nobody rents machines, there is nobody to tell of it.
+        # Sites without rented machines have no provisioner.
         with suppress(Transient, NotFound):
             rented = client.machines.pool(pool)
     emit(found, lambda: facts([*_facts(found), *(pool_facts(rented) if rented else ())]))
@@ -58,7 +58,7 @@ def set_pool(
     topology: options.Topology = None,
     placement: options.Placement = None,
 ) -> None:
-    """Change a pool's rules, at once for all that waits and runs in it."""
+    """Change a pool's rules; they apply to waiting and running trials immediately."""
     from muster.client import connect
 
     with connect() as client:
@@ -86,31 +86,38 @@ def set_pool(
 
 @verb(limits, "set")
 def set_limit(
-    pool: Annotated[str, typer.Option("--pool", help="In which pool.")] = "default",
-    tenant: Annotated[str | None, typer.Option("--tenant", help="By its name; by default your own.")] = None,
+    pool: Annotated[str, typer.Option("--pool", help="Pool of the limit.")] = "default",
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Name of the tenant; by default your own.")
+    ] = None,
     workspace: Annotated[
-        str | None, typer.Option("--workspace", help="By default the tenant as a whole.")
+        str | None,
+        typer.Option(
+            "--workspace", help="Name of the workspace; by default the limit is for the whole tenant."
+        ),
     ] = None,
     guaranteed: Annotated[
         int,
         typer.Option(
-            "--guaranteed", min=0, help="Slots that it gets back on demand; what is beyond is borrowed."
+            "--guaranteed",
+            min=0,
+            help="Guaranteed slots, reclaimed by preemption when needed; slots beyond are borrowed.",
         ),
     ] = 0,
     maximum: Annotated[
-        int | None, typer.Option("--maximum", min=0, help="Never more; by default what is free.")
+        int | None,
+        typer.Option("--maximum", min=0, help="Maximum number of slots; by default all free slots."),
     ] = None,
-    weight: Annotated[
-        float, typer.Option("--weight", help="Its part among its siblings under fair share.")
-    ] = 1.0,
+    weight: Annotated[float, typer.Option("--weight", help="Weight among siblings under fair share.")] = 1.0,
     own: Annotated[
         bool,
         typer.Option(
-            "--own", help="As an admin of your tenant, with --workspace: within what the tenant may."
+            "--own",
+            help="Set the limit as an administrator of your tenant, within the tenant's limit; needs --workspace.",
         ),
     ] = False,
 ) -> None:
-    """Say what a tenant or a workspace may hold, in place of what was said before."""
+    """Set the slot limit of a tenant or a workspace; it replaces the previous limit."""
     from muster.client import connect
 
     with connect() as client:
@@ -128,17 +135,22 @@ def set_limit(
                 weight=weight,
             )
     warn(found.warnings)
-    emit(found, lambda: note("{}", _said(found)))
+    emit(found, lambda: note("{}", _message(found)))
 
 
 @verb(limits, "storage")
 def set_storage(
     maximum: Annotated[
-        str, typer.Option("--maximum", metavar="SIZE", help=f"As 500GB or 2TB; {NONE}: as there is room for.")
+        str,
+        typer.Option(
+            "--maximum", metavar="SIZE", help=f"Maximum size, such as 500GB or 2TB; {NONE} for no limit."
+        ),
     ],
-    tenant: Annotated[str | None, typer.Option("--tenant", help="By its name; by default your own.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Name of the tenant; by default your own.")
+    ] = None,
 ) -> None:
-    """Say how many bytes a tenant may store; what is stored already stays (`muster checkpoint storage` shows it)."""
+    """Set the storage limit of a tenant; stored data is not deleted. `muster checkpoint storage` shows usage."""
     from muster.client import connect
 
     most = None if maximum == NONE else bytes_of(maximum, "--maximum")
@@ -146,40 +158,45 @@ def set_storage(
         found = client.cluster.set_storage_limit(most, tenant=tenant)
     emit(
         found,
-        lambda: note(
-            "{} may store {}", found.tenant, "what there is room for" if most is None else size(most)
-        ),
+        lambda: note("{} may store {}", found.tenant, "without limit" if most is None else size(most)),
     )
 
 
 def bytes_of(given: str, option: str) -> int:
-    """Return the bytes that a person means.
+    """Parse a size in bytes.
 
     Raises:
-        Rejected: It is no size.
+        Rejected: The text is not a size.
     """
     found = _SIZE.fullmatch(given)
     if found is None:
-        raise Rejected("bad_size", f"{given!r} is no size", option, "give one like 800MB, 500GB or 2TB")
+        raise Rejected(
+            "bad_size", f"{given!r} is not a size", option, "write a size such as 800MB, 500GB or 2TB"
+        )
     return int(float(found[1]) * _BYTES[(found[2] or "").upper()])
 
 
 def seconds_of(given: str, option: str) -> float:
-    """Return the seconds that a person means.
+    """Parse a duration in seconds.
 
     Raises:
-        Rejected: It is no duration.
+        Rejected: The text is not a duration.
     """
     found = _DURATION.fullmatch(given)
     if found is None:
-        raise Rejected("bad_duration", f"{given!r} is no duration", option, "give one like 90s, 5m, 2h or 1d")
+        raise Rejected(
+            "bad_duration",
+            f"{given!r} is not a duration",
+            option,
+            "write a duration such as 90s, 5m, 2h or 1d",
+        )
     return float(found[1]) * _SECONDS[found[2]]
 
 
 def _count(given: str) -> int:
     if not given.isdecimal():
         raise Rejected(
-            "bad_count", f"{given!r} is no number", "--max-preemptions", f"give a number, or {NONE}"
+            "bad_count", f"{given!r} is not a number", "--max-preemptions", f"give a number, or {NONE}"
         )
     return int(given)
 
@@ -203,7 +220,7 @@ def _facts(found: "Pool") -> list[tuple[str, object]]:
         ("minimum run", _time(rules.min_run_s)),
         (
             "preemptions",
-            "no limit" if rules.max_preemptions is None else f"at most {rules.max_preemptions} a trial",
+            "no limit" if rules.max_preemptions is None else f"at most {rules.max_preemptions} per trial",
         ),
         ("quantum", _time(rules.quantum_s)),
         ("defragment", rules.defragment),
@@ -221,16 +238,16 @@ def _time(seconds: float | None) -> str:
     return f"{number(seconds)} s"
 
 
-def _said(found: "Limit") -> str:
+def _message(found: "Limit") -> str:
     who = (
         f"workspace {found.workspace} of tenant {found.tenant}"
         if found.workspace
         else f"tenant {found.tenant}"
     )
     most = (
-        "whatever is free"
+        "all free slots"
         if found.maximum is None
         else f"at most {found.maximum} slot{'s' * (found.maximum != 1)}"
     )
     own = f"{found.guaranteed} guaranteed"
-    return f"{who} may hold {most} in pool {found.pool}, {own}, weight {number(found.weight)}"
+    return f"{who} may use {most} in pool {found.pool}, {own}, weight {number(found.weight)}"

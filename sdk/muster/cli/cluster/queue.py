@@ -1,4 +1,4 @@
-"""`muster queue`: who waits, why, and what a person may change about it."""
+"""`muster queue`: waiting trials, their reasons, and changes to their order."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,14 +17,14 @@ NO_LIMIT = "none"
 
 app = typer.Typer(
     cls=Group,
-    help="Show what runs and what waits, and why; change who goes first.",
+    help="Show running and waiting trials with reasons; change priorities and limits.",
     invoke_without_command=True,
 )
 
 
 @app.callback()
 def _queue(context: typer.Context, pool: PoolName = None) -> None:
-    """Show what runs and what waits, and why; change who goes first."""
+    """Show running and waiting trials with reasons; change priorities and limits."""
     if context.invoked_subcommand is None:
         QUEUE.run({} if pool is None else {"pool": pool})
 
@@ -36,9 +36,9 @@ EXPLAIN.add_to(app)
 @verb(app, "priority", takes_number=True)
 def priority(
     experiment: Number,
-    priority: Annotated[int, typer.Argument(help="1 goes first, 99 last.")],
+    priority: Annotated[int, typer.Argument(help="1 is first, 99 is last.")],
 ) -> None:
-    """Change who goes first: the experiment's priority. In a pool shared fairly (the default) it counts among its user's experiments."""
+    """Set the priority of an experiment. Under fair share (the default), it orders the experiments of one user."""
     from muster.client import connect
 
     with connect() as client:
@@ -48,9 +48,12 @@ def priority(
 @verb(app, "weight", takes_number=True)
 def weight(
     experiment: Number,
-    weight: Annotated[float, typer.Argument(help="Twice the weight, twice the share.")],
+    weight: Annotated[
+        float,
+        typer.Argument(help="Share relative to other experiments; twice the weight gives twice the share."),
+    ],
 ) -> None:
-    """Change the experiment's part under fair share."""
+    """Set the weight of an experiment under fair share."""
     from muster.client import connect
 
     with connect() as client:
@@ -60,9 +63,11 @@ def weight(
 @verb(app, "limit", takes_number=True)
 def limit(
     experiment: Number,
-    max_slots: Annotated[str, typer.Argument(metavar="SLOTS", help=f"A number, or {NO_LIMIT}.")],
+    max_slots: Annotated[
+        str, typer.Argument(metavar="SLOTS", help=f"Maximum number of slots, or {NO_LIMIT}.")
+    ],
 ) -> None:
-    """Change how many slots the experiment's trials may hold together."""
+    """Limit how many slots the trials of an experiment may use together."""
     from muster.client import connect
 
     most = _read_most(max_slots, "slots")
@@ -73,9 +78,11 @@ def limit(
 @verb(app, "trials", takes_number=True)
 def trials(
     experiment: Number,
-    max_trials: Annotated[str, typer.Argument(metavar="TRIALS", help=f"A number, or {NO_LIMIT}.")],
+    max_trials: Annotated[
+        str, typer.Argument(metavar="TRIALS", help=f"Maximum number of trials, or {NO_LIMIT}.")
+    ],
 ) -> None:
-    """Change how many of the experiment's trials run at once."""
+    """Limit how many trials of an experiment run at the same time."""
     from muster.client import connect
 
     most = _read_most(max_trials, "trials")
@@ -86,7 +93,9 @@ def trials(
 @verb(app, "move")
 def move(
     experiment: Number,
-    pool: Annotated[str, typer.Option("--pool", help="Where its next runs go; running ones save and move.")],
+    pool: Annotated[
+        str, typer.Option("--pool", help="Target pool; running trials save a checkpoint and move.")
+    ],
 ) -> None:
     """Move an experiment to another pool."""
     from muster.client import connect
@@ -101,7 +110,7 @@ def _read_most(given: str, what: str) -> int | None:
     if not given.isdecimal():
         raise Rejected(
             f"bad_max_{what}",
-            f"{given!r} is no number of {what}",
+            f"{given!r} is not a number of {what}",
             what.upper(),
             f"give a number above 0, or {NO_LIMIT}",
         )
@@ -111,5 +120,5 @@ def _read_most(given: str, what: str) -> int | None:
 def _changed(found: "ExperimentDetail") -> None:
     caps = (("max_slots", found.max_slots), ("max_trials", found.max_trials))
     most = ", ".join(f"{name} {most}" for name, most in caps if most is not None) or "no limit"
-    said = "experiment [bold]{}[/] is in pool [bold]{}[/] with priority {}, weight {}, {}"
-    emit(found, lambda: note(said, found.number, found.pool, found.priority, number(found.weight), most))
+    message = "experiment [bold]{}[/] is in pool [bold]{}[/] with priority {}, weight {}, {}"
+    emit(found, lambda: note(message, found.number, found.pool, found.priority, number(found.weight), most))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
-    """What a pool may rent, and how it stands. Which offers are held back is said with its trouble."""
+    """Describe the machines of a pool; the fault names the machine types that are paused."""
     of = "the provisioner's settings" if found.of_settings else ", ".join(found.kinds)
     order = "as given" if found.order == "given" else "cheapest first"
     most = "" if found.maximum_slots is None else f", at most {found.maximum_slots} slots"
@@ -27,16 +27,16 @@ def pool_facts(found: "MachinePool") -> list[tuple[str, object]]:
         ),
         ("rents", f"{of}, {order}"),
         *([("zones", ", ".join(found.zones))] if found.zones else []),
-        *([("spot", spot)] if found.spot_share else []),
-        *([("reserve", f"{found.reserve_slots} slots")] if found.reserve_slots else []),
+        *([("spot share", spot)] if found.spot_share else []),
+        *([("headroom", f"{found.reserve_slots} slots")] if found.reserve_slots else []),
         *([("spent", f"{spent}{budget} this month")] if spent is not None else []),
-        *([("trouble", found.fault)] if found.fault else []),
+        *([("problem", found.fault)] if found.fault else []),
     ]
 
 
 def offers_table(found: "Sequence[MachineOffer]") -> None:
-    """What can be rented."""
-    columns = ("kind", "provider", "zone", "rented", ">slots", "gpu", ">an hour", "priced on", "held back")
+    """Print the machine types that can be rented."""
+    columns = ("kind", "provider", "zone", "rented", ">slots", "gpu", ">an hour", "priced on", "paused")
     rows = (
         (
             one.kind, one.provider, one.zone, one.purchase.replace("_", " "), one.slots, one.gpu or one.slot_kind,
@@ -44,25 +44,29 @@ def offers_table(found: "Sequence[MachineOffer]") -> None:
         )
         for one in found
     )  # fmt: skip
-    table(columns, rows, "no kinds: the provisioner has no catalogue (MUSTER_PROVISIONER__CATALOGUE)")
+    table(
+        columns,
+        rows,
+        "no machine types: set the catalogue of the provisioner (MUSTER_PROVISIONER__CATALOGUE)",
+    )
 
 
 def machine_summary(one: "MachineOffer | InstanceRecord") -> str:
-    """As the provisioner's own words: `spot g5.xlarge in us-east-1a`."""
+    """Format a machine as the provisioner does: `spot g5.xlarge in us-east-1a`."""
     spot = "spot " if one.purchase == "spot" else ""
     return f"{spot}{one.kind}" + (f" in {one.zone}" if one.zone else "")
 
 
 def utc_minute(at: datetime) -> str:
-    """Return a time in UTC, to the minute."""
+    """Format a time in UTC, to the minute."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def slots_booked(found: "Reservation") -> str:
-    """Return the number of slots and their pool."""
+    """Format the number of slots and their pool."""
     return f"{found.slots} slot{'' if found.slots == 1 else 's'} of pool {found.pool}"
 
 
 def cancellation_message(found: "Reservation") -> str:
-    """Return a sentence about a reservation that was deleted."""
-    return f"{slots_booked(found)} {'is' if found.slots == 1 else 'are'} no longer booked"
+    """Return the message after a reservation was deleted."""
+    return f"{slots_booked(found)} {'is' if found.slots == 1 else 'are'} no longer reserved"

@@ -1,4 +1,4 @@
-"""`muster usage`: who held how many slots for how long."""
+"""`muster usage`: slot usage by user, workspace, experiment and other keys."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 _BACK = re.compile(r"(\d{1,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_MOMENT = "now, a date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
+_MOMENT = "now, a date, a time (2026-11-01T08:00, UTC without a zone), or an age: 90m, 12h, 7d."
 
 Key = StrEnum("Key", "day tenant workspace user label experiment pool")
-By = Annotated[list[Key] | None, typer.Option("--by", help="Repeatable; by default workspace.")]
-Since = Annotated[str | None, typer.Option("--since", help=f"{_MOMENT} By default 30 days before the end.")]
-Until = Annotated[str | None, typer.Option("--until", help=f"{_MOMENT} By default now.")]
+By = Annotated[
+    list[Key] | None, typer.Option("--by", help="Key to group by; by default workspace. Repeatable.")
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help=f"Start: {_MOMENT} By default 30 days before the end.")
+]
+Until = Annotated[str | None, typer.Option("--until", help=f"End: {_MOMENT} By default now.")]
 Days = Annotated[
     int | None,
     typer.Option(
-        "--days", min=1, max=366, help="In place of --since: so many days of UTC, the last one counted."
+        "--days", min=1, max=366, help="Number of UTC days including the last one, instead of --since."
     ),
 ]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV on stdout, for a spreadsheet.")]
@@ -34,7 +38,7 @@ Csv = Annotated[bool, typer.Option("--csv", help="Print CSV on stdout, for a spr
 def usage(
     by: By = None, since: Since = None, until: Until = None, days: Days = None, csv: Csv = False
 ) -> None:
-    """Show how many slot-seconds were used, exact to the second, and what they cost."""
+    """Show used slot-seconds and their cost."""
     from muster.client import connect
 
     keys = tuple(dict.fromkeys(by or ("workspace",)))
@@ -48,10 +52,10 @@ def usage(
 
 
 def moment_of(given: str | None, option: str, hint: str = _MOMENT) -> datetime | None:
-    """Return the moment that a person means; `hint` tells who names none what may be written.
+    """Parse a time in the past or an absolute time; `hint` lists the accepted forms.
 
     Raises:
-        Rejected: It is none.
+        Rejected: The text is not a time.
     """
     if given is None:
         return None
@@ -62,12 +66,12 @@ def moment_of(given: str | None, option: str, hint: str = _MOMENT) -> datetime |
     try:
         moment = datetime.fromisoformat(given)
     except ValueError:
-        raise Rejected("bad_moment", f"{given!r} is no moment", place=option, hint=hint) from None
+        raise Rejected("bad_moment", f"{given!r} is not a time", place=option, hint=hint) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def named(row: "UsageRow | CostShare", key: str) -> object:
-    """What a row has of a key, for people."""
+    """Return a row's value of a key, formatted."""
     if key == "experiment" and row.experiment is not None:
         return f"{row.experiment} {row.experiment_name or ''}".rstrip()
     return getattr(row, key) or None
@@ -86,13 +90,13 @@ def _show(found: "Usage") -> None:
         )
         for row in sorted(found.items, key=lambda row: (row.day or "", -row.slot_seconds))
     ]  # fmt: skip
-    table(columns, rows, "no slot was used in this period")
+    table(columns, rows, "no slots were used in this period")
     if rows:
         note(
             "[dim]{} slot-seconds from {} to {} UTC[/]",
             f"{found.slot_seconds:,.0f}", f"{found.since:%Y-%m-%d %H:%M:%S}", f"{found.until:%Y-%m-%d %H:%M:%S}",
         )  # fmt: skip
     if is_priced:
-        note("[dim]cost {} in all[/]", f"{found.cost:,.2f}")
+        note("[dim]total cost {}[/]", f"{found.cost:,.2f}")
         if found.unpriced_slot_seconds:
             note("[dim]{} slot-seconds had no known price[/]", f"{found.unpriced_slot_seconds:,.0f}")

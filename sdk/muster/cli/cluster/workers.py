@@ -1,4 +1,4 @@
-"""`muster worker`: the machines."""
+"""`muster worker`: the machines that run trials."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,14 +16,20 @@ if TYPE_CHECKING:
     from muster.client.models import Worker as WorkerView
 
 Worker = Annotated[
-    str | None, typer.Argument(metavar="[WORKER]", help="Its id, as `muster worker list` shows it.")
+    str | None, typer.Argument(metavar="[WORKER]", help="Id of the worker, from `muster worker list`.")
 ]
-OneWorker = Annotated[str, typer.Argument(metavar="WORKER", help="Its id, as `muster worker list` shows it.")]
-Slot = Annotated[int, typer.Argument(metavar="SLOT", min=0, help="Its number there: of a GPU its index.")]
+OneWorker = Annotated[
+    str, typer.Argument(metavar="WORKER", help="Id of the worker, from `muster worker list`.")
+]
+Slot = Annotated[
+    int, typer.Argument(metavar="SLOT", min=0, help="Number of the slot on its worker: the index of the GPU.")
+]
 Label = Annotated[
     list[str] | None,
     typer.Option(
-        "--label", metavar="KEY=VALUE", help="All workers that have it; several: that have all of them."
+        "--label",
+        metavar="KEY=VALUE",
+        help="Select workers with this label. Repeat to require several labels.",
     ),
 ]
 
@@ -37,12 +43,12 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
 
     with connect() as client:
         found = client.cluster.workers(pool, filter=filter_ or "", sort=sort or "").all()
-    columns = ("worker", "pool", "state", ">slots", ">used", "kind", "own user", "heard", "labels")
+    columns = ("worker", "pool", "state", ">slots", ">used", "kind", "own user", "heartbeat", "labels")
     rows = (
         (
             one.id,
             one.pool,
-            f"{one.state}, in trouble" if one.trouble else one.state,
+            f"{one.state}, with problem" if one.trouble else one.state,
             one.slots if not one.disabled_slots else f"{one.slots}, {len(one.disabled_slots)} off",
             one.used_slots,
             one.slot_kind,
@@ -55,10 +61,14 @@ def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = Non
     troubles = [one.trouble for one in found if one.trouble]
 
     def show() -> None:
-        none = "no such worker" if filter_ else "no workers: the provisioner starts them when there is work"
+        none = (
+            "no worker matches the filter"
+            if filter_
+            else "no workers: add one with `muster worker join`, or let a pool rent machines"
+        )
         table(columns, rows, none)
         for trouble in troubles:
-            note("{}; until then nothing new begins there", trouble)
+            note("{}; no new runs start there until the problem is solved", trouble)
 
     emit(found, show)
 
@@ -70,41 +80,43 @@ def drain(
     pool: PoolName = None,
     reclaim: Annotated[
         bool,
-        typer.Option("--reclaim", help="Ask the runs to save and go elsewhere, instead of waiting for them."),
+        typer.Option(
+            "--reclaim", help="Preempt the runs (save and resume elsewhere) instead of letting them end."
+        ),
     ] = False,
 ) -> None:
-    """Give a worker no more work, for maintenance; or all that have a label."""
+    """Drain a worker for maintenance, or all workers with a label: no new runs start there."""
     from muster.client import connect
 
     labels = _labels_of(worker, label)
     with connect() as client:
         if labels:
             found = client.cluster.drain_labelled(labels, pool, reclaim)
-            emit(found, lambda: _say_drained(found, reclaim))
+            emit(found, lambda: _print_drained(found, reclaim))
             return
         one = client.cluster.drain(worker or "", reclaim)
-    emit(one, lambda: _say_drained([one], reclaim))
+    emit(one, lambda: _print_drained([one], reclaim))
 
 
 @verb(workers, "undrain")
 def undrain(worker: Worker = None, label: Label = None, pool: PoolName = None) -> None:
-    """Give a worker work again; or all that have a label."""
+    """Return a drained worker, or all workers with a label, to service."""
     from muster.client import connect
 
     labels = _labels_of(worker, label)
     with connect() as client:
         if labels:
             found = client.cluster.undrain_labelled(labels, pool)
-            emit(found, lambda: _say_undrained(found))
+            emit(found, lambda: _print_undrained(found))
             return
         one = client.cluster.undrain(worker or "")
-    emit(one, lambda: _say_undrained([one]))
+    emit(one, lambda: _print_undrained([one]))
 
 
 def _labels_of(worker: str | None, label: list[str] | None) -> dict[str, str]:
-    """Raises Rejected: neither a worker is named nor labels, or both, or what is given is no label."""
+    """Parse the labels. Raises Rejected if not exactly one of worker and labels is given, or a label is invalid."""
     if (worker is None) == (not label):
-        raise Rejected("bad_usage", "name either a worker or labels", hint="give WORKER, or --label rack=r7")
+        raise Rejected("bad_usage", "name either a worker or labels", hint="pass WORKER, or --label rack=r7")
     from muster.config.labels import read_labels
 
     try:
@@ -113,22 +125,26 @@ def _labels_of(worker: str | None, label: list[str] | None) -> dict[str, str]:
         raise Rejected("bad_label", str(error), "--label") from error
 
 
-def _say_drained(workers: "Sequence[WorkerView]", reclaim: bool) -> None:
-    said = "worker [bold]{}[/] takes no more work: {}. `muster worker undrain {}` takes it back"
+def _print_drained(workers: "Sequence[WorkerView]", reclaim: bool) -> None:
+    message = "worker [bold]{}[/] is draining: {}. Undo with `muster worker undrain {}`"
     for one in workers:
-        note(said, one.id, _left(one, reclaim), one.id)
+        note(message, one.id, _remaining_work(one, reclaim), one.id)
 
 
-def _left(found: "WorkerView", reclaim: bool) -> str:
+def _remaining_work(found: "WorkerView", reclaim: bool) -> str:
     if found.state == "lost":
-        return "it is lost: nothing runs there"
+        return "it is lost and runs nothing"
     if not found.used_slots:
         return "nothing runs there"
-    how = "were asked to save and go" if reclaim else "end by themselves; --reclaim would ask for their slots"
+    how = (
+        "are asked to save and move" if reclaim else "continue until they end; use --reclaim to preempt them"
+    )
     return f"the runs on {found.used_slots} of its {found.slots} slots {how}"
 
 
-def _say_undrained(workers: "Sequence[WorkerView]") -> None:
+def _print_undrained(workers: "Sequence[WorkerView]") -> None:
     for one in workers:
-        said = "worker [bold]{}[/] takes work again" if one.state == "ready" else "worker [bold]{}[/] is {}"
-        note(said, one.id, one.state)
+        message = (
+            "worker [bold]{}[/] is back in service" if one.state == "ready" else "worker [bold]{}[/] is {}"
+        )
+        note(message, one.id, one.state)

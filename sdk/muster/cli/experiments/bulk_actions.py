@@ -1,4 +1,4 @@
-"""`muster experiment act` and `label`: one thing done with many experiments."""
+"""`muster experiment act` and `label`: bulk actions on experiments."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,8 +21,10 @@ Action = Annotated[
         help="pause, resume, cancel, kill, finish, archive or unarchive.",
     ),
 ]
-Named = Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Their numbers or ids.")]
-Several = Annotated[list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Their numbers or ids.")]
+Named = Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Numbers or ids of experiments.")]
+Several = Annotated[
+    list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Numbers or ids of experiments.")
+]
 
 
 def act(
@@ -33,16 +35,18 @@ def act(
         typer.Option(
             "--filter",
             metavar="EXPRESSION",
-            help="Those that meet it, once you have seen them: 'owner = ada and state = paused'.",
+            help="Select matching experiments, after a preview: 'owner = ada and state = paused'.",
         ),
     ] = None,
     archived: Annotated[
         bool,
-        typer.Option("--archived", help="Of the archived ones, with --filter; unarchive looks there anyway."),
+        typer.Option(
+            "--archived", help="Select archived experiments, with --filter; always so for unarchive."
+        ),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Do one thing with many experiments: with those named, or with those that a filter meets."""
+    """Apply one action to many experiments, by name or by filter."""
     from muster.client import connect
 
     if bool(experiments) == (filter_ is not None):
@@ -59,28 +63,28 @@ def act(
 
 def label(
     experiments: Named,
-    add: Annotated[list[str] | None, typer.Option("--add", "-a", help="A label that they get.")] = None,
+    add: Annotated[list[str] | None, typer.Option("--add", "-a", help="A label to add. Repeatable.")] = None,
     remove: Annotated[
-        list[str] | None, typer.Option("--remove", "-r", help="A label that they lose.")
+        list[str] | None, typer.Option("--remove", "-r", help="A label to remove. Repeatable.")
     ] = None,
 ) -> None:
-    """Give labels to experiments, and take labels from them: from all that are named, or from none."""
+    """Add labels to experiments and remove labels from them; the change applies to all named experiments or to none."""
     from muster.client import connect
 
     if not add and not remove:
-        raise typer.BadParameter("say what is to --add or to --remove")
+        raise typer.BadParameter("give at least one label with --add or --remove")
     with connect() as client:
         found = client.bulk.label(experiments, add=add or (), remove=remove or ())
     rows = ((one.number, one.name, ", ".join(one.labels)) for one in found)
-    emit(found, lambda: table((">#", "name", "labels"), rows, "nothing was to be done"))
+    emit(found, lambda: table((">#", "name", "labels"), rows, "nothing to change"))
 
 
 def _chosen(client: "Client", action: str, filter_: str, archived: bool, yes: bool) -> "BulkOutcome":
     seen = client.bulk.preview(filter_, archived=archived)
     if seen.selection is None:
-        what = "the filter meets no experiment"
+        what = "the filter matches no experiment"
         if seen.count:
-            what = f"the filter meets {seen.count} experiments, more than can be acted on at once: narrow it"
+            what = f"the filter matches {seen.count} experiments, more than one bulk action allows: narrow the filter"
         note("{}", what)
         raise typer.Exit(FAILED)
     if not yes:
@@ -97,13 +101,13 @@ def _preview(seen: "ExperimentSelection") -> None:
 
 
 def _show(found: "BulkOutcome") -> None:
-    said = {
-        "done": "it is so",
-        "running": "ordered: `muster operation show {}` tells how it goes",
+    texts = {
+        "done": "done",
+        "running": "started: follow it with `muster operation show {}`",
         "refused": "{}",
     }
     rows = (
-        (item.number, item.state, said[item.state].format(item.message or item.operation))
+        (item.number, item.state, texts[item.state].format(item.message or item.operation))
         for item in found.items
     )
-    table((">#", "came to", ""), rows, "nothing was to be done")
+    table((">#", "result", ""), rows, "nothing to change")

@@ -1,4 +1,4 @@
-"""`muster experiment code`: what the code of an experiment was."""
+"""`muster experiment code`: the code snapshot of an experiment."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,7 @@ from muster.cli.base.output import emit, note, printable, size, table
 if TYPE_CHECKING:
     from muster.client.models import CodeFileText
 
-Path = Annotated[str | None, typer.Argument(help="A file to print; by default all are listed.")]
+Path = Annotated[str | None, typer.Argument(help="File to print; by default list all files.")]
 
 
 def add_code(app: typer.Typer) -> None:
@@ -21,14 +21,14 @@ def add_code(app: typer.Typer) -> None:
 
 
 def code(experiment: Number, path: Path = None) -> None:
-    """List the files of an experiment's code, or print one of them."""
+    """List the files of an experiment's code snapshot, or print one of them."""
     from muster.client import connect
 
     with connect() as client:
         if path is None:
             found = client.experiments.code(experiment)
             rows = [(file.path, size(file.size_bytes), file.sha256[:12]) for file in found.files]
-            emit(found, lambda: table(("path", ">size", "sha256"), rows, "its code has no file"))
+            emit(found, lambda: table(("path", ">size", "sha256"), rows, "the code snapshot is empty"))
             return
         file = client.experiments.code_file(experiment, path)
     emit(file, lambda: _print(file))
@@ -36,10 +36,10 @@ def code(experiment: Number, path: Path = None) -> None:
 
 def _print(file: "CodeFileText") -> None:
     if file.text is None:
-        note("{} is no text: {}, SHA-256 {}", file.path, size(file.size_bytes), file.sha256)
+        note("{} is not a text file: {}, SHA-256 {}", file.path, size(file.size_bytes), file.sha256)
         return
-    # Where it goes into a file or a program it stays what it is; a terminal must not be steered by it.
+    # A terminal gets control characters replaced; files and pipes get the text unchanged.
     is_seen = sys.stdout.isatty()
     print("\t".join(map(printable, file.text.split("\t"))) if is_seen else file.text, end="")
     if file.is_cut:
-        note("[yellow]these are its first 192 KiB of {}[/]", size(file.size_bytes))
+        note("[yellow]only the first 192 KiB of {} are shown[/]", size(file.size_bytes))

@@ -1,4 +1,4 @@
-"""`muster experiment`: create, look at, steer and fork experiments."""
+"""`muster experiment`: create, inspect, control and fork experiments."""
 
 import json
 from pathlib import Path
@@ -32,23 +32,29 @@ FAILED = 1
 
 app = NOUNS["experiment"].app
 
-Wait = Annotated[bool, typer.Option("--wait", "-w", help="Stay until it has ended, showing how it goes.")]
-NewName = Annotated[str | None, typer.Option("--name", help="Replaces the config's name.")]
+Wait = Annotated[
+    bool, typer.Option("--wait", "-w", help="Wait until the experiment has ended and show its progress.")
+]
+NewName = Annotated[
+    str | None, typer.Option("--name", help="Name of the experiment, instead of the config's.")
+]
 Label = Annotated[list[str] | None, typer.Option("--label", help="A label to add. Repeatable.")]
 
 
 @verb(app, "create")
 def create(
-    config: Annotated[Path, typer.Argument(help="The config, YAML or JSON; - reads it from stdin.")],
+    config: Annotated[Path, typer.Argument(help="Path of the config, YAML or JSON; - reads stdin.")],
     folder: Annotated[
-        Path | None, typer.Argument(help="The model code; by default the config's folder, and needed with -.")
+        Path | None,
+        typer.Argument(help="Folder of the model code; by default the config's folder. Required with -."),
     ] = None,
     overrides: Overrides = None,
     name: NewName = None,
     label: Label = None,
     template: Annotated[str | None, TEMPLATE] = None,
     no_code: Annotated[
-        bool, typer.Option("--no-code", help="Send no code: the entrypoint needs none, such as a program.")
+        bool,
+        typer.Option("--no-code", help="Upload no code, for entrypoints that are installed on the workers."),
     ] = False,
     wait: Wait = False,
 ) -> None:
@@ -58,18 +64,18 @@ def create(
     from muster.config.load import load_document, validate_document
 
     if no_code and folder is not None:
-        raise typer.BadParameter("it excludes a folder of code", param_hint="--no-code")
+        raise typer.BadParameter("--no-code cannot be combined with a code folder", param_hint="--no-code")
     code_at = None if no_code else code_folder(config, folder)
     text = read_source(config)
     document = load_document(text, overrides or ())
-    if template is None:  # What it leaves open is checked where the template is known.
+    if template is None:  # A template may supply missing keys: the platform then validates the merged config.
         validate_document(document)
     archive = pack_code(code_at) if code_at is not None else None
     check_entrypoint(document.root.get("entrypoint"), archive.files if archive else ())
     with connect() as client:
         code = None
         if archive is not None:
-            with bytes_bar("sending code") as on_bytes:
+            with bytes_bar("uploading code") as on_bytes:
                 code = client.experiments.put_code(archive, on_bytes)
         made = client.experiments.create(
             document.root if overrides else text, code, name=name, labels=label or (), template=template
@@ -80,9 +86,9 @@ def create(
 @verb(app, "describe")
 def describe(
     experiment: Number,
-    config: Annotated[bool, typer.Option("--config-only", help="Only the config, as YAML.")] = False,
+    config: Annotated[bool, typer.Option("--config-only", help="Print only the config, as YAML.")] = False,
 ) -> None:
-    """Show one experiment."""
+    """Show an experiment."""
     from muster.client import connect
 
     with connect() as client:
@@ -95,18 +101,23 @@ def describe(
 
 @verb(app, "front")
 def front(experiment: Number) -> None:
-    """Show the trials that none other beats in every metric, of those within the limits."""
+    """List the Pareto-optimal trials within the limits of the search."""
     from muster.client import connect
 
     with connect() as client:
         found = client.experiments.get(experiment)
         trials = client.experiments.front(experiment).all()
     columns, rows = pareto_columns(found, trials), pareto_rows(found, trials)
-    emit(trials, lambda: table(columns, rows, "no trial has reported all metrics within the limits yet"))
+    emit(
+        trials,
+        lambda: table(
+            columns, rows, "no Pareto-optimal trials yet: no trial has reported all metrics within the limits"
+        ),
+    )
 
 
 add_code(app)
-add_logs(app, EXPERIMENT, "Print what the trials wrote.", lambda client: client.experiments)
+add_logs(app, EXPERIMENT, "Print the logs of an experiment's trials.", lambda client: client.experiments)
 
 
 @verb(app, "metrics")
@@ -114,18 +125,19 @@ def metrics(
     experiment: Number,
     name: Names = None,
     group: Annotated[
-        str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
+        str | None,
+        typer.Option("--group", help="Only this group: training, validation, system, timing or your own."),
     ] = None,
     follow: Follow = False,
 ) -> None:
-    """Show the metrics of the best trials; with --follow what all trials report, as it comes."""
+    """Show the metrics of the best trials; with --follow, print the metrics of all trials as they arrive."""
     from muster.cli.trials.render import print_value, series_rows
     from muster.client import connect
 
     if follow:
         with connect() as client:
             values = client.experiments.follow_metrics(experiment, names=name or (), group=group)
-            emit_each(values, print_value, "the experiment has ended, and reported nothing of that name")
+            emit_each(values, print_value, "the experiment has ended without reporting such a metric")
         return
     with connect() as client:
         found = client.experiments.metrics(experiment, names=name or (), group=group)
@@ -136,17 +148,17 @@ def metrics(
         for trial in found.trials
         for row in series_rows(trial.series)
     )
-    emit(found, lambda: table(columns, rows, "no metrics were reported yet"))
+    emit(found, lambda: table(columns, rows, "no metrics yet"))
 
 
 @verb(app, "wait")
 def wait(
     experiment: Number,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", min=0, help="Seconds; by default no limit.")
+        float | None, typer.Option("--timeout", min=0, help="Seconds to wait; by default no limit.")
     ] = None,
 ) -> None:
-    """Stay until an experiment has ended, showing how it goes; exit code 1 unless it completed."""
+    """Wait until an experiment has ended and show its progress; exit code 1 unless it completed."""
     from muster.cli.experiments.watch import watch
     from muster.client import connect
 
@@ -168,13 +180,14 @@ def fork(
     experiment: Number,
     overrides: Overrides = None,
     best: Annotated[
-        bool, typer.Option("--best", help="Train the best trial's hyperparameters once, without a search.")
+        bool,
+        typer.Option("--best", help="Train once with the best trial's hyperparameters, without a search."),
     ] = False,
     name: NewName = None,
     label: Label = None,
     wait: Wait = False,
 ) -> None:
-    """Create an experiment with the same code and a changed config."""
+    """Create an experiment from another one's code and a changed config."""
     from muster.client import connect
     from muster.client.forking import best_point, merge_patch
     from muster.config.load import load_document, validate_document
@@ -195,8 +208,8 @@ def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:
         note("created experiment [bold]{}[/] ({})", made.number, made.name)
         wait(str(made.number))
         return
-    said = "created experiment [bold]{}[/] ({}): watch it with `muster experiment wait {}`"
-    emit(made, lambda: note(said, made.number, made.name, made.number))
+    message = "created experiment [bold]{}[/] ({}): watch it with `muster experiment wait {}`"
+    emit(made, lambda: note(message, made.number, made.name, made.number))
 
 
 def _print_config(found: "ExperimentDetail") -> None:

@@ -1,4 +1,4 @@
-"""`muster experiment edit`: what people change about a search that runs."""
+"""`muster experiment edit`: change the limits of a running search."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -13,25 +13,28 @@ if TYPE_CHECKING:
     from muster.client.models import ExperimentBudget
 
 NO_LIMIT = "none"
-_LIMIT = f"New limit of the budget, or {NO_LIMIT}."
+_LIMIT = f"New limit of the budget, or {NO_LIMIT} to remove it."
 
 
 def edit(
     experiment: Number,
     max_trials: Annotated[
-        int | None, typer.Option("--max-trials", min=1, help="Make so many trials in all.")
+        int | None, typer.Option("--max-trials", min=1, help="New total number of trials.")
     ] = None,
     max_concurrent_trials: Annotated[
-        int | None, typer.Option("--max-concurrent-trials", min=1, help="Have so many open at once.")
+        int | None, typer.Option("--max-concurrent-trials", min=1, help="New maximum of concurrent trials.")
     ] = None,
     slot_hours: Annotated[str | None, typer.Option("--slot-hours", help=_LIMIT)] = None,
     cost: Annotated[str | None, typer.Option("--cost", help=_LIMIT)] = None,
     deadline: Annotated[
         str | None,
-        typer.Option("--deadline", help=f"2026-12-24T18:00Z, or 36h from now; or {NO_LIMIT}."),
+        typer.Option(
+            "--deadline",
+            help=f"New deadline: a time (2026-12-24T18:00Z) or a time from now (36h), or {NO_LIMIT} to remove it.",
+        ),
     ] = None,
 ) -> None:
-    """Change how far a running search goes; `muster queue` changes who gets slots."""
+    """Change the size and the budget of a running search; `muster queue` changes its share of the slots."""
     from muster.client import connect
 
     with connect() as client:
@@ -46,14 +49,14 @@ def edit(
             deadline=_read_deadline(deadline),
             no_deadline=deadline == NO_LIMIT,
         )
-    said = "experiment [bold]{}[/] makes {} trials, {} at once{}"
+    message = "experiment [bold]{}[/]: {} trials, {} at once{}"
     at_once = f"at most {found.max_concurrent_trials}" if found.max_concurrent_trials else "all"
-    budget = f"; its budget: {told}" if (told := budget_message(found.budget)) else ""
-    emit(found, lambda: note(said, found.number, found.trials.planned, at_once, budget))
+    budget = f"; budget: {used}" if (used := budget_message(found.budget)) else ""
+    emit(found, lambda: note(message, found.number, found.trials.planned, at_once, budget))
 
 
 def budget_message(budget: "ExperimentBudget | None") -> str | None:
-    """Return what a search has used of its budget, in words; None: it has none."""
+    """Format the used part of a search's budget; None if it has no budget."""
     if budget is None:
         return None
     parts = []
@@ -74,7 +77,7 @@ def _read_limit(name: str, given: str | None) -> float | None:
     except ValueError:
         hint = f"give a number above 0, or {NO_LIMIT}"
         raise Rejected(
-            f"bad_{name}", f"{given!r} is no number", f"--{name.replace('_', '-')}", hint
+            f"bad_{name}", f"{given!r} is not a number", f"--{name.replace('_', '-')}", hint
         ) from None
 
 

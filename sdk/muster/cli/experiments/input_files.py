@@ -1,4 +1,4 @@
-"""What commands are given to read: configs, and the folders of code beside them."""
+"""Read configs and code folders named on the command line."""
 
 import sys
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from muster.archive import Archive
 
 STDIN = "-"
-_SHOWN = 6
+_MAX_LISTED = 6
 
 
 def read_source(config: Path) -> str:
-    """The config's text; `-` is standard input. Raises Rejected."""
+    """Return the text of the config; `-` reads standard input. Raises Rejected."""
     try:
         content = sys.stdin.buffer.read() if str(config) == STDIN else config.read_bytes()
         return content.decode()
@@ -31,53 +31,55 @@ def read_source(config: Path) -> str:
 
 
 def code_folder(config: Path, folder: Path | None) -> Path:
-    """Return where the model code lies: in the named folder, else beside the config.
+    """Return the folder of the model code: the named folder, else the config's.
 
     Raises:
-        Rejected: The config comes from standard input, and no folder is named: the working directory may hold anything.
+        Rejected: The config comes from standard input and no folder is named; the working directory may hold anything.
     """
     if folder is not None:
         return folder
     if str(config) == STDIN:
         raise Rejected(
             "folder_missing",
-            "the config comes from standard input, which has no folder beside it, and no code folder is named",
-            hint="name the folder (`muster experiment create - .` sends this one), or give --no-code",
+            "no code folder is named, and a config from standard input has none beside it",
+            hint="name the folder (`muster experiment create - .` uploads the current one), or give --no-code",
         )
     return config.resolve().parent
 
 
 def pack_code(folder: Path) -> "Archive":
-    """Pack a folder, and show how much would be sent and what stays out. Raises Rejected."""
+    """Pack a folder; print its size and the files that are left out. Raises Rejected."""
     from muster.archive import pack
 
     with busy("packing code"):
         archive = pack(folder)
     if archive.largest is None:
-        note("[yellow]{} holds no file that is sent[/]", folder)
+        note("[yellow]{} contains no files to upload[/]", folder)
     else:
         name, size = archive.largest
         counted = "1 file" if len(archive.files) == 1 else f"{len(archive.files)} files"
-        said = "code: {}, {} ({} packed); the largest is {}, {}"
-        note(said, counted, _bytes(archive.unpacked_bytes), _bytes(len(archive.content)), name, _bytes(size))
+        message = "code: {}, {} ({} packed); the largest is {}, {}"
+        note(
+            message, counted, _bytes(archive.unpacked_bytes), _bytes(len(archive.content)), name, _bytes(size)
+        )
     is_by_git = archive.ignore_file == ".gitignore"
     if archive.ignored and is_by_git:
         note(
-            "left out by .gitignore: {} (a .musterignore replaces it)",
+            "left out by .gitignore: {} (a .musterignore replaces .gitignore)",
             _listed(archive.ignored),
         )
     if archive.secrets:
-        said = "[yellow]left out as version control or likely secrets: {}[/] (to send one, add a line such as !{} to {})"
-        # A .gitignore cannot take them in.
+        message = "[yellow]left out as version control or likely secrets: {}[/] (to send one, add a line such as !{} to {})"
+        # Rules of a .gitignore cannot include secrets.
         rules = ".musterignore" if is_by_git or archive.ignore_file is None else archive.ignore_file
         instead = ", which then replaces .gitignore" if is_by_git else ""
-        note(said, _listed(archive.secrets), archive.secrets[0], rules + instead)
+        note(message, _listed(archive.secrets), archive.secrets[0], rules + instead)
     return archive
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(names[:_MAX_LISTED]) + more
 
 
 def _bytes(size: int) -> str:

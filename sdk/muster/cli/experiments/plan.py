@@ -1,4 +1,4 @@
-"""`muster plan`: what an experiment would cost and when it would end, before it is submitted."""
+"""`muster plan`: estimate the cost and the end of an experiment before it is submitted."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,61 +16,59 @@ if TYPE_CHECKING:
     from muster.client.models import Plan, PlanRange
 
 Formatter: TypeAlias = Callable[[float], str]
-PlannedPool = Annotated[
-    str | None, typer.Option("--pool", help="The pool to plan for; by default the config's.")
-]
+PlannedPool = Annotated[str | None, typer.Option("--pool", help="Pool to plan for; by default the config's.")]
 PlannedCluster = Annotated[
-    Path | None, typer.Option("--cluster", help="YAML: machines to plan for, instead of a pool.")
+    Path | None, typer.Option("--cluster", help="YAML file of machines to plan for, instead of a pool.")
 ]
 StepTime = Annotated[
     float | None,
     typer.Option(
         "--step-time",
         min=0.001,
-        help="Seconds that a step takes (one of the searcher's time_metric); by default as earlier trials show.",
+        help="Seconds per step (one unit of the searcher's time_metric); by default measured from earlier trials.",
     ),
 ]
 Steps = Annotated[
     int | None,
-    typer.Option("--steps", min=1, help="How long a trial trains; by default the searcher's max_time."),
+    typer.Option("--steps", min=1, help="Length of a trial in steps; by default the searcher's max_time."),
 ]
 Price = Annotated[
     float | None,
-    typer.Option("--price", min=0, help="Of a slot for an hour; by default as the pool's machines cost."),
+    typer.Option("--price", min=0, help="Price of a slot-hour; by default from the pool's machines."),
 ]
 
 
 def plan(
-    config: Annotated[Path, typer.Argument(help="The config, YAML or JSON; - reads it from stdin.")],
+    config: Annotated[Path, typer.Argument(help="Path of the config, YAML or JSON; - reads stdin.")],
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="The model code, whose earlier trials are looked for; by default the config's folder."
+            help="Folder of the model code, to find its earlier trials; by default the config's folder."
         ),
     ] = None,
     overrides: Overrides = None,
     template: Annotated[str | None, TEMPLATE] = None,
     pool: PlannedPool = None,
-    whole: Annotated[bool, typer.Option("--whole", help="As if nothing else ran in the pool.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Plan as if the pool were empty.")] = False,
     cluster: PlannedCluster = None,
     step_time: StepTime = None,
     steps: Steps = None,
     price: Price = None,
     futures: Annotated[
-        int, typer.Option("--futures", min=1, max=200, help="How often the search is played.")
+        int, typer.Option("--futures", min=1, max=200, help="Number of simulations of the search.")
     ] = 20,
 ) -> None:
-    """Tell what an experiment would cost and when it would end, by playing its search; nothing is submitted."""
+    """Estimate the cost and the end of an experiment by simulating its search; nothing is submitted."""
     from muster.client import connect
     from muster.config.load import load_document, validate_document
     from muster.config.yaml_reader import read_text
 
     text = read_source(config)
     document = load_document(text, overrides or ())
-    if template is None:  # What it leaves open is checked where the template is known.
+    if template is None:  # A template may supply missing keys: the platform then validates the merged config.
         validate_document(document)
     code = None if str(config) == "-" and folder is None else code_folder(config, folder)
-    with connect() as client, busy("playing the search"):
+    with connect() as client, busy("simulating the search"):
         found = client.experiments.plan(
             document.root if overrides else text,
             code,
@@ -88,7 +86,7 @@ def plan(
 
 
 def show(found: "Plan") -> None:
-    """Print a plan: on what, from what, and a table with ranges."""
+    """Print a plan: the pool, the basis of the estimate, and a table of expected values and ranges."""
     from rich.table import Table
 
     slots = "1 slot" if found.slots == 1 else f"{found.slots:g} slots"
@@ -97,10 +95,10 @@ def show(found: "Plan") -> None:
     paper.print(_basis(found), soft_wrap=True)
     view = Table("", box=None, pad_edge=False, header_style="bold")
     view.add_column("expected", justify="right")
-    view.add_column("8 of 10 times", justify="right")
-    for name, told, shown in _rows(found):
-        low, high = shown(told.low), shown(told.high)
-        view.add_row(name, shown(told.middle), low if low == high else f"{low} to {high}")
+    view.add_column("80% range", justify="right")
+    for name, estimate, formatted in _rows(found):
+        low, high = formatted(estimate.low), formatted(estimate.high)
+        view.add_row(name, formatted(estimate.middle), low if low == high else f"{low} to {high}")
     paper.print(view)
     for one in (*found.notes, *_missing(found)):
         note("[dim]{}[/]", f"{one[0].upper()}{one[1:]}.")
@@ -118,34 +116,32 @@ def _rows(found: "Plan") -> "Iterator[tuple[str, PlanRange, Formatter]]":
         yield "first trial starts after", found.waits_s, span
     if found.took_s:
         yield "takes", found.took_s, span
-        yield "would end, begun now", found.took_s, _moment
+        yield "ends if started now", found.took_s, _moment
     if found.cost:
         yield "costs", found.cost, lambda money: f"{money:,.2f}"
 
 
 def _others(found: "Plan") -> str:
     if not (found.others_running or found.others_waiting):
-        return "nothing else runs or waits there"
-    return f"{found.others_running} others run there, {found.others_waiting} wait"
+        return "nothing else runs or waits in the pool"
+    return f"{found.others_running} other trials run there and {found.others_waiting} wait"
 
 
 def _basis(found: "Plan") -> str:
-    times = "once" if found.futures == 1 else f"{found.futures} times"
+    times = "1 simulation" if found.futures == 1 else f"{found.futures} simulations"
     if found.basis == "earlier_trials":
         runs = "1 earlier run" if found.earlier_runs == 1 else f"{found.earlier_runs} earlier runs"
         experiments = (
             "1 experiment" if found.earlier_experiments == 1 else f"{found.earlier_experiments} experiments"
         )
-        return f"Played {times}, as {runs} of the same code in {experiments} went."
-    return (
-        f"Played {times}; this code has not run yet, so how it learns is a model's guess, another each time."
-    )
+        return f"Estimated from {times}, based on {runs} of the same code in {experiments}."
+    return f"Estimated from {times}; this code has not run yet, so each simulation draws learning curves from a generic model."
 
 
 def _missing(found: "Plan") -> list[str]:
     if found.step_s is None:
         return ["give --step-time for slot-hours, time and cost"]
-    return [] if found.cost else ["no price is known: give --price for the cost"]
+    return [] if found.cost else ["the price is unknown: give --price for the cost"]
 
 
 def _plural(unit: str) -> str:
@@ -157,7 +153,7 @@ def _count(number: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A duration in the units that people plan with."""
+    """Format a duration."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 3600:

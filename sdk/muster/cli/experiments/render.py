@@ -1,4 +1,4 @@
-"""How an experiment and its front read: what the search is after, how far it is, and which trials it would have one choose from."""
+"""Formatting of an experiment and of its Pareto front."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from muster.client.models import BestCheckpoint, Experiment, ExperimentDetail, FrontTrial
 
 UP, DOWN = "↑", "↓"
-"""Which way a metric gets better."""
+"""Direction in which a metric improves."""
 
 
 def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
-    """Return what there is to say of an experiment, as names and values."""
+    """Return the description of an experiment as names and values."""
     counts = {name: count for name, count in found.trials if count and name != "planned"}
     return [
         ("experiment", found.number),
@@ -32,10 +32,10 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("limits", ", ".join(_texts(found, "limits"))),
         ("best", _best(found)),
         ("front", f"`muster experiment front {found.number}`" if len(_arrows(found)) > 1 else None),
-        ("queue", _place(found)),
+        ("queue", _queue_settings(found)),
         ("trials", ", ".join(f"{count} {name}" for name, count in counts.items())),
         ("planned", found.trials.planned),
-        ("at once", found.max_concurrent_trials or None),
+        ("concurrent", found.max_concurrent_trials or None),
         ("budget", budget_message(found.budget)),
         ("created", found.created_at),
         ("ended", found.ended_at),
@@ -46,7 +46,7 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
 
 
 def pareto_columns(found: "ExperimentDetail", front: Sequence["FrontTrial"]) -> tuple[str, ...]:
-    """Return the column names of a front: its metrics, the way each gets better, and the hyperparameters that differ."""
+    """Return the column names of a Pareto front: metrics with the direction of improvement, and the hyperparameters that differ."""
     arrows = _arrows(found)
     metrics = (f">{name} {arrows[name]}" if name in arrows else f">{name}" for name in _metrics(front))
     return (">trial", "state", ">step", *metrics, *(f">{name.rpartition('.')[2]}" for name in varying(front)))
@@ -84,17 +84,17 @@ def _best(found: "ExperimentDetail") -> str | None:
 
 
 def _of_checkpoint(found: "BestCheckpoint | None") -> str:
-    """What a reader of the best step must know of its checkpoint; nothing where that is saved."""
+    """Describe the state of the best step's checkpoint; empty if it is saved."""
     if found is None or found.state == "saved":
         return ""
     if found.state is None:
         return "; no checkpoint of this step is stored"
     why = f": {found.reason}" if found.reason else ""
-    said = "is still being uploaded" if found.state == "uploading" else f"is {found.state}"
-    return f"; the checkpoint of this step {said}{why}"
+    condition = "is still being uploaded" if found.state == "uploading" else f"is {found.state}"
+    return f"; the checkpoint of this step {condition}{why}"
 
 
-def _place(found: "ExperimentDetail") -> str:
+def _queue_settings(found: "ExperimentDetail") -> str:
     caps = (("max_slots", found.max_slots), ("max_trials", found.max_trials))
     most = "".join(f", {name} {most}" for name, most in caps if most is not None)
     priority = "the pool's" if found.priority is None else found.priority
@@ -102,7 +102,7 @@ def _place(found: "ExperimentDetail") -> str:
 
 
 def _arrows(found: "ExperimentDetail") -> dict[str, str]:
-    """The metrics that the search is after, the first one first, and the way each gets better."""
+    """The search's metrics in order, with the direction in which each improves."""
     searcher = found.config.get("searcher")
     several = searcher.get("metrics") if isinstance(searcher, dict) else None
     given = [each for each in several if isinstance(each, dict)] if isinstance(several, list) else []
@@ -122,7 +122,7 @@ def _metrics(front: Sequence["FrontTrial"]) -> list[str]:
 
 
 def trial_count(found: "Experiment") -> str:
-    """Return the number of ended trials, and the planned number if it is known."""
+    """Return the number of ended trials, and the planned number if known."""
     counts = found.trials
     ended = counts.completed + counts.stopped + counts.error + counts.cancelled
     return f"{ended}/{counts.planned}" if counts.planned is not None else str(ended)

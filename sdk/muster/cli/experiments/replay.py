@@ -1,4 +1,4 @@
-"""`muster experiment replay`: whether a search would decide today as it did."""
+"""`muster experiment replay`: check whether the current search code repeats the recorded decisions."""
 
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,10 @@ DIFFERS = 1
 
 
 def replay(experiment: Number) -> None:
-    """Decide a search again from its journal, and show the first decision that differs; exit code 1 where one does."""
+    """Replay a search from its journal and show the first decision that differs; exit code 1 if one differs."""
     from muster.client import connect
 
-    with connect() as client, busy("deciding again"):
+    with connect() as client, busy("replaying the search"):
         found = client.experiments.replay(experiment)
     emit(found, lambda: _show(found))
     if found.difference is not None:
@@ -28,8 +28,8 @@ def _show(found: "Replay") -> None:
     if found.difference is not None:
         print(printable(found.difference.said))
     elif found.checked == found.decisions:
-        print(f"all {found.decisions} decisions came out the same")
+        print(f"all {found.decisions} decisions are the same")
     else:
         print(
-            f"the first {found.checked} of {found.decisions} decisions came out the same; time did not suffice for the rest"
+            f"the first {found.checked} of {found.decisions} decisions are the same; the time limit was reached before the rest"
         )

@@ -1,4 +1,4 @@
-"""`muster experiment search`: whether a program drives a custom search."""
+"""`muster experiment search`: the driver of a custom search."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def show_driver(experiment: Number) -> None:
-    """Show which program drives a custom search, when it was last heard, and what it has not answered."""
+    """Show which program drives a custom search, when it last called, and how many events it has not answered."""
     from muster.client import connect
 
     with connect() as client:
@@ -19,12 +19,12 @@ def show_driver(experiment: Number) -> None:
 
 
 def _facts(found: "DrivenSearch") -> list[tuple[str, object]]:
-    nobody = "a program without a name" if found.seen_at else "nobody yet"
+    nobody = "unnamed program" if found.seen_at else "none yet"
     return [
         ("experiment", found.experiment_number),
         ("driven by", found.driver or nobody),
-        ("last heard", found.seen_at),
+        ("last call", found.seen_at),
         ("answered up to", found.acknowledged),
-        ("waiting for it", f"{found.waiting} event{'' if found.waiting == 1 else 's'}"),
-        ("waiting since", found.waiting_since),
+        ("unanswered", f"{found.waiting} event{'' if found.waiting == 1 else 's'}"),
+        ("unanswered since", found.waiting_since),
     ]

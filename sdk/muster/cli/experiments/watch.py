@@ -1,4 +1,4 @@
-"""Looking on while an experiment runs: a live table in a terminal, plain lines elsewhere."""
+"""Follow a running experiment: a live table in a terminal, plain lines elsewhere."""
 
 import contextlib
 import sys
@@ -23,20 +23,23 @@ Line = Callable[[], str]
 
 
 def watch(
-    client: "Client", experiment: str, timeout_s: float | None = None, footer: Line | None = None
+    client: "Client",
+    experiment: str,
+    timeout_s: float | None = None,
+    footer: Line | None = None,
 ) -> "ExperimentDetail":
-    """Show an experiment until it is final, and return it; `footer` gives a last line to show under the table.
+    """Show an experiment until it is final, and return it; `footer` supplies a last line below the table.
 
     Raises:
-        Transient: It is not final after `timeout_s`.
+        Transient: The experiment is not final after `timeout_s`.
     """
     if out.json:
         return client.experiments.wait(experiment, timeout_s=timeout_s)
-    look_on = _watch_live if sys.stdout.isatty() else _watch_plainly
+    look_on = _watch_live if sys.stdout.isatty() else _watch_lines
     try:
         return look_on(client, experiment, timeout_s, footer)
     except KeyboardInterrupt:
-        note("the experiment goes on: look again with `muster experiment wait {}`", experiment)
+        note("the experiment continues: follow it again with `muster experiment wait {}`", experiment)
         raise
 
 
@@ -50,30 +53,30 @@ def _watch_live(
         def show(seen: "ExperimentDetail") -> None:
             live.update(view(seen, client.trials.list(experiment).all(), footer), refresh=True)
 
-        return client.experiments.wait(experiment, timeout_s=timeout_s, on_look=_seldom(show))
+        return client.experiments.wait(experiment, timeout_s=timeout_s, on_look=_throttled(show))
 
 
-def _watch_plainly(
+def _watch_lines(
     client: "Client", experiment: str, timeout_s: float | None, footer: Line | None
 ) -> "ExperimentDetail":
-    said: dict[int, str] = {}
+    printed: dict[int, str] = {}
 
     def show(seen: "ExperimentDetail") -> None:
         for trial in client.trials.list(experiment):
-            if said.get(trial.number) != state_of(trial):
-                said[trial.number] = state_of(trial)
+            if printed.get(trial.number) != state_of(trial):
+                printed[trial.number] = state_of(trial)
                 note("{}", _line(trial))
         if footer is not None:
             text = footer()
-            if said.get(-1) != text:
-                said[-1] = text
+            if printed.get(-1) != text:
+                printed[-1] = text
                 note("{}", text)
 
-    return client.experiments.wait(experiment, timeout_s=timeout_s, on_look=_seldom(show))
+    return client.experiments.wait(experiment, timeout_s=timeout_s, on_look=_throttled(show))
 
 
-def _seldom(show: "Callable[[ExperimentDetail], None]") -> "Callable[[ExperimentDetail], None]":
-    """Pass on at most every REFRESH_S, and the last in any case; a platform that is away meanwhile is no error here."""
+def _throttled(show: "Callable[[ExperimentDetail], None]") -> "Callable[[ExperimentDetail], None]":
+    """Limit calls to one every REFRESH_S, plus the final one; ignore a platform that is unavailable."""
     last = -REFRESH_S
 
     def pass_on(seen: "ExperimentDetail") -> None:
@@ -94,7 +97,7 @@ def _line(trial: "Trial") -> str:
 
 
 def view(seen: "ExperimentDetail", trials: list["Trial"], footer: Line | None = None) -> "RenderableType":
-    """Return the picture of an experiment: its state, how far it is, and its trials, the active ones last."""
+    """Return the live view of an experiment: state, progress, and its newest trials."""
     from rich.console import Group
     from rich.markup import escape
     from rich.progress_bar import ProgressBar
@@ -114,13 +117,13 @@ def view(seen: "ExperimentDetail", trials: list["Trial"], footer: Line | None = 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in trial_columns(trials):
         table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
-    shown = trials[-ROWS:]
-    for trial in shown:
+    newest = trials[-ROWS:]
+    for trial in newest:
         is_best = seen.best is not None and seen.best.trial == trial.id
         table.add_row(*[cell(value) for value in trial_row(trial, trials)], style="bold" if is_best else None)
     parts: list[RenderableType] = [head, table]
-    if len(trials) > len(shown):
-        parts.append(Text(f"and {len(trials) - len(shown)} earlier trials", style="dim"))
+    if len(trials) > len(newest):
+        parts.append(Text(f"and {len(trials) - len(newest)} earlier trials", style="dim"))
     if footer is not None:
         parts.append(Text(footer(), style="dim"))
     return Group(*parts)

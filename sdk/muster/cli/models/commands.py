@@ -1,4 +1,4 @@
-"""`muster model`: name what training found, and take it home."""
+"""`muster model`: register models and download their versions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,27 +20,29 @@ if TYPE_CHECKING:
 
 app = NOUNS["model"].app
 
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Repeatable.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Tag to add. Repeatable.")]
 Approvals = Annotated[
     list[str] | None,
     typer.Option(
-        "--approvals", metavar="STAGE=N", help="How many must agree before a version comes there. Repeatable."
+        "--approvals",
+        metavar="STAGE=N",
+        help="Approvals needed before a version enters this stage. Repeatable.",
     ),
 ]
 EitherName = Annotated[
-    str, typer.Argument(metavar="MODEL[@VERSION]", help="A model, or one version of it: digits@champion.")
+    str, typer.Argument(metavar="MODEL[@VERSION]", help="A model, or one of its versions: digits@champion.")
 ]
 
 
 @verb(app, "create")
 def create(
-    name: Annotated[str, typer.Argument(help="Unique within the workspace.")],
+    name: Annotated[str, typer.Argument(help="Name, unique within the workspace.")],
     workspace: Annotated[str | None, typer.Option("--workspace", "-w")] = None,
     description: Annotated[str, typer.Option("--description")] = "",
     tag: Tags = None,
     approvals: Approvals = None,
 ) -> None:
-    """Create a model, to which versions can be added."""
+    """Create a model."""
     from muster.client import connect
 
     with connect() as client:
@@ -51,12 +53,14 @@ def create(
             tags=tag or (),
             approvals=_approvals(approvals),
         )
-    emit(made, lambda: note("created model [bold]{}[/]: add to it with `muster model register`", made.name))
+    emit(
+        made, lambda: note("created model [bold]{}[/]: add versions with `muster model register`", made.name)
+    )
 
 
 @verb(app, "describe")
 def describe(model: EitherName) -> None:
-    """Show a model's versions, or all that is known of one version."""
+    """Show a model and its versions, or one version in detail."""
     from muster.client import connect
 
     if "@" in model:
@@ -70,22 +74,28 @@ def describe(model: EitherName) -> None:
 @verb(app, "edit")
 def edit(
     model: EitherName,
-    description: Annotated[str | None, typer.Option("--description", help="Of a model.")] = None,
-    comment: Annotated[str | None, typer.Option("--comment", help="Of a version.")] = None,
-    notes: Annotated[Path | None, typer.Option("--notes", help="A file of markdown.", exists=True)] = None,
+    description: Annotated[
+        str | None, typer.Option("--description", help="New description, for models.")
+    ] = None,
+    comment: Annotated[str | None, typer.Option("--comment", help="New comment, for versions.")] = None,
+    notes: Annotated[
+        Path | None, typer.Option("--notes", help="Markdown file with new notes.", exists=True)
+    ] = None,
     tag: Tags = None,
-    remove_tag: Annotated[list[str] | None, typer.Option("--remove-tag", help="Repeatable.")] = None,
+    remove_tag: Annotated[
+        list[str] | None, typer.Option("--remove-tag", help="Tag to remove. Repeatable.")
+    ] = None,
     approvals: Approvals = None,
 ) -> None:
-    """Change what is written about a model or a version, or who must agree to a stage."""
+    """Edit the description, notes and tags of a model or a version, or the approvals of stages."""
     from muster.client import connect
 
     text = notes.read_text() if notes else None
     if "@" in model:
-        _refuse("of a version", {"--description": description, "--approvals": approvals})
+        _refuse("versions", {"--description": description, "--approvals": approvals})
         edit_version(model, comment, text, tag or (), remove_tag or ())
         return
-    _refuse("of a model", {"--comment": comment})
+    _refuse("models", {"--comment": comment})
     with connect() as client:
         made = client.models.edit(
             model,
@@ -101,32 +111,37 @@ def edit(
 @verb(app, "register")
 def register(
     model: ModelName,
-    checkpoint: Annotated[str | None, typer.Argument(help="A checkpoint's id.")] = None,
+    checkpoint: Annotated[str | None, typer.Argument(help="Id of the checkpoint.")] = None,
     experiment: Annotated[
-        str | None, typer.Option("--experiment", "-e", help="The best checkpoint of this experiment instead.")
+        str | None,
+        typer.Option("--experiment", "-e", help="Register the best checkpoint of this experiment instead."),
     ] = None,
     name: Annotated[str, typer.Option("--name")] = "",
     comment: Annotated[str, typer.Option("--comment")] = "",
     tag: Tags = None,
     signature: Annotated[
         Path | None,
-        typer.Option("--signature", help="A JSON file: inputs and outputs with name, dtype, shape."),
+        typer.Option(
+            "--signature", help="JSON file of the signature: inputs and outputs with name, dtype and shape."
+        ),
     ] = None,
 ) -> None:
-    """Make a checkpoint the next version of a model."""
+    """Register a checkpoint as the next version of a model."""
     from muster.client import connect
 
     if (checkpoint is None) == (experiment is None):
         raise Rejected(
-            "usage", "give either a checkpoint's id or --experiment", hint="see `muster trial checkpoints`"
+            "usage",
+            "give either a checkpoint's id or --experiment",
+            hint="`muster trial checkpoints` lists checkpoint ids",
         )
     with connect() as client:
         chosen = checkpoint or client.checkpoints.best_of(client.experiments.get(experiment or "")).id
         made = client.models.register(
             model, chosen, name=name, comment=comment, tags=tag or (), signature=read_signature(signature)
         )
-    said = "registered {} version [bold]{}[/] ({})"
-    emit(made, lambda: note(said, made.model_name, made.number, size(made.size_bytes)))
+    message = "registered {} version [bold]{}[/] ({})"
+    emit(made, lambda: note(message, made.model_name, made.number, size(made.size_bytes)))
 
 
 @verb(app, "download")
@@ -134,21 +149,27 @@ def download(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL[@VERSION]", help="A version, digits@champion; of a model alone its latest."
+            metavar="MODEL[@VERSION]",
+            help="A version, such as digits@champion; a model alone means its latest version.",
         ),
     ],
-    directory: Annotated[Path, typer.Argument(help="A fresh directory; it appears when all is checked.")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="Target directory, which must not exist; it appears after all files are verified."
+        ),
+    ],
 ) -> None:
-    """Fetch a version's files, checked by size and SHA-256."""
+    """Download the files of a version and verify their size and SHA-256."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
     name, version = split_version(model)
-    with connect() as client, bytes_bar(f"fetching {model}") as on_bytes:
+    with connect() as client, bytes_bar(f"downloading {model}") as on_bytes:
         got = client.models.download(name, directory, version, on_bytes)
     total = size(sum(file.size_bytes for file in got.files))
     files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
-    emit(got, lambda: note("{} holds {} ({}), all hashes right", directory, files, total))
+    emit(got, lambda: note("downloaded {1} ({2}) to {0}; all hashes match", directory, files, total))
 
 
 add_versions(app)
@@ -180,7 +201,7 @@ def _show(found: "Model", versions: "Sequence[ModelVersion]") -> None:
 def _refuse(what: str, options: dict[str, object]) -> None:
     given = [option for option, value in options.items() if value]
     if given:
-        raise Rejected("usage", f"{given[0]} is nothing {what}", hint="see `muster model edit --help`")
+        raise Rejected("usage", f"{given[0]} does not apply to {what}", hint="see `muster model edit --help`")
 
 
 def _approvals(given: list[str] | None) -> dict[str, int]:
@@ -188,8 +209,6 @@ def _approvals(given: list[str] | None) -> dict[str, int]:
     for one in given or ():
         stage, _, count = one.partition("=")
         if not count.isdigit():
-            raise Rejected(
-                "usage", f"{one!r} is not a stage and a number", hint="write --approvals production=1"
-            )
+            raise Rejected("usage", f"{one!r} is not STAGE=N", hint="write --approvals production=1")
         found[stage] = int(count)
     return found

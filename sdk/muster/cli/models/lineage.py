@@ -1,4 +1,4 @@
-"""`muster model lineage`: what a thing came from, and what came of it."""
+"""`muster model lineage`: ancestors and descendants of a version, experiment, trial, checkpoint, code or dataset."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,7 @@ def lineage(
         ),
     ],
 ) -> None:
-    """Show what a thing came from, and what came of it."""
+    """Show the lineage of an item: its origin and everything derived from it."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
@@ -33,38 +33,38 @@ def lineage(
 
 
 def short(value: object) -> str:
-    """Return a value of the user's in a word: long texts by their beginning, nothing for None."""
+    """Shorten a user's value: long texts to their beginning, None to nothing."""
     if isinstance(value, str):
         return value if len(value) < 40 else f"{value[:12]}…"
     return "" if value is None else json.dumps(value)
 
 
 def _show_graph(graph: "LineageGraph") -> None:
-    """As a tree: what came first to the left, each thing once under the first that led to it."""
+    """Print the graph as a tree, sources first; each node appears once, below the first node that leads to it."""
     made = {node.id: [edge.target for edge in graph.edges if edge.source == node.id] for node in graph.nodes}
     later = {edge.target for edge in graph.edges}
-    shown: set[str] = set()
+    printed: set[str] = set()
     nodes = {node.id: node for node in graph.nodes}
 
-    def show(place: str, depth: int) -> None:
-        node = nodes[place]
-        mark = " ←" if place == graph.start else ""
+    def show(node_id: str, depth: int) -> None:
+        node = nodes[node_id]
+        mark = " ←" if node_id == graph.start else ""
         facts = ", ".join(
             f"{name} {size(value) if name == 'size_bytes' and isinstance(value, int) else short(value)}"
             for name, value in node.facts.items()
             if name not in ("number", "name", "model", "step") and value not in (None, "", {}, [], False)
         )
-        again = " (above)" if place in shown else ""
+        again = " (see above)" if node_id in printed else ""
         text = f"{'  ' * depth}{node.kind} {node.name}{again}{mark}"
         console().print(printable(f"{text}  {facts}" if facts and not again else text), markup=False)
-        if place in shown:
+        if node_id in printed:
             return
-        shown.add(place)
-        for target in made[place]:
+        printed.add(node_id)
+        for target in made[node_id]:
             show(target, depth + 1)
 
     for node in graph.nodes:
         if node.id not in later:
             show(node.id, 0)
     if graph.truncated:
-        note("there is more: begin at one of these to see on")
+        note("the graph is truncated: start from one of these items to see more")

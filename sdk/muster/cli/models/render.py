@@ -7,5 +7,5 @@ if TYPE_CHECKING:
 
 
 def aliases_of(model: "Model") -> str:
-    """Return the aliases of a model with their versions."""
+    """Format the aliases of a model with their versions."""
     return ", ".join(f"{alias} → {number}" for alias, number in model.aliases.items())

@@ -1,4 +1,4 @@
-"""`muster model alias` … `delete`: what becomes of a version. Neighbour: `lineage`, where it comes from."""
+"""`muster model alias` … `delete`: verbs of model versions. See `lineage` for their origin."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from muster.client.models import JsonObject, ModelVersion, StageChange
 
 VersionName = Annotated[
-    str, typer.Argument(metavar="MODEL@VERSION", help="A model and a number, an alias or latest: digits@3.")
+    str, typer.Argument(metavar="MODEL@VERSION", help="A version by number, alias or `latest`: digits@3.")
 ]
-Why = Annotated[str, typer.Option("--reason", help="Kept with the change.")]
+Why = Annotated[str, typer.Option("--reason", help="Reason, stored with the change.")]
 
 
 def add_versions(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def add_versions(app: typer.Typer) -> None:
 
 
 def describe_version(reference: str) -> None:
-    """Show one version: what it is made of, how it came to its stage, and what people wrote about it."""
+    """Show a version: its origin, stages and notes."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
@@ -42,7 +42,7 @@ def describe_version(reference: str) -> None:
 def edit_version(
     reference: str, comment: str | None, notes: str | None, tags: Sequence[str], remove_tags: Sequence[str]
 ) -> None:
-    """Change what is written about one version."""
+    """Edit the comment, notes and tags of a version."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
@@ -54,16 +54,17 @@ def edit_version(
 
 
 def alias(
-    version: VersionName, name: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as champion.")]
+    version: VersionName,
+    name: Annotated[str, typer.Argument(metavar="ALIAS", help="Name of the alias, such as champion.")],
 ) -> None:
-    """Let an alias name this version, and no other."""
+    """Set an alias to this version; it moves from any other version."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
     model, number = split_version(version)
     with connect() as client:
         made = client.models.set_alias(model, name, number)
-    emit(made, lambda: note("[bold]{}@{}[/] is version {}", made.name, name, made.aliases[name]))
+    emit(made, lambda: note("alias [bold]{}@{}[/] is version {}", made.name, name, made.aliases[name]))
 
 
 def stage(
@@ -71,73 +72,76 @@ def stage(
     to: Annotated[str, typer.Argument(metavar="STAGE", parser=argument_of("ModelStage"))],
     reason: Why = "",
 ) -> None:
-    """Bring a version to a stage, or ask for the approvals that this takes."""
+    """Move a version to a stage, or request the approvals that the stage needs."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.set_stage(*split_version(version), to, reason)
-    emit(made, lambda: _say_stage(made))
+    emit(made, lambda: _print_stage(made))
 
 
 def approve(version: VersionName, reason: Why = "") -> None:
-    """Agree to the change of stage that waits."""
+    """Approve the pending stage change of a version."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.approve(*split_version(version), reason)
-    emit(made, lambda: _say_stage(made))
+    emit(made, lambda: _print_stage(made))
 
 
 def reject(version: VersionName, reason: Why = "") -> None:
-    """End the change of stage that waits; the version stays where it is."""
+    """Reject the pending stage change of a version; the version keeps its stage."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.reject(*split_version(version), reason)
-    emit(made, lambda: _say_stage(made))
+    emit(made, lambda: _print_stage(made))
 
 
 def compare(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Name or id of the model.")],
     base: Annotated[str, typer.Argument(metavar="VERSION")],
     other: Annotated[str, typer.Argument(metavar="VERSION")],
 ) -> None:
-    """Show what differs between two versions."""
+    """Compare two versions of a model."""
     from muster.client import connect
 
     with connect() as client:
         found = client.models.compare(model, base, other)
-    columns = ("what", "name", f"{model}@{found.base.number}", f"{model}@{found.other.number}")
+    columns = ("kind", "name", f"{model}@{found.base.number}", f"{model}@{found.other.number}")
     rows = ((one.what, one.name, short(one.base), short(one.other)) for one in found.differences)
-    emit(found, lambda: table(columns, rows, "nothing differs"))
+    emit(found, lambda: table(columns, rows, "the versions do not differ"))
 
 
 def use(
     version: VersionName,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="inference, evaluation, …")],
-    reference: Annotated[str, typer.Argument(metavar="ID", help="Its own id where it runs.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Kind of use: inference, evaluation, …")],
+    reference: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of the user of the version, in its own system.")
+    ],
 ) -> None:
-    """Record that something used a version; lineage shows it."""
+    """Record a use of a version, shown in its lineage."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
     with connect() as client:
         made = client.models.record_use(*split_version(version), kind, reference)
     emit(
-        made, lambda: note("{} {} is in the lineage of {}@{}", kind, reference, made.model_name, made.number)
+        made,
+        lambda: note("recorded {} {} in the lineage of {}@{}", kind, reference, made.model_name, made.number),
     )
 
 
 def delete(
     reference: Annotated[
-        str, typer.Argument(metavar="MODEL[@VERSION]", help="A version, or a model with all of them.")
+        str, typer.Argument(metavar="MODEL[@VERSION]", help="A version, or a model with all its versions.")
     ],
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept with it.")],
+    reason: Annotated[str, typer.Option("--reason", help="Reason, stored with the deletion.")],
 ) -> None:
-    """Delete a version, or a model with all of its versions; none may be in use."""
+    """Delete a version, or a model with all its versions; versions in use cannot be deleted."""
     from muster.client import connect
     from muster.client.handwritten.models import split_version
 
@@ -147,7 +151,7 @@ def delete(
             emit(version, lambda: note("deleted {}@{}", version.model_name, version.number))
         else:
             model = client.models.delete(reference, reason)
-            emit(model, lambda: note("deleted {} with its versions; the name is free", model.name))
+            emit(model, lambda: note("deleted {} and its versions; the name can be used again", model.name))
 
 
 VERBS: dict[str, Callable[..., None]] = {
@@ -163,10 +167,10 @@ VERBS: dict[str, Callable[..., None]] = {
 
 
 def read_signature(file: Path | None) -> "JsonObject | None":
-    """Return what a JSON file says a model takes and gives.
+    """Read the signature of a model from a JSON file.
 
     Raises:
-        Rejected: It cannot be read, or is no mapping.
+        Rejected: The file cannot be read, or its content is not a mapping.
     """
     if file is None:
         return None
@@ -177,7 +181,7 @@ def read_signature(file: Path | None) -> "JsonObject | None":
     if not isinstance(content, dict):
         raise Rejected(
             "bad_signature",
-            "a signature is a mapping of inputs and outputs",
+            "a signature must be a mapping of inputs and outputs",
             place=str(file),
             hint='write {"inputs": [{"name": "x", "dtype": "float32", "shape": [-1, 64]}], "outputs": […]}',
         )
@@ -185,14 +189,14 @@ def read_signature(file: Path | None) -> "JsonObject | None":
 
 
 def stage_of(version: "ModelVersion") -> str:
-    """Return a version's stage in a word, with the one that waits."""
+    """Format a version's stage, with the pending one."""
     waiting = version.pending
     return f"{version.stage} → {waiting.stage}?" if waiting else version.stage
 
 
 def _facts(found: "ModelVersion") -> list[tuple[str, object]]:
     made_of = found.lineage
-    told = found.signature.model_dump() if found.signature else {}
+    signature = found.signature.model_dump() if found.signature else {}
     return [
         ("version", f"{found.model_name}@{found.number}"),
         ("name", found.name),
@@ -202,7 +206,7 @@ def _facts(found: "ModelVersion") -> list[tuple[str, object]]:
         ("comment", found.comment),
         ("notes", found.notes),
         ("metadata", json.dumps(found.metadata) if found.metadata else None),
-        *((way, ", ".join(map(_tensor, tensors))) for way, tensors in told.items() if tensors),
+        *((way, ", ".join(map(_tensor, tensors))) for way, tensors in signature.items() if tensors),
         ("metrics", measured(made_of)),
         ("hparams", ", ".join(f"{name} {short(value)}" for name, value in flat(made_of.hyperparameters))),
         ("data", ", ".join("@".join(filter(None, (one.name, one.version))) for one in made_of.datasets)),
@@ -218,22 +222,22 @@ def _facts(found: "ModelVersion") -> list[tuple[str, object]]:
 
 
 def _change(one: "StageChange") -> str:
-    """Who brought a version to a stage, who agreed, and why."""
-    agreed = f", {' and '.join(approval.by for approval in one.approvals)} agreed" if one.approvals else ""
+    """Describe a stage change: who requested and approved it, and why."""
+    agreed = f", {' and '.join(approval.by for approval in one.approvals)} approved" if one.approvals else ""
     why = f": {one.reason}" if one.reason else ""
-    return f"{one.stage} on {one.at:%Y-%m-%d}, asked for by {one.by}{agreed}{why}"
+    return f"{one.stage} on {one.at:%Y-%m-%d}, requested by {one.by}{agreed}{why}"
 
 
 def _tensor(one: "JsonObject") -> str:
     return f"{one['name']} {one['dtype']}{one['shape']}"
 
 
-def _say_stage(version: "ModelVersion") -> None:
+def _print_stage(version: "ModelVersion") -> None:
     waiting = version.pending
     if waiting is None:
         note("{}@{} is in [bold]{}[/]", version.model_name, version.number, version.stage)
         return
-    said = "{}@{} waits for {} of {} approvals to become {}: somebody else runs `muster model approve {}@{}`"
+    message = "{}@{} needs {} of {} approvals to enter {}: another user runs `muster model approve {}@{}`"
     missing = waiting.needed - len(waiting.approvals)
     named = version.model_name, version.number
-    note(said, *named, missing, waiting.needed, waiting.stage, *named)
+    note(message, *named, missing, waiting.needed, waiting.stage, *named)

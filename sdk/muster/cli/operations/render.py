@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 def operation_facts(found: "LongOperation") -> list[tuple[str, object]]:
-    """Return the state of an operation, and why it was refused."""
+    """Return the state of an operation, and its error."""
     return [
         ("operation", found.operation),
         ("state", found.state),
         ("since", when(found.created_at)),
         ("waiting", found.waiting),
-        ("refused", found.message),
-        *([("what helps", found.hint)] if found.message is not None else []),
+        ("error", found.message),
+        *([("hint", found.hint)] if found.message is not None else []),
     ]

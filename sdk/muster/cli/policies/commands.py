@@ -1,4 +1,4 @@
-"""`muster template` and `muster policy`: what configs are built from, and what they are held to."""
+"""`muster template` and `muster policy`: config templates, and policies that limit or override configs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 templates = NOUNS["template"].app
 policies = NOUNS["policy"].app
 
-TEMPLATE = typer.Option("--template", help="Lay the config over this one: `muster template list`.")
-Config = Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON; - reads it from stdin.")]
+TEMPLATE = typer.Option("--template", help="Template to merge the config into, from `muster template list`.")
+Config = Annotated[Path, typer.Argument(metavar="FILE", help="Path of a YAML or JSON file; - reads stdin.")]
 OfWorkspace = Annotated[
-    str | None, typer.Option("--workspace", "-w", help="Of this one; by default of the whole tenant.")
+    str | None, typer.Option("--workspace", "-w", help="Scope: this workspace; by default the whole tenant.")
 ]
-Description = Annotated[str | None, typer.Option("--description", help="What it is for.")]
+Description = Annotated[str | None, typer.Option("--description", help="Purpose, for other users.")]
 _KNOWN = {"invariant_config": (), "constraints": ("resources", "priority_limit")}
 
 
@@ -32,24 +32,24 @@ _KNOWN = {"invariant_config": (), "constraints": ("resources", "priority_limit")
 def create(
     template: TemplateName, config: Config, workspace: OfWorkspace = None, description: Description = None
 ) -> None:
-    """Keep a part of a config under a new name."""
+    """Create a template from a partial config."""
     from muster.client import connect
 
     values = _read(config)
     with connect() as client:
         found = client.templates.create(template, values, workspace=workspace, description=description or "")
-    emit(found, lambda: note("template {} is there, for {}", found.name, whose(found.workspace)))
+    emit(found, lambda: note("template {} created for {}", found.name, whose(found.workspace)))
 
 
 @verb(templates, "edit")
 def edit(
     template: TemplateName,
     config: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="What it holds from now on, as a whole.")
+        Path | None, typer.Argument(metavar="FILE", help="New config of the template; replaces the old one.")
     ] = None,
     description: Description = None,
 ) -> None:
-    """Change a template for what is submitted from now on."""
+    """Change a template; experiments that exist do not change."""
     from muster.client import connect
 
     values = None if config is None else _read(config)
@@ -60,7 +60,7 @@ def edit(
 
 @verb(policies, "set")
 def set_policy(config: Config, workspace: OfWorkspace = None) -> None:
-    """Say what configs are held to, in place of what was said before: `invariant_config` and `constraints`, as Determined has them."""
+    """Set the config policy of a workspace or the tenant, replacing the previous one: `invariant_config` and `constraints`, as in Determined."""
     from muster.client import connect
 
     values = _read(config)
@@ -75,10 +75,10 @@ def set_policy(config: Config, workspace: OfWorkspace = None) -> None:
             priority_limit=_number(limits.get("priority_limit"), "constraints.priority_limit"),
         )
     warn(found.warnings)
-    emit(found, lambda: _said(found))
+    emit(found, lambda: _print_policy(found))
 
 
-def _said(found: "ConfigPolicy") -> None:
+def _print_policy(found: "ConfigPolicy") -> None:
     name, slots, priority, sets, _ = _cells(found)
     note(
         "{}: max_slots {}, priority_limit {}, sets {}", name, slots or "-", priority or "-", sets or "nothing"
@@ -101,20 +101,18 @@ def _check_keys(values: "JsonObject") -> None:
         if key not in _KNOWN:
             raise Rejected(
                 "unknown_key",
-                f"the key '{key}' is not known here",
+                f"unknown key '{key}'",
                 key,
-                "known: invariant_config, constraints",
+                "choose from invariant_config, constraints",
             )
     for key in _mapping(values, "constraints"):
         if key not in _KNOWN["constraints"]:
-            hint = "known: resources.max_slots, priority_limit"
-            raise Rejected("unknown_key", f"the key '{key}' is not known here", f"constraints.{key}", hint)
+            hint = "choose from resources.max_slots, priority_limit"
+            raise Rejected("unknown_key", f"unknown key '{key}'", f"constraints.{key}", hint)
     for key in _mapping(_mapping(values, "constraints"), "resources"):
         if key != "max_slots":
-            hint = "known: max_slots"
-            raise Rejected(
-                "unknown_key", f"the key '{key}' is not known here", f"constraints.resources.{key}", hint
-            )
+            hint = "use max_slots"
+            raise Rejected("unknown_key", f"unknown key '{key}'", f"constraints.resources.{key}", hint)
 
 
 def _mapping(values: "JsonObject", key: str) -> "JsonObject":
@@ -128,5 +126,5 @@ def _mapping(values: "JsonObject", key: str) -> "JsonObject":
 
 def _number(found: object, place: str) -> int | None:
     if found is not None and (not isinstance(found, int) or isinstance(found, bool)):
-        raise Rejected("invalid_type", "a whole number is expected", place)
+        raise Rejected("invalid_type", "this must be a whole number", place)
     return found

@@ -1,4 +1,4 @@
-"""`muster quota`: how many experiments are open at once, how many requests a second are sent, how many bytes a workspace stores."""
+"""`muster quota`: limits on open experiments, requests per second and stored bytes."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 app = NOUNS["quota"].app
 
 OfTenant = Annotated[
-    str | None, typer.Option("--tenant", help="Of this one, for who keeps the site; by default your own.")
+    str | None,
+    typer.Option("--tenant", help="Name of the tenant (site administrators only); by default your own."),
 ]
 OfWorkspace = Annotated[
-    str | None, typer.Option("--workspace", "-w", help="Of this one; by default of the tenant.")
+    str | None, typer.Option("--workspace", "-w", help="Scope: this workspace; by default the tenant.")
 ]
 
 
@@ -29,29 +30,37 @@ def set_quota(
     tenant: OfTenant = None,
     experiments: Annotated[
         int | None,
-        typer.Option("--experiments", min=0, help="Open at once, running or not; by default any number."),
+        typer.Option(
+            "--experiments",
+            min=0,
+            help="Maximum number of open experiments, running or not; by default no limit.",
+        ),
     ] = None,
     requests: Annotated[
-        float | None, typer.Option("--requests", min=0.1, help="A second; by default what the site allows.")
+        float | None,
+        typer.Option("--requests", min=0.1, help="Maximum requests per second; by default the site's limit."),
     ] = None,
     stored: Annotated[
         str | None,
         typer.Option(
-            "--stored", help="Bytes of a workspace, such as 500GB; by default what the tenant may store."
+            "--stored", help="Maximum bytes of a workspace, such as 500GB; by default the tenant's limit."
         ),
     ] = None,
 ) -> None:
-    """Say what may be done at once, and stored, in place of all that was said before; without any number nothing is said any more."""
+    """Set the quota of a tenant or a workspace, replacing the previous one; without options, remove the quota."""
     from muster.client import connect
 
     if workspace is not None and tenant is not None:
         raise Rejected(
-            "invalid_request", "a workspace's quota is set within its tenant", "--tenant", "leave one out"
+            "invalid_request",
+            "a workspace's quota is set within its tenant",
+            "--tenant",
+            "omit --tenant or --workspace",
         )
     if stored is not None and workspace is None:
         raise Rejected(
             "invalid_request",
-            "of a tenant the bytes are its storage limit",
+            "--stored applies to workspaces; tenants have a storage limit",
             "--stored",
             "name a --workspace, or use `muster limit storage`",
         )
@@ -64,16 +73,14 @@ def set_quota(
             max_stored_bytes=None if stored is None else bytes_of(stored, "--stored"),
         )
     warn(found.warnings)
-    emit(found, lambda: note("{}", _said(found)))
+    emit(found, lambda: note("{}", _message(found)))
 
 
-def _said(found: "WorkQuota") -> str:
+def _message(found: "WorkQuota") -> str:
     who = f"tenant {found.tenant}" if found.workspace is None else f"workspace {found.workspace}"
-    most = "any number of" if found.max_experiments is None else f"at most {found.max_experiments}"
-    rate = (
-        "what the site allows" if found.requests_per_s is None else f"{number(found.requests_per_s)} a second"
-    )
-    said = f"{who} may have {most} experiments open at once; requests: {rate}"
+    most = "an unlimited number of" if found.max_experiments is None else f"at most {found.max_experiments}"
+    rate = "the site's limit" if found.requests_per_s is None else f"{number(found.requests_per_s)} a second"
+    message = f"{who} may have {most} open experiments; requests: {rate}"
     if found.workspace is None:
-        return said
-    return f"{said}; stored: {'what the tenant may' if found.max_stored_bytes is None else size(found.max_stored_bytes)}"
+        return message
+    return f"{message}; stored: {'limited only by the tenant' if found.max_stored_bytes is None else size(found.max_stored_bytes)}"

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def whose(workspace: str | None) -> str:
-    """Return the workspace in words, or the tenant."""
+    """Format a workspace, or the whole tenant for None."""
     return "the whole tenant" if workspace is None else f"workspace {workspace}"
 
 
@@ -21,7 +21,7 @@ def print_config(template: "Template") -> None:
 
 
 def storage_quota(quota: "WorkQuota") -> str | None:
-    """Return the storage quota with its unit, or None if there is none."""
+    """Format the storage quota; None if there is none."""
     return None if quota.max_stored_bytes is None else size(quota.max_stored_bytes)
 
 
@@ -31,8 +31,8 @@ def part_spent(budget: "MonthlyBudget") -> str:
 
 
 def policy_cleared(policy: "ConfigPolicy") -> str:
-    """Return a sentence about a policy that was removed."""
-    return f"{whose(policy.workspace)} has no policy any more"
+    """Return the message after a policy was removed."""
+    return f"{whose(policy.workspace)} has no policy"
 
 
 def rule_scope(rule: "RetentionRule") -> str:
@@ -41,12 +41,12 @@ def rule_scope(rule: "RetentionRule") -> str:
 
 
 def days(count: int | None) -> str:
-    """Return a number of days with its unit."""
+    """Format a number of days."""
     return "-" if count is None else f"{count} d"
 
 
 def rule_message(rule: "RetentionRule") -> str:
-    """Return a sentence about a retention rule."""
+    """Return the message about a retention rule."""
     detail, points, lines = map(
         days, (rule.metric_detail_days, rule.metric_retention_days, rule.log_retention_days)
     )

@@ -1,4 +1,4 @@
-"""Spans read from the local trace files and joined into trees."""
+"""Read spans from the local trace files and build trees."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ class Span(BaseModel):
 
 @dataclass(slots=True)
 class SpanNode:
-    """A span with what it caused, in the order of beginning."""
+    """A span with its children, in order of start time."""
 
     span: Span
     children: "list[SpanNode]" = field(default_factory=list)
@@ -55,7 +55,7 @@ class SpanNode:
 
     @property
     def last_ns(self) -> int:
-        """When the last span of the branch ended."""
+        """End of the branch: when its last span ended."""
         return max(self.span.end_ns, *(child.last_ns for child in self.children), 0)
 
     @property
@@ -85,7 +85,7 @@ class SpanNode:
 
 @dataclass(frozen=True, slots=True)
 class SpanSummary:
-    """All spans of one name and service."""
+    """Statistics of all spans with one name and service."""
 
     name: str
     service: str
@@ -107,7 +107,7 @@ def load(folder: Path, trace_id: str) -> tuple[list[Span], list[Span]]:
 
 
 def tree(spans: Iterable[Span]) -> list[SpanNode]:
-    """Return the roots; a span whose parent is not known here is a root, a repeated one stands once."""
+    """Return the roots; a span with an unknown parent is a root, and duplicates are merged."""
     nodes = {span.span_id: SpanNode(span) for span in spans}
     roots: list[SpanNode] = []
     for node in sorted(nodes.values(), key=lambda node: node.start_ns):
@@ -117,7 +117,7 @@ def tree(spans: Iterable[Span]) -> list[SpanNode]:
 
 
 def summed(spans: Iterable[Span]) -> list[SpanSummary]:
-    """Return one line for each name and service, the longest in all first."""
+    """Return one line per name and service, longest total first."""
     durations: dict[tuple[str, str], list[float]] = {}
     for span in spans:
         durations.setdefault((span.name, span.service), []).append((span.end_ns - span.start_ns) / 1e6)
@@ -129,7 +129,7 @@ def summed(spans: Iterable[Span]) -> list[SpanSummary]:
 
 
 def _spans(folder: Path, wanted: bytes) -> Iterator[Span]:
-    """Yield the spans whose line mentions `wanted`; files may rotate away meanwhile, lines may be cut."""
+    """Yield the spans whose line mentions `wanted`; skips rotated files and truncated lines."""
     for file in sorted(folder.glob("*.jsonl*")):
         try:
             with file.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""`muster trace`: the way of one experiment through every service, from the trace files of this machine."""
+"""`muster trace`: the path of an experiment's request through the services, from local trace files."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -18,13 +18,13 @@ LONG_MS = 100.0
 def trace(
     experiment: Number,
     least_ms: Annotated[
-        float, typer.Option("--min-ms", min=0, help="Leave out branches that are all shorter than this.")
+        float, typer.Option("--min-ms", min=0, help="Hide branches without a span of at least this length.")
     ] = 0.0,
     linked: Annotated[
-        bool, typer.Option("--linked", help="Sum up the later work that links to the trace.")
+        bool, typer.Option("--linked", help="Also summarize later work that links to the trace.")
     ] = False,
 ) -> None:
-    """Print how a request went through the services, as a tree with durations."""
+    """Print the trace of an experiment's creation as a tree with durations."""
     from muster.cli.tracing.spans import load, summed, tree
     from muster.client import connect
     from muster.client.settings import home
@@ -35,15 +35,15 @@ def trace(
     if found.trace_id is None or folder is None or not (folder / "traces").is_dir():
         raise Rejected(
             "no_trace",
-            f"no trace of experiment {found.number} is on this machine",
-            hint="run it where the platform runs, or look it up in your OpenTelemetry backend",
+            f"this machine has no trace of experiment {found.number}",
+            hint="run the command on the platform's machine, or use your OpenTelemetry backend",
         )
     own, others = load(folder / "traces", found.trace_id)
     if not own:
         raise Rejected(
             "no_trace",
-            f"the trace files in {folder / 'traces'} no longer hold trace {found.trace_id}",
-            hint="they rotate; new experiments are traced",
+            f"the trace files in {folder / 'traces'} no longer contain trace {found.trace_id}",
+            hint="trace files rotate: create a new experiment to trace",
         )
     roots = tree(own)
     if out.json:
@@ -55,9 +55,13 @@ def trace(
             (one.name, one.service, one.count, f"{one.median_ms:.1f}", f"{one.total_ms:.1f}")
             for one in summed(others)
         )
-        table(("later work", "service", ">times", ">median ms", ">total ms"), rows, "nothing links to it")
+        table(
+            ("later work", "service", ">times", ">median ms", ">total ms"),
+            rows,
+            "no spans link to this trace",
+        )
     elif others:
-        note("[dim]{} later spans link to this trace: --linked sums them up[/]", len(others))
+        note("[dim]{} later spans link to this trace: --linked summarizes them[/]", len(others))
 
 
 def _print(trace_id: str, roots: "list[SpanNode]", least_ms: float) -> None:

@@ -1,4 +1,4 @@
-"""`muster trial`: one point of a search, its runs, metrics, logs and checkpoints."""
+"""`muster trial`: trials with their runs, metrics, logs and checkpoints."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muster.client.models import Measured, Run, Trial
 
 LINES_LOOKED_AT = 1000
-"""Warnings stand again at the end of a run's log."""
+"""Log lines to read for warnings; a run repeats its warnings at the end of its log."""
 MAX_WARNINGS = 5
 
 app = NOUNS["trial"].app
@@ -25,27 +25,27 @@ app = NOUNS["trial"].app
 @verb(app, "list")
 def list_(
     experiment: Number,
-    best: Annotated[bool, typer.Option("--best", help="The best first.")] = False,
+    best: Annotated[bool, typer.Option("--best", help="Best trials first.")] = False,
     state: TrialStates = None,
     filter_: trial_table.Filter = None,
     sort: trial_table.Sort = None,
     columns: trial_table.Columns = None,
 ) -> None:
-    """List an experiment's trials; with a filter, a sort or columns as a table of any metric and hyperparameter."""
+    """List an experiment's trials; with a filter, a sort or columns, as a table of any metrics and hyperparameters."""
     from muster.cli.trials.render import trial_columns, trial_row
     from muster.client import connect
 
     if filter_ or sort or columns:
         if state:
             raise typer.BadParameter(
-                "say state in the filter: 'state in (completed, stopped)'", param_hint="--state"
+                "combine it into the filter: 'state in (completed, stopped)'", param_hint="--state"
             )
         chosen = trial_table.names_in(columns)
         with connect() as client:
             wanted = client.trials.table(
                 experiment, filter=filter_ or "", sort=sort or ("best" if best else ""), columns=chosen
             ).all()
-        trial_table.show(wanted, "no trial meets the filter" if filter_ else "no trials yet")
+        trial_table.show(wanted, "no trial matches the filter" if filter_ else "no trials yet")
         return
     with connect() as client:
         found = client.trials.list(experiment, states=state or (), best_first=best).all()
@@ -60,14 +60,14 @@ verb(app, "compare")(trial_table.compare)
 
 @verb(app, "describe")
 def describe(trial: TrialName) -> None:
-    """Show one trial and the attempts to train it."""
+    """Show a trial and its runs."""
     from muster.cli.trials.timeline import waiting_message
     from muster.client import connect
 
     with connect() as client:
         found, runs = client.trials.get(trial), client.trials.runs(trial).all()
-        said = client.trials.logs(trial, stream="platform", tail=LINES_LOOKED_AT)
-        warnings = list(dict.fromkeys(line.text for line in said if line.level == "warning"))
+        lines = client.trials.logs(trial, stream="platform", tail=LINES_LOOKED_AT)
+        warnings = list(dict.fromkeys(line.text for line in lines if line.level == "warning"))
         waiting = None if found.final else client.trials.phases(trial).waiting_uploads
     if out.json:
         more = {
@@ -77,16 +77,16 @@ def describe(trial: TrialName) -> None:
         }
         print(json.dumps(json.loads(found.model_dump_json()) | more))
         return
-    shown = warnings[-MAX_WARNINGS:]
+    recent = warnings[-MAX_WARNINGS:]
     uploads = [("uploads", waiting_message(waiting))] if waiting else []
-    facts([*_facts(found), *uploads, *[("warning", text) for text in shown]])
-    if len(shown) < len(warnings):
-        note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(shown), trial)
+    facts([*_facts(found), *uploads, *[("warning", text) for text in recent]])
+    if len(recent) < len(warnings):
+        note("{} more warnings: `muster trial logs {} --stream platform`", len(warnings) - len(recent), trial)
     columns = (">run", "state", "outcome", "reason", ">exit", "charged", "labels", "on", "granted", "ended")
-    table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
+    table(columns, (_run_row(run) for run in runs), "no runs yet: `muster trial explain` shows why")
 
 
-add_logs(app, TRIAL, "Print what a trial wrote.", lambda client: client.trials)
+add_logs(app, TRIAL, "Print the logs of a trial.", lambda client: client.trials)
 
 
 @verb(app, "metrics")
@@ -94,12 +94,13 @@ def metrics(
     trial: TrialName,
     name: Names = None,
     group: Annotated[
-        str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
+        str | None,
+        typer.Option("--group", help="Only this group: training, validation, system, timing or your own."),
     ] = None,
-    points: Annotated[bool, typer.Option("--points", help="Every point instead of a summary.")] = False,
+    points: Annotated[bool, typer.Option("--points", help="Print every point instead of a summary.")] = False,
     follow: Follow = False,
 ) -> None:
-    """Show a trial's metrics."""
+    """Show the metrics of a trial."""
     from muster.cli.trials.render import print_value, series_rows
     from muster.client import connect
     from muster.client.metric_values import value_of
@@ -107,11 +108,11 @@ def metrics(
     if follow:
         with connect() as client:
             values = client.trials.follow_metrics(trial, names=name or (), group=group)
-            emit_each(values, print_value, "the trial has ended, and reported nothing of that name")
+            emit_each(values, print_value, "the trial has ended without reporting such a metric")
         return
     with connect() as client:
         found = client.trials.metrics(trial, names=name or (), group=group)
-    empty = "nothing of that name was reported" if name or group else "no metrics were reported yet"
+    empty = "no such metric yet" if name or group else "no metrics yet"
     if points and not out.json:
         rows = (
             (series.group, series.name, point.step, value_of(point), point.run, point.time)
@@ -152,7 +153,7 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
 def _result(found: "Measured | None") -> str | None:
     if found is None:
         return None
-    return f"{'no number' if found.value is None else number(found.value)} at step {found.step}"
+    return f"{'not a number' if found.value is None else number(found.value)} at step {found.step}"
 
 
 def _run_row(run: "Run") -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""How `muster queue explain` reads: what binds a trial, who holds what it waits for, and what would let it start."""
+"""Output of `muster queue explain`: why a trial waits, which runs hold its slots, and what would let it start."""
 
 from typing import TYPE_CHECKING
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def show(found: "Explanation") -> None:
-    """Print an explanation; a table of ways out stands below it where there are any."""
+    """Print an explanation, and a table of possible remedies if there are any."""
     facts(
         [
             ("state", found.state),
             ("why", found.message),
-            ("place", found.position),
+            ("position", found.position),
             ("starts", _starts(found)),
             ("held by", _held_by(found)),
-            ("gave back", _given_back(found)),
+            ("preempted", _preempted(found)),
             ("code", found.code),
         ]
     )
     if found.ways_out:
         print()
         rows = [(one.message, one.command) for one in found.ways_out]
-        table(("what would help", "how"), rows, "")
+        table(("remedy", "command"), rows, "")
 
 
 def _starts(found: "Explanation") -> str | None:
@@ -35,8 +35,8 @@ def _starts(found: "Explanation") -> str | None:
     if start is None:
         return "not known yet" if found.state == "waiting" else None
     return (
-        f"in about {_until(start.expected)}; 8 times of 10 in {_until(start.earliest)} to {_until(start.latest)}"
-        f"\n(from how long {start.runs} ended runs held their slots; who may arrive meanwhile is not known)"
+        f"in about {_until(start.expected)}; 80% range: {_until(start.earliest)} to {_until(start.latest)}"
+        f"\n(estimated from the durations of {start.runs} ended runs; later arrivals are not considered)"
     )
 
 
@@ -60,13 +60,13 @@ def _held_by(found: "Explanation") -> str:
 
 
 def _named(one: "Holder") -> str:
-    on_its_way = ", on its way out" if one.leaving else ""
-    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots, one.slot_part)}, began {when(one.since)}{on_its_way})"
+    on_its_way = ", ending" if one.leaving else ""
+    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots, one.slot_part)}, started {when(one.since)}{on_its_way})"
 
 
-def _given_back(found: "Explanation") -> str | None:
+def _preempted(found: "Explanation") -> str | None:
     back = found.given_back
-    return f"run {back.run_number} was asked for its slots {back.message}" if back else None
+    return f"run {back.run_number} was preempted {back.message}" if back else None
 
 
 def _slots(count: int, part: float | None = None) -> str:

@@ -1,4 +1,4 @@
-"""What leaves in bulk: an experiment's metrics, and the table of its trials."""
+"""`muster experiment export` and `muster trial export`: metrics and trial tables as files."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,10 +9,17 @@ from muster.cli.base.options import Names, Number, argument_of
 from muster.cli.base.output import bytes_bar, emit, note
 from muster.cli.trials.trial_table import Columns, Filter, Sort, names_in
 
-Directory = Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the files go; a fresh one.")]
+Directory = Annotated[
+    Path, typer.Argument(metavar="DIRECTORY", help="Folder for the files; must not exist or be empty.")
+]
 FormatName = Annotated[
     str,
-    typer.Option("--format", parser=argument_of("ExportFormat"), metavar="FORMAT", help="parquet or arrow."),
+    typer.Option(
+        "--format",
+        parser=argument_of("ExportFormat"),
+        metavar="FORMAT",
+        help="File format: parquet or arrow.",
+    ),
 ]
 
 
@@ -21,12 +28,14 @@ def metrics(
     directory: Directory,
     format: FormatName = "parquet",
     name: Names = None,
-    group: Annotated[str | None, typer.Option("--group", help="training, validation or your own.")] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="Only this group: training, validation or your own.")
+    ] = None,
 ) -> None:
-    """Fetch all metrics of an experiment as Parquet or Arrow files, for pandas, DuckDB, Spark and their like."""
+    """Download all metrics of an experiment as Parquet or Arrow files, for pandas, DuckDB or Spark."""
     from muster.client import connect
 
-    with connect() as client, bytes_bar("fetching metrics") as on_bytes:
+    with connect() as client, bytes_bar("downloading metrics") as on_bytes:
         got = client.exports.metrics(
             experiment, directory, format=_kind(format), names=name or (), group=group, on_bytes=on_bytes
         )
@@ -41,10 +50,10 @@ def trials(
     sort: Sort = None,
     columns: Columns = None,
 ) -> None:
-    """Fetch an experiment's trials as Parquet or Arrow files: all hyperparameters and last metrics, or --columns."""
+    """Download an experiment's trials as Parquet or Arrow files, with all hyperparameters and last metrics, or --columns."""
     from muster.client import connect
 
-    with connect() as client, bytes_bar("fetching trials") as on_bytes:
+    with connect() as client, bytes_bar("downloading trials") as on_bytes:
         got = client.exports.table(
             experiment,
             directory,

@@ -1,4 +1,4 @@
-"""`logs`, of a trial as of an experiment."""
+"""The verb `logs` of trials and experiments."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def add_logs(
     app: typer.Typer, argument: ArgumentInfo, what: str, of: Callable[["Client"], "Experiments | Trials"]
 ) -> None:
-    """Add the verb to a noun; `what` is its help, and `of` whose logs are read by its argument."""
+    """Add the verb to a noun; `what` is its help, and `of` selects the client resource that its argument names."""
 
     def logs(
         name: Annotated[str, argument],

@@ -1,4 +1,4 @@
-"""`muster trial media`: what trials logged beside numbers, and the event files that their scripts wrote."""
+"""`muster trial media`: media that trials logged, and TensorBoard event files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,7 @@ from muster.cli.base.output import emit, note, size, table
 if TYPE_CHECKING:
     from muster.client.models import MediaItem, MediaName
 
-app = noun("List and fetch a trial's images, tables, texts, histograms and event files.")
+app = noun("List and download a trial's images, tables, texts, histograms and event files.")
 
 Kinds = Annotated[
     list[str] | None,
@@ -20,11 +20,11 @@ Kinds = Annotated[
         "--kind",
         parser=argument_of("MediaKind"),
         metavar="KIND",
-        help="Only image, table, text, histogram or events. Repeatable.",
+        help="Only this kind: image, table, text, histogram or events. Repeatable.",
     ),
 ]
 Group = Annotated[str | None, typer.Option("--group", help="Only this group: training, or your own.")]
-MediaNames = Annotated[list[str] | None, typer.Option("--name", help="Only of this name. Repeatable.")]
+MediaNames = Annotated[list[str] | None, typer.Option("--name", help="Only this name. Repeatable.")]
 FirstStep = Annotated[int | None, typer.Option("--from-step", min=0, help="Only from this step on.")]
 LastStep = Annotated[int | None, typer.Option("--to-step", min=0, help="Only up to this step.")]
 
@@ -38,7 +38,7 @@ def list_(
     from_step: FirstStep = None,
     to_step: LastStep = None,
 ) -> None:
-    """List the names under which a trial logged media; with an option that chooses among them, each one."""
+    """List the names under which a trial logged media; with a filter option, list each item."""
     from muster.client import connect
 
     if not (kind or group or name or from_step is not None or to_step is not None):
@@ -61,14 +61,16 @@ def list_(
 @verb(app, "download")
 def download(
     trial: TrialName,
-    directory: Annotated[Path, typer.Argument(help="Files are written below it, by kind, group and name.")],
+    directory: Annotated[
+        Path, typer.Argument(help="Target folder; files are written below it by kind, group and name.")
+    ],
     kind: Kinds = None,
     group: Group = None,
     name: MediaNames = None,
     from_step: FirstStep = None,
     to_step: LastStep = None,
 ) -> None:
-    """Fetch a trial's media as files, checked by SHA-256; event files whole."""
+    """Download a trial's media as files and check their SHA-256; event files are complete."""
     from muster.client import connect
 
     with connect() as client:
@@ -81,7 +83,7 @@ def download(
             first_step=from_step,
             last_step=to_step,
         )
-    note("{} files and pieces are below {}", count, directory)
+    note("{} items downloaded to {}", count, directory)
 
 
 def _show_names(names: "list[MediaName]") -> None:
@@ -90,7 +92,7 @@ def _show_names(names: "list[MediaName]") -> None:
         (one.kind, one.group, one.name, one.count, size(one.size_bytes), one.first_step, one.last_step)
         for one in names
     )
-    table(columns, rows, "it has logged no media yet")
+    table(columns, rows, "no media yet: log some with `trial.log_image` and similar methods")
 
 
 def _show(found: "list[MediaItem]") -> None:
@@ -102,4 +104,4 @@ def _show(found: "list[MediaItem]") -> None:
         )
         for one in found
     )  # fmt: skip
-    table(columns, rows, "it has logged nothing of that kind")
+    table(columns, rows, "no media match")

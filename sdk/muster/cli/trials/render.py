@@ -1,4 +1,4 @@
-"""How trials, series and log lines look in a terminal."""
+"""Formatting of trials, series and log lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -17,14 +17,14 @@ RANK_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 
 
 def measured(one: "Checkpoint | ModelLineage") -> str:
-    """Return the metrics at a checkpoint's step in one line."""
+    """Format the metrics at a checkpoint's step as one line."""
     from muster.client.metric_values import metrics_of
 
     return ", ".join(f"{name} {value:.4g}" for name, value in metrics_of(one).items())
 
 
 def trial_columns(trials: Sequence["Trial"]) -> tuple[str, ...]:
-    """Return the column names of a table of trials: only hyperparameters that differ get one, and a reason where one is finishing."""
+    """Return the column names of a table of trials: one per hyperparameter that differs, and a reason if a trial is finishing."""
     names = (f">{name.rpartition('.')[2]}" for name in varying(trials))
     waits = ("waits for",) if _is_any_finishing(trials) else ()
     return (">trial", "state", *names, ">step", ">latest", ">best", ">runs", *waits)
@@ -51,12 +51,12 @@ def _is_any_finishing(trials: Sequence["Trial"]) -> bool:
 
 
 def state_of(trial: "Trial") -> str:
-    """Return where a trial stands, in a word; what its script calls invalid is no error to people, and one that is finishing is not stopped."""
+    """Return the displayed state of a trial: `invalid` and `finishing` replace the stored state."""
     return "invalid" if trial.invalid else "finishing" if trial.finishing else trial.state
 
 
 class Point(Protocol):
-    """Something with hyperparameters."""
+    """An object with hyperparameters."""
 
     @property
     def hyperparameters(self) -> "JsonObject": ...
@@ -81,7 +81,7 @@ def flat(values: object, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 
 def series_rows(series: Iterable["MetricSeries"]) -> Iterator[tuple[object, ...]]:
-    """Yield group, name, number of points, last, least, greatest and a sketch of each series."""
+    """Yield group, name, number of points, last, least, greatest and a sparkline of each series."""
     from muster.client.metric_values import value_of
 
     for one in series:
@@ -94,7 +94,7 @@ def series_rows(series: Iterable["MetricSeries"]) -> Iterator[tuple[object, ...]
 
 
 def sketch(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
-    """Return the course of `values` as a line of bars."""
+    """Draw `values` as a sparkline."""
     if len(values) > width:
         values = [values[index * (len(values) - 1) // (width - 1)] for index in range(width)]
     least, greatest = min(values), max(values)
@@ -103,12 +103,12 @@ def sketch(values: Sequence[float], width: int = SPARKLINE_WIDTH) -> str:
 
 
 def no_lines(*filters: object) -> str:
-    """What stands in place of a log's lines when there are none: because of a filter, or none were written."""
+    """Return the message for an empty log: filtered, or nothing written."""
     return "no such lines in the log" if any(one is not None for one in filters) else "the log is empty"
 
 
 def print_log_line(line: "BaseModel") -> None:
-    """Print one log line behind its trial and rank."""
+    """Print one log line with its trial and rank."""
     from rich.text import Text
 
     from muster.client.models import LogLine
@@ -119,14 +119,14 @@ def print_log_line(line: "BaseModel") -> None:
     who = f"trial {trial} rank {line.rank}" if line.stream != "platform" else f"trial {trial}"
     moment = f"{line.time:%Y-%m-%d %H:%M:%S}" if line.experiment_number else f"{line.time:%H:%M:%S}"
     text = Text(f"{moment} [{who}] ", style=style)
-    written = Text.from_ansi(line.text)  # colours stay, whatever else would steer the terminal goes
+    written = Text.from_ansi(line.text)  # keeps colours, drops other control sequences
     written.stylize_before(LEVEL_STYLES.get(line.level or "") or ("red" if line.stream == "stderr" else ""))
     text.append_text(written)
     console().print(text, soft_wrap=True)
 
 
 def print_value(value: "BaseModel") -> None:
-    """Print what a trial has reported, in a line of its own."""
+    """Print one reported value."""
     from rich.text import Text
 
     from muster.cli.base.output import cell

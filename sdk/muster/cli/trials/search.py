@@ -1,4 +1,4 @@
-"""`muster search`: lines in the logs of many trials."""
+"""`muster search`: search the logs of many trials."""
 
 from itertools import islice
 from typing import Annotated
@@ -11,20 +11,20 @@ from muster.cli.cluster.usage import moment_of
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="What the line holds; left out with --match or --level.")] = "",
+    text: Annotated[str, typer.Argument(help="Text to find; optional with --match or --level.")] = "",
     experiment: Annotated[
-        list[str] | None, typer.Option("--experiment", help="Only of this one. Repeatable.")
+        list[str] | None, typer.Option("--experiment", help="Only this experiment. Repeatable.")
     ] = None,
-    trial: Annotated[list[str] | None, typer.Option("--trial", help="Only of this one. Repeatable.")] = None,
+    trial: Annotated[list[str] | None, typer.Option("--trial", help="Only this trial. Repeatable.")] = None,
     match: Pattern = None,
     rank: Rank = None,
     stream: Stream = None,
     level: Level = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="No more lines than that.")] = 1000,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of lines.")] = 1000,
 ) -> None:
-    """Find lines in the logs of all trials, the newest experiment first."""
+    """Search the logs of all trials, newest experiment first."""
     from muster.cli.trials.render import print_log_line
     from muster.client import connect
 
@@ -40,4 +40,4 @@ def search(
             since=moment_of(since, "--since"),
             until=moment_of(until, "--until"),
         )
-        emit_each(islice(lines, limit), print_log_line, "no log has such a line")
+        emit_each(islice(lines, limit), print_log_line, "no log line matches")

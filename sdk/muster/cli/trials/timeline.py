@@ -1,4 +1,4 @@
-"""A trial's phases along time, for people: one row each, with a bar below an axis of times."""
+"""The timeline of a trial: one row per phase, with a bar below a time axis."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ MARKS = 3
 def show(found: TrialPhases) -> None:
     """Print the phases, and why uploads wait."""
     if not found.phases:
-        table(("phase",), (), "it has only just been made")
+        table(("phase",), (), "no phases yet")
         return
     present = datetime.fromtimestamp(now_ms() / 1000, UTC)
     began = min(one.began_at for one in found.phases)
@@ -26,13 +26,13 @@ def show(found: TrialPhases) -> None:
 
 
 def waiting_message(waiting: WaitingUploads) -> str:
-    """Return how many checkpoints wait for their upload, since when and why."""
+    """Return how many checkpoints wait for upload, since when and why."""
     many = "1 checkpoint waits" if waiting.checkpoints == 1 else f"{waiting.checkpoints} checkpoints wait"
     return f"{many} for upload since {clock(waiting.since)}: {waiting.reason}"
 
 
 def axis(began: datetime, ended: datetime) -> str:
-    """Return the head of the bars: the times of day at which they begin, are half over and end."""
+    """Return the head of the bars: the start, middle and end times."""
     whole = ended - began
     names = [clock(began + whole * part / (MARKS - 1)) for part in range(MARKS)]
     left, middle, right = names
@@ -41,7 +41,7 @@ def axis(began: datetime, ended: datetime) -> str:
 
 
 def bar(one: Phase, began: datetime, ended: datetime, present: datetime) -> str:
-    """Return a phase as a line of blocks; at least one, and none behind the end."""
+    """Draw a phase as a line of blocks, at least one, within the axis."""
     whole = max((ended - began).total_seconds(), 1e-9)
     until = one.ended_at or max(present, one.began_at)
     first = min(WIDTH - 1, int(WIDTH * (one.began_at - began).total_seconds() / whole))
@@ -50,13 +50,13 @@ def bar(one: Phase, began: datetime, ended: datetime, present: datetime) -> str:
 
 
 def clock(at: datetime) -> str:
-    """Return the time of day in the zone of whoever reads it."""
+    """Format the time of day in the local time zone."""
     return f"{at.astimezone():%H:%M:%S}"
 
 
 def _row(one: Phase, began: datetime, ended: datetime, present: datetime) -> Sequence[object]:
-    took = f"{(one.ended_at - one.began_at).total_seconds():,.1f} s" if one.ended_at else "goes on"
+    took = f"{(one.ended_at - one.began_at).total_seconds():,.1f} s" if one.ended_at else "running"
     if one.reason is not None:
-        took = "waits"
+        took = "waiting"
     name = "  " * bool(one.within) + one.kind.replace("_", " ")
     return one.run, name, one.step, clock(one.began_at), took, bar(one, began, ended, present)

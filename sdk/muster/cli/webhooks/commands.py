@@ -1,4 +1,4 @@
-"""`muster webhook`: have what happens sent elsewhere."""
+"""`muster webhook`: send events to other systems."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -18,14 +18,20 @@ if TYPE_CHECKING:
 app = NOUNS["webhook"].app
 
 Url = Annotated[
-    str, typer.Argument(metavar="URL", help="https://…, or - to read it from standard input: it is a secret.")
+    str,
+    typer.Argument(
+        metavar="URL", help="https://…, or - to read it from standard input, because it may contain a secret."
+    ),
 ]
 Events = Annotated[
     list[str] | None,
-    typer.Option("--event", help="Such as experiment.completed or 'trial.*'. Repeatable; by default all."),
+    typer.Option(
+        "--event",
+        help="Only these events, such as experiment.completed or 'trial.*'. Repeatable; by default all.",
+    ),
 ]
 Labels = Annotated[
-    list[str] | None, typer.Option("--label", help="Only of experiments with this label. Repeatable.")
+    list[str] | None, typer.Option("--label", help="Only events of experiments with this label. Repeatable.")
 ]
 Form = Annotated[
     str | None,
@@ -33,24 +39,26 @@ Form = Annotated[
         "--form",
         parser=argument_of("WebhookForm"),
         metavar="FORM",
-        help="cloudevents, slack or alertmanager.",
+        help="Format of the request: cloudevents, slack or alertmanager.",
     ),
 ]
 
 
 @verb(app, "create")
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the webhook.")],
     url: Url,
     event: Events = None,
     label: Labels = None,
     workspace: Annotated[
-        str | None, typer.Option("--workspace", "-w", help="Of this workspace; by default of the tenant.")
+        str | None, typer.Option("--workspace", "-w", help="Scope: this workspace; by default the tenant.")
     ] = None,
-    project: Annotated[str | None, typer.Option("--project", help="Of this project of it.")] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", help="Scope: this project of the workspace.")
+    ] = None,
     form: Form = None,
 ) -> None:
-    """Send events to an address and print the secret that signs them, this one time."""
+    """Create a webhook and print its signing secret; the secret is shown only once."""
     from muster.client import connect
     from muster.client.models import WebhookForm
 
@@ -70,20 +78,20 @@ def create(
 @verb(app, "edit")
 def edit(
     webhook: WebhookName,
-    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="New name.")] = None,
     url: Annotated[
-        str | None, typer.Option("--url", help="A new address, or - to read it from standard input.")
+        str | None, typer.Option("--url", help="New address, or - to read it from standard input.")
     ] = None,
     event: Events = None,
     label: Labels = None,
     form: Form = None,
-    all_events: Annotated[bool, typer.Option("--all-events", help="It hears all events.")] = False,
-    all_labels: Annotated[bool, typer.Option("--all-labels", help="It hears of all experiments.")] = False,
+    all_events: Annotated[bool, typer.Option("--all-events", help="Send all events.")] = False,
+    all_labels: Annotated[bool, typer.Option("--all-labels", help="Send events of all experiments.")] = False,
     enabled: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Whether anything is sent.")
+        bool | None, typer.Option("--enable/--disable", help="Enable or disable deliveries.")
     ] = None,
 ) -> None:
-    """Change a webhook; what is left out stays."""
+    """Edit a webhook; omitted options stay as they are."""
     from muster.client import connect
     from muster.client.models import WebhookFilter, WebhookForm
 
@@ -104,7 +112,7 @@ def edit(
 
 @verb(app, "test")
 def test(webhook: WebhookName) -> None:
-    """Send an event that says it is a test, and say what came of it."""
+    """Send a test event and show the result."""
     from muster.client import connect
 
     with connect() as client:
@@ -119,26 +127,26 @@ def replay(
     webhook: WebhookName,
     delivery: Annotated[
         str | None,
-        typer.Argument(metavar="DELIVERY", help="Its id: `muster webhook deliveries` shows it."),
+        typer.Argument(metavar="DELIVERY", help="Id of the delivery, from `muster webhook deliveries`."),
     ] = None,
-    dead: Annotated[bool, typer.Option("--dead", help="All that were given up.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="Replay all dead deliveries.")] = False,
 ) -> None:
-    """Send a delivery again, or all that were given up."""
+    """Send a delivery, or all dead deliveries, again."""
     from muster.client import connect
 
     if dead == (delivery is not None):
         raise Rejected(
             "invalid_request",
-            "either a delivery or --dead is needed",
+            "give either a delivery or --dead",
             hint="`muster webhook deliveries` lists them",
         )
     with connect() as client:
         if delivery is not None:
             one = client.webhooks.replay(webhook, delivery)
-            emit(one, lambda: note("delivery {} is sent again", one.id))
+            emit(one, lambda: note("delivery {} is being sent again", one.id))
             return
         replayed = client.webhooks.replay_dead(webhook)
-    emit(replayed, lambda: note("{} deliveries are sent again", replayed.deliveries))
+    emit(replayed, lambda: note("{} deliveries are being sent again", replayed.deliveries))
 
 
 def _read(url: str) -> str:
@@ -148,4 +156,4 @@ def _read(url: str) -> str:
 def _outcome(found: "WebhookDelivery") -> str:
     if found.state == "delivered":
         return f"the test was delivered: {delivery_result(found)}"
-    return f"the test was not delivered: {delivery_result(found) or 'it still waits to be sent'}"
+    return f"the test was not delivered: {delivery_result(found) or 'it is not sent yet'}"

@@ -15,7 +15,7 @@ def webhook_facts(found: "Webhook") -> list[tuple[str, object]]:
         ("name", found.name),
         ("id", found.id),
         ("to", f"{found.origin}, as {found.form}"),
-        ("of", scope_of(found.workspace, found.project)),
+        ("scope", scope_of(found.workspace, found.project)),
         ("events", ", ".join(found.events) or "all"),
         ("labels", ", ".join(found.labels) or None),
         ("state", state_of(found)),
@@ -32,4 +32,4 @@ def state_of(found: "Webhook") -> str:
 
 def delivery_result(found: "WebhookDelivery") -> str | None:
     """Return the error or the response status of a delivery."""
-    return found.error or (None if found.status is None else f"it answered {found.status}")
+    return found.error or (None if found.status is None else f"status {found.status}")

@@ -1,4 +1,4 @@
-"""A checkpoint's or version's files onto this disk: in parallel, resumable, checked, whole or not at all."""
+"""Download of a checkpoint's or version's files: parallel, resumable, verified, and atomic."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ PARALLEL = 4
 CHUNK_BYTES = 1 << 20
 
 OnBytes = Callable[[int, int], None]
-"""Told as bytes move: how many more, and how many there are in all."""
+"""Progress callback: (bytes added, total bytes)."""
 
 
 def fetch_into(
@@ -29,19 +29,21 @@ def fetch_into(
     on_bytes: OnBytes | None = None,
     only: Sequence[str] = (),
 ) -> Download:
-    """Fetch the files that `listing` names (asked again when its URLs run out) and make them `directory`.
+    """Download the files of `listing` (called again when its URLs expire) into `directory`.
 
-    Files arrive in a hidden folder beside it, which stays when the download breaks off: the next call goes
-    on there. Only when every size and SHA-256 is right does the folder get its name. Of a part of the files,
-    `only` has the patterns.
+    Files are written to a hidden folder beside it, which stays after an interruption: the next call resumes there. The folder is
+    renamed only after all sizes and SHA-256 hashes match. `only` restricts the files by patterns.
 
     Raises:
-        Rejected: `directory` holds something already, or cannot be written; or no file fits a pattern.
-        Broken: A file is not what the platform says it stored.
+        Rejected: `directory` is not empty or cannot be written, or a pattern matches no file.
+        Broken: A file does not match its recorded size or hash.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise Rejected(
-            "directory_in_use", "the directory is not empty", place=str(directory), hint="name a fresh one"
+            "directory_in_use",
+            "the directory is not empty",
+            place=str(directory),
+            hint="choose a new directory",
         )
     download = _chosen(listing(), only)
     wanted = hashlib.sha256("\0".join(sorted(only)).encode()).hexdigest()[:8] if only else ""
@@ -60,7 +62,7 @@ def fetch_into(
 
 
 def _chosen(download: Download, only: Sequence[str]) -> Download:
-    """The download with the files that fit a pattern; each pattern has one."""
+    """Return the download restricted to files that match a pattern; each pattern must match."""
     if not only:
         return download
     for pattern in only:
@@ -68,8 +70,8 @@ def _chosen(download: Download, only: Sequence[str]) -> Download:
             some = ", ".join(file.path for file in download.files[:5])
             raise Rejected(
                 "no_such_file",
-                f"no file of checkpoint {download.checkpoint} fits {pattern!r}",
-                hint=f"it has {some}{' …' if len(download.files) > 5 else ''}",
+                f"no file of checkpoint {download.checkpoint} matches {pattern!r}",
+                hint=f"its files are {some}{' …' if len(download.files) > 5 else ''}",
             )
     files = [file for file in download.files if any(matches(file.path, pattern) for pattern in only)]
     return download.model_copy(update={"files": files})
@@ -86,7 +88,7 @@ class _Fetch:
         self._total = sum(file.size_bytes for file in download.files)
         self._on_bytes = on_bytes
         self._lock = threading.Lock()
-        self._told: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
 
     def run(self) -> None:
         for file in self._files:
@@ -109,16 +111,16 @@ class _Fetch:
             target.unlink()
             raise Broken(
                 f"{file.path} arrived with another SHA-256 than the platform recorded: "
-                "download again; when it stays so, the stored file is damaged"
+                "download again; if the error persists, the stored file is damaged"
             )
 
     def _rest(self, http: httpx.Client, file: FileDownload, target: Path) -> None:
-        """Append what is missing of `file`."""
+        """Download the missing rest of `file`."""
         have = target.stat().st_size if target.exists() else 0
         if have > file.size_bytes:
             target.unlink()
             have = 0
-        self._tell(file.path, have)
+        self._report(file.path, have)
         if have == file.size_bytes:
             target.touch()
             return
@@ -130,41 +132,43 @@ class _Fetch:
         ):
             if answer.status_code in (401, 403):
                 self._renew()
-                raise Transient(f"the address of {file.path} was no longer valid", retry_after_s=0.0)
+                raise Transient(f"the URL of {file.path} has expired", retry_after_s=0.0)
             if answer.status_code == httpx.codes.NOT_FOUND:
-                raise Broken(f"the store no longer has {file.path}: choose another checkpoint or version")
+                raise Broken(
+                    f"{file.path} is no longer in the object store: choose another checkpoint or version"
+                )
             if not answer.is_success:
-                raise Transient(f"the store answered {answer.status_code} for {file.path}")
+                raise Transient(f"the object store answered {answer.status_code} for {file.path}")
             resumed = answer.status_code == httpx.codes.PARTIAL_CONTENT
             with target.open("ab" if resumed else "wb") as out:
                 for chunk in answer.iter_raw(CHUNK_BYTES):
                     out.write(chunk)
-                    self._tell(file.path, out.tell())
+                    self._report(file.path, out.tell())
                 out.flush()
                 os.fsync(out.fileno())
         if target.stat().st_size != file.size_bytes:
-            raise Transient(f"{file.path} broke off")
+            raise Transient(f"the download of {file.path} was interrupted")
 
     def _renew(self) -> None:
         fresh = self._listing()
         self._urls = {file.path: file.url for file in fresh.files}
 
-    def _tell(self, path: str, position: int) -> None:
-        """Report that the file's first `position` bytes are here."""
+    def _report(self, path: str, position: int) -> None:
+        """Report that the first `position` bytes of the file are present."""
         if self._on_bytes is None:
             return
         with self._lock:
-            more = position - self._told.get(path, 0)
-            self._told[path] = position
+            more = position - self._reported.get(path, 0)
+            self._reported[path] = position
             if more:
                 self._on_bytes(more, self._total)
 
 
 def _target(folder: Path, path: str) -> Path:
-    """Return where `path` belongs; a path that would leave the folder is refused."""
+    """Return the target of `path`; refuse paths that leave the folder."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
-        raise Broken(f"the platform named a file {path!r}, which would leave the folder: nothing was written")
+        raise Broken(f"the file path {path!r} leaves the target folder: nothing was written")
     return folder.joinpath(*parts)
 
 

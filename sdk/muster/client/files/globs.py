@@ -1,4 +1,4 @@
-"""Which files a person means: `*` and `?` within a name, `**` over folders, and a folder for all that is in it."""
+"""File patterns: `*` and `?` within a name, `**` across folders, and a folder for all its files."""
 
 import re
 from functools import cache
@@ -8,7 +8,7 @@ _MEANING = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Return whether a relative path with forward slashes is meant by a pattern."""
+    """Return whether a relative path with forward slashes matches a pattern."""
     return _compiled(pattern).fullmatch(path) is not None
 
 

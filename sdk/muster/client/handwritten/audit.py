@@ -1,4 +1,4 @@
-"""The audit log of a tenant or the site: who did what, and the proof that nothing of it was changed."""
+"""The audit log of a tenant or the site, and its verification."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,7 +11,7 @@ from muster.client.http.paging import Items, follow, pages
 
 
 class HandwrittenAudit(APIResource):
-    """The methods of `client.audit`."""
+    """Methods of `client.audit`."""
 
     def list(
         self,
@@ -26,7 +26,7 @@ class HandwrittenAudit(APIResource):
         filter: str = "",
         sort: str = "",
     ) -> Items[models.AuditRecord]:
-        """Return the records for which all of this holds, newest first or as they are sorted; `entity` as `experiment/31`."""
+        """Return the records that match all filters, newest first by default; `entity` has the form `experiment/31`."""
         query = query_params(
             actor=actor,
             operation=operation,
@@ -47,35 +47,36 @@ class HandwrittenAudit(APIResource):
         after: int = 0,
         site: bool = False,
     ) -> Iterator[models.AuditLine]:
-        """Yield the chain, or the part of a span of time, oldest first, one line of JSON each."""
+        """Yield the chain, or its records in a time range, oldest first, as lines of JSON."""
         path, query = f"{_path(site)}/export", query_params(since=since, until=until)
         return follow(self._transport, models.AuditLine, path, query, str(after) if after else None)
 
     def head(self, *, site: bool = False) -> models.AuditHead:
-        """Return how far the chain reaches; kept elsewhere, it is what a later `verify` is held to."""
+        """Return the head of the chain; store it elsewhere for a later `verify`."""
         return self._transport.get(models.AuditHead, f"{_path(site)}/head")
 
     def verify(self, anchor: Anchor | None = None, *, site: bool = False) -> models.AuditVerification:
-        """Have the platform hash the whole chain anew; return how far it is whole, and what breaks it first.
+        """Have the platform rehash the whole chain; return how far it is intact, and the first break.
 
         Args:
-            anchor: what `head` said once: the chain must still hold it.
+            anchor: Earlier result of `head`, which the chain must still contain.
+            site: Verify the site's chain instead of the tenant's.
         """
         found = self._verify(0, site)
         while not found.complete:
             behind = self._verify(found.sequence, site)
             if behind.follows != found.hash:
-                return _broken(found, found.sequence, "the record was changed while it was verified")
+                return _broken(found, found.sequence, "the record was changed during verification")
             found = behind
         if anchor is None or found.broken_at is not None or not anchor.sequence:
             return found
         if anchor.sequence > found.sequence:
             return _broken(
-                found, found.sequence + 1, "the chain ends before the anchor: records were cut off"
+                found, found.sequence + 1, "the chain ends before the anchor: records were removed"
             )
         if self._verify(anchor.sequence, site).follows != anchor.hash.hex():
             return _broken(
-                found, anchor.sequence, "the record is not the anchor's: the chain was written anew"
+                found, anchor.sequence, "the record does not match the anchor: the chain was rewritten"
             )
         return found
 

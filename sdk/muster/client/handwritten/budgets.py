@@ -1,4 +1,4 @@
-"""Sets the budget of a tenant or a workspace."""
+"""Set budgets of tenants and workspaces."""
 
 from muster.client import models
 from muster.client.api_resource import APIResource
@@ -6,7 +6,7 @@ from muster.client.http.fields import json_body
 
 
 class HandwrittenBudgets(APIResource):
-    """The methods of `client.budgets` that are not generated."""
+    """Methods of `client.budgets` that are not generated."""
 
     def set(
         self,
@@ -16,9 +16,9 @@ class HandwrittenBudgets(APIResource):
         per_month: float | None = None,
         when_spent: models.WhenSpent = models.WhenSpent.HOLD,
     ) -> models.MonthlyBudget:
-        """Say what a workspace, or without one a tenant (by default one's own), may spend in a month; without an amount it has no budget.
+        """Set the monthly budget of a workspace, or of a tenant (by default your own); without an amount, remove it.
 
-        `when_spent`: whether running work goes on once it is spent, or saves and gives its slots back; nothing more starts in any case.
+        `when_spent` decides whether running trials continue or are preempted when the budget is spent; no new trials start either way.
         """
         body = json_body(workspace=workspace, tenant=tenant, per_month=per_month, when_spent=when_spent)
         path = "/v1/budgets/tenant" if workspace is None else "/v1/budgets/workspace"

@@ -6,13 +6,13 @@ from muster.client.http.fields import json_body
 
 
 class HandwrittenBulk(APIResource):
-    """The methods of `client.bulk` that are not generated."""
+    """Methods of `client.bulk` that are not generated."""
 
     def act_on(self, action: str, selection: models.ExperimentSelection) -> models.BulkOutcome:
         """Pause, resume, cancel, kill, finish, archive or unarchive the experiments of a `preview`.
 
         Raises:
-            Conflict: The filter meets others by now: look again.
+            Conflict: The filter matches other experiments now: call `preview` again.
         """
         body = json_body(action=action, selection=selection.selection)
         return self._transport.post(models.BulkOutcome, "/v1/bulk/experiments", body)

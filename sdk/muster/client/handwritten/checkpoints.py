@@ -1,4 +1,4 @@
-"""Checkpoints: selects the best one, downloads files, and reports the progress of a verification."""
+"""Checkpoints: select the best one, download files, and report the progress of a verification."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +12,13 @@ from muster.errors import Rejected
 
 
 class HandwrittenCheckpoints(APIResource):
-    """The methods of `client.checkpoints` that are not generated."""
+    """Methods of `client.checkpoints` that are not generated."""
 
     def best_of(self, experiment: models.Experiment) -> models.Checkpoint:
-        """Return the saved checkpoint of the best validation; failing that, the best trial's newest.
+        """Return the saved checkpoint of the best validation, or else the best trial's newest.
 
         Raises:
-            Rejected: No trial was validated, or none of the best trial's checkpoints is saved.
+            Rejected: No trial was validated, or the best trial has no saved checkpoint.
         """
         best = experiment.best
         saved = [one for one in self._of_trial(best.trial) if one.state == "saved"] if best else []
@@ -26,7 +26,7 @@ class HandwrittenCheckpoints(APIResource):
             raise Rejected(
                 "no_checkpoint",
                 f"experiment {experiment.number} has no saved checkpoint of a validated trial",
-                hint="wait for one, or choose one with `muster trial checkpoints`",
+                hint="wait for the first one, or choose another with `muster trial checkpoints`",
             )
         return next((one for one in saved if one.step == best.step), max(saved, key=lambda one: one.step))
 
@@ -38,17 +38,19 @@ class HandwrittenCheckpoints(APIResource):
         *,
         only: Sequence[str] = (),
     ) -> models.Download:
-        """Fetch a checkpoint's files into `directory`, checked by size and SHA-256, all or none.
+        """Download a checkpoint's files into `directory` and verify size and SHA-256; all files or none.
 
         Args:
-            only: Patterns of the files that are wanted, as `model.pt`, `model/*.bin`, `**/*.json`, or a folder's name for
-                all that is in it. The same download again goes on where the last one broke off.
+            checkpoint: Id of the checkpoint.
+            directory: Target directory, which must be empty or not exist. Repeating an interrupted download resumes it.
+            on_bytes: Progress callback: (bytes added, total bytes).
+            only: Patterns of files, such as `model.pt`, `model/*.bin`, `**/*.json`, or the name of a folder for all its files.
         """
         path = f"/v1/checkpoints/{segment(checkpoint)}/files"
         return fetch_into(directory, lambda: self._transport.get(models.Download, path), on_bytes, only)
 
     def verifying(self, experiment: Reference) -> models.VerificationAsked:
-        """Return how much of what `verify_all` asked for is still to be read."""
+        """Return how much of the last `verify_all` is still to be read."""
         path = f"/v1/experiments/{segment(experiment)}/checkpoints/verify"
         return self._transport.post(models.VerificationAsked, path, {"waiting": True})
 

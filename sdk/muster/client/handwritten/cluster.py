@@ -10,7 +10,7 @@ from muster.client.http.transport import Query
 
 
 class HandwrittenCluster(APIResource):
-    """The methods of `client.cluster` that are not generated."""
+    """Methods of `client.cluster` that are not generated."""
 
     def usage(
         self,
@@ -21,7 +21,7 @@ class HandwrittenCluster(APIResource):
     ) -> models.Usage:
         """Return slot-seconds and cost in a period (by default the last 30 days), by day, tenant, workspace, user, label, experiment or pool.
 
-        `days` in place of `since`: so many days of UTC, the last one counted.
+        `days` replaces `since`: the number of UTC days, including the last one.
         """
         return self._transport.get(models.Usage, "/v1/usage", _usage_query(by, since, until, days))
 
@@ -32,7 +32,7 @@ class HandwrittenCluster(APIResource):
         until: datetime | None = None,
         days: int | None = None,
     ) -> str:
-        """Return the same as CSV with a line of names."""
+        """Return the usage as CSV with a header line; see `usage`."""
         return self._transport.get_csv("/v1/usage", _usage_query(by, since, until, days))
 
 

@@ -1,4 +1,4 @@
-"""Experiments: uploads code, creates and plans experiments, and waits for their end."""
+"""Experiments: upload code, create and plan experiments, and wait for their end."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,13 +16,13 @@ from muster.errors import NotFound
 
 
 class HandwrittenExperiments(APIResource):
-    """The methods of `client.experiments` that are not generated."""
+    """Methods of `client.experiments` that are not generated."""
 
     def put_code(self, code: Path | Archive, on_bytes: OnBytes | None = None) -> str:
-        """Pack a folder and send it unless the platform has it; return the archive's SHA-256.
+        """Pack a folder and upload it unless the platform has it; return the archive's SHA-256.
 
         Raises:
-            Rejected: The folder is over a limit or holds a link.
+            Rejected: The folder exceeds a limit or contains a link.
         """
         archive = code if isinstance(code, Archive) else pack(code)
         path = f"/v1/code/{archive.sha256}"
@@ -41,13 +41,13 @@ class HandwrittenExperiments(APIResource):
         labels: Sequence[str] = (),
         template: str | None = None,
     ) -> models.ExperimentDetail:
-        """Create an experiment from a config (object, or YAML text) and a folder (or the hash of code put before).
+        """Create an experiment from a config (object or YAML text) and a folder (or the hash of code uploaded before).
 
-        Nothing is sent without `code`: not the working directory either. Version control, likely secrets and what an ignore file
-        names stay out of a folder (`muster.archive.pack`). With `template` the config is laid over that one.
+        Without `code`, nothing is uploaded, not even the working directory. Version control, likely secrets and files named in an
+        ignore file are left out of a folder (`muster.archive.pack`). With `template`, the config is merged into that template.
 
         Raises:
-            Rejected: The code lacks the file that the entrypoint runs, or the config is wrong.
+            Rejected: The code lacks the file that the entrypoint runs, or the config is invalid.
         """
         body: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
         if isinstance(code, Path | Archive):
@@ -73,16 +73,22 @@ class HandwrittenExperiments(APIResource):
         price_per_slot_hour: float | None = None,
         futures: int = 20,
     ) -> models.Plan:
-        """Return what an experiment would cost and when it would end, by playing its search; nothing is submitted.
+        """Estimate the cost and the end of an experiment by simulating its search; nothing is submitted.
 
         Args:
-            code: A folder or a hash: earlier trials of this code show how it learns, and how long its steps take.
-            pool: By default the config's; `whole`: as if nothing else ran there.
-            cluster: Machines to plan for instead of a pool, as `muster simulate` takes them.
-            step_s: Of one step; by default as earlier trials show. Where there are none, times and cost are left out.
+            config: Config as an object or YAML text.
+            code: A folder or a hash: earlier trials of this code supply learning curves and step times.
+            template: Template to merge the config into.
+            pool: Pool to plan for; by default the config's.
+            whole: Plan as if the pool were empty.
+            cluster: Machines to plan for instead of a pool, in the format of `muster simulate`.
+            step_s: Seconds per step; by default from earlier trials. If neither is known, times and cost are omitted.
+            steps: Length of a trial in steps; by default the searcher's `max_time`.
+            price_per_slot_hour: Price of a slot-hour; by default from the pool's machines.
+            futures: Number of simulations.
         """
         given: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
-        told = json_body(
+        options = json_body(
             code_sha256=_hash_of(code),
             template=template,
             pool=pool,
@@ -93,7 +99,7 @@ class HandwrittenExperiments(APIResource):
             price_per_slot_hour=price_per_slot_hour,
             futures=futures,
         )
-        return self._transport.post(models.Plan, "/v1/plans", given | told)
+        return self._transport.post(models.Plan, "/v1/plans", given | options)
 
     def wait(
         self,
@@ -102,12 +108,12 @@ class HandwrittenExperiments(APIResource):
         timeout_s: float | None = None,
         on_look: Callable[[models.ExperimentDetail], None] | None = None,
     ) -> models.ExperimentDetail:
-        """Return the experiment once it is final; `on_look` is told at every look, at least once a second.
+        """Wait until the experiment is final and return it; `on_look` is called after every request, at least once a second.
 
-        A platform that is away for less than a minute is waited for.
+        Waits for a platform that is unavailable for less than a minute.
 
         Raises:
-            Transient: It is not final after `timeout_s`, or the platform stays away.
+            Transient: The experiment is not final after `timeout_s`, or the platform stays unavailable.
         """
         path = f"/v1/experiments/{segment(experiment)}"
         return until_final(lambda: self._transport.get(models.ExperimentDetail, path), timeout_s, on_look)

@@ -1,6 +1,6 @@
-"""All points of an experiment, or the table of its trials, as Arrow or Parquet: into a directory, or as bytes for a reader.
+"""Exports of an experiment's metrics or trial table as Arrow or Parquet: into a directory, or as bytes.
 
-Needs no Arrow library itself.
+No Arrow library is needed.
 """
 
 import tempfile
@@ -19,7 +19,7 @@ POLL_S = 0.5
 
 
 class HandwrittenExports(APIResource):
-    """The methods of `client.exports`."""
+    """Methods of `client.exports`."""
 
     def metrics(
         self,
@@ -31,10 +31,10 @@ class HandwrittenExports(APIResource):
         group: str | None = None,
         on_bytes: OnBytes | None = None,
     ) -> models.Export:
-        """Have the metrics of an experiment written, and fetch the files into `directory`, checked by SHA-256, all or none.
+        """Export the metrics of an experiment and download the files into `directory`, verified by SHA-256, all files or none.
 
-        Rows are trial (its number), run, group, name, step, time and value, by trial, group, name and step over all files; of a trial
-        that was rolled back, those that count. NaN and the infinities stay what they are.
+        Columns are trial (its number), run, group, name, step, time and value, sorted by trial, group, name and step across files.
+        For trials that were rolled back, superseded points are omitted. NaN and infinities are preserved.
         """
         query: Query = {"format": format, "name": names, "group": group}
         return self._fetch(
@@ -52,10 +52,10 @@ class HandwrittenExports(APIResource):
         columns: Sequence[str] = (),
         on_bytes: OnBytes | None = None,
     ) -> models.Export:
-        """Have the table of an experiment's trials written, and fetch the files into `directory`, as `metrics` does.
+        """Export an experiment's trial table and download the files into `directory`, as `metrics` does.
 
-        Rows are `trial` (its number) and the columns, as `Trials.table` has them; without `columns` all hyperparameters, and the last
-        values of all metrics. A hyperparameter that is of one kind in all trials has its type, others are their JSON as text.
+        Columns are `trial` (its number) and the chosen columns, as in `Trials.table`; without `columns`, all hyperparameters and the last
+        values of all metrics. A hyperparameter with one type in all trials keeps its type; others are JSON text.
         """
         query: Query = {"format": format, "filter": filter, "sort": sort, "column": columns}
         return self._fetch(f"/v1/experiments/{segment(experiment)}/table/export", query, directory, on_bytes)
@@ -63,7 +63,7 @@ class HandwrittenExports(APIResource):
     def arrow(
         self, experiment: Reference, *, names: Sequence[str] = (), group: str | None = None
     ) -> Iterator[bytes]:
-        """Yield the metrics of an experiment as Arrow IPC streams, each whole: `pyarrow.ipc.open_stream(part).read_all()`."""
+        """Yield the metrics of an experiment as complete Arrow IPC streams: `pyarrow.ipc.open_stream(part).read_all()`."""
         with tempfile.TemporaryDirectory(prefix="muster-export-") as above:
             folder = Path(above) / "metrics"
             self.metrics(experiment, folder, format="arrow", names=names, group=group)
@@ -72,7 +72,7 @@ class HandwrittenExports(APIResource):
     def table_arrow(
         self, experiment: Reference, *, filter: str = "", sort: str = "", columns: Sequence[str] = ()
     ) -> Iterator[bytes]:
-        """Yield the table of an experiment's trials as Arrow IPC streams, each whole."""
+        """Yield an experiment's trial table as complete Arrow IPC streams."""
         with tempfile.TemporaryDirectory(prefix="muster-export-") as above:
             folder = Path(above) / "table"
             self.table(experiment, folder, format="arrow", filter=filter, sort=sort, columns=columns)

@@ -1,4 +1,4 @@
-"""Media of trials: reads them from the object store, and writes them to files."""
+"""Media of trials: read them from the object store, and write them to files."""
 
 import hashlib
 import time
@@ -18,18 +18,18 @@ from muster.client.http.transport import ATTEMPTS, TIMEOUT, Reference, segment
 from muster.errors import Broken, Rejected, Transient
 
 SPAN_BYTES = 24 * 1024 * 1024
-"""The most that one request reads: what lies beside each other in the store comes together."""
+"""Maximum bytes per request; adjacent items in the store are read together."""
 
 
 class HandwrittenMedia(APIResource):
-    """The methods of `client.media` that are not generated."""
+    """Methods of `client.media` that are not generated."""
 
     def read(self, items: Iterable[models.MediaItem]) -> Iterator[tuple[models.MediaItem, bytes]]:
-        """Yield each item with its bytes, checked by SHA-256; what follows each other in one object is read by one request.
+        """Yield each item with its bytes, verified by SHA-256; adjacent items of one object are read in one request.
 
         Raises:
-            Broken: The bytes are not those that were stored.
-            Transient: The store does not answer, or the addresses are too old: list again.
+            Broken: The bytes differ from the stored ones.
+            Transient: The store does not answer, or the URLs have expired: list again.
         """
         with httpx.Client(timeout=TIMEOUT) as http:
             for run in _spans(items):
@@ -38,7 +38,9 @@ class HandwrittenMedia(APIResource):
                 for one in run:
                     content = body[one.offset - first : one.offset - first + one.size_bytes]
                     if hashlib.sha256(content).hexdigest() != one.sha256:
-                        raise Broken(f"{one.name} of step {one.step} is not what was stored: it is damaged")
+                        raise Broken(
+                            f"{one.name} of step {one.step} is damaged: its hash differs from the stored one"
+                        )
                     yield one, content
 
     def download(
@@ -52,9 +54,9 @@ class HandwrittenMedia(APIResource):
         first_step: int | None = None,
         last_step: int | None = None,
     ) -> int:
-        """Write a trial's media below `directory` as `kind/group/name/step.png` and the like; return how many there were.
+        """Write a trial's media below `directory` as `kind/group/name/step.png` etc.; return the number of items.
 
-        Event files stand whole below `events`. The same download again replaces what is there.
+        Event files are complete, below `events`. Repeating a download replaces existing files.
 
         Raises:
             Rejected: The directory cannot be written.
@@ -81,18 +83,18 @@ class HandwrittenMedia(APIResource):
 
 
 def path_of(item: models.MediaItem) -> Path:
-    """Where an item belongs below a folder of media; no name leads out of it."""
+    """Return the path of an item below a media folder; refuse names that leave the folder."""
     if item.kind == "events":
         parts = item.name.split("/")
         if any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
-            raise Broken(f"the platform named a file {item.name!r}, which would leave the folder")
+            raise Broken(f"the file path {item.name!r} leaves the target folder")
         return Path("events", *parts)
     ending = EXTENSIONS.get(item.content_type, "bin")
     return Path(item.kind, _safe(item.group), _safe(item.name), f"{item.step}.{ending}")
 
 
 def write_piece(path: Path, at: int, content: bytes) -> None:
-    """Put a piece of a file in its place; earlier ones may have come before."""
+    """Write a chunk of a file at its offset; chunks may arrive in any order."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("r+b" if path.exists() else "wb") as file:
         file.seek(at)
@@ -105,7 +107,7 @@ def _safe(name: str) -> str:
 
 
 def _spans(items: Iterable[models.MediaItem]) -> Iterator[list[models.MediaItem]]:
-    """Items that follow each other in one object, in spans that one request reads."""
+    """Group adjacent items of one object into spans that one request reads."""
     for _, group in groupby(items, key=lambda one: one.url.split("?", 1)[0]):
         span: list[models.MediaItem] = []
         for one in group:
@@ -125,9 +127,9 @@ def _fetch(http: httpx.Client, url: str, first: int, size: int) -> bytes:
             with reached(url.split("?", 1)[0], "object store"):
                 answer = http.get(url, headers=headers)
             if answer.status_code == httpx.codes.NOT_FOUND:
-                raise Broken("the store no longer has what was logged")
+                raise Broken("the media item is no longer in the object store")
             if not answer.is_success:
-                raise Transient(f"the store answered {answer.status_code} for what was logged")
+                raise Transient(f"the object store answered {answer.status_code} for a media item")
             whole = answer.status_code != httpx.codes.PARTIAL_CONTENT
             return answer.content[first : first + size] if whole else answer.content
         except Transient as error:

@@ -1,4 +1,4 @@
-"""Versions of registered models: parses references and downloads files."""
+"""Versions of registered models: parse references and download files."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from muster.errors import Rejected
 
 
 def split_version(reference: str) -> tuple[str, str]:
-    """Return model and version of `model@version`; a model alone means its latest.
+    """Split `model@version`; a model alone means its latest version.
 
     Raises:
         Rejected: The model or the version is missing.
@@ -21,14 +21,14 @@ def split_version(reference: str) -> tuple[str, str]:
     if not (model and version):
         raise Rejected(
             "bad_reference",
-            f"{reference!r} names no version",
+            f"{reference!r} is not a model version",
             hint="write model@version, such as digits@champion, digits@3 or digits@latest",
         )
     return model, version
 
 
 class HandwrittenModels(APIResource):
-    """The methods of `client.models` that are not generated."""
+    """Methods of `client.models` that are not generated."""
 
     def download(
         self,
@@ -37,6 +37,6 @@ class HandwrittenModels(APIResource):
         version: Reference = "latest",
         on_bytes: OnBytes | None = None,
     ) -> models.Download:
-        """Fetch a version's files into `directory`, checked by size and SHA-256, all or none."""
+        """Download a version's files into `directory` and verify size and SHA-256; all files or none."""
         path = f"/v1/models/{segment(model)}/versions/{segment(version)}/files"
         return fetch_into(directory, lambda: self._transport.get(models.Download, path), on_bytes)

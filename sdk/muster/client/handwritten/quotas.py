@@ -1,4 +1,4 @@
-"""Sets the quota of a tenant or a workspace."""
+"""Set quotas of tenants and workspaces."""
 
 from muster.client import models
 from muster.client.api_resource import APIResource
@@ -6,7 +6,7 @@ from muster.client.http.fields import json_body
 
 
 class HandwrittenQuotas(APIResource):
-    """The methods of `client.quotas` that are not generated."""
+    """Methods of `client.quotas` that are not generated."""
 
     def set(
         self,
@@ -17,9 +17,9 @@ class HandwrittenQuotas(APIResource):
         requests_per_s: float | None = None,
         max_stored_bytes: int | None = None,
     ) -> models.WorkQuota:
-        """Say what a workspace, or without one a tenant (by default one's own), may do at once, in place of what was said before.
+        """Set the quota of a workspace, or of a tenant (by default your own), replacing the previous one.
 
-        `max_stored_bytes` is of workspaces; `set_storage_limit` says a tenant's.
+        `max_stored_bytes` applies to workspaces; `set_storage_limit` sets a tenant's.
         """
         body = json_body(
             workspace=workspace,

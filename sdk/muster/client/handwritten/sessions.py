@@ -1,4 +1,4 @@
-"""Lists and revokes sessions of the caller or of another user."""
+"""List and revoke sessions of the caller or of another user."""
 
 from muster.client import models
 from muster.client.api_resource import APIResource
@@ -8,16 +8,16 @@ from muster.client.http.transport import Reference, segment
 
 
 class HandwrittenSessions(APIResource):
-    """The methods of `client.sessions` that are not generated."""
+    """Methods of `client.sessions` that are not generated."""
 
     def list(
         self, user: Reference | None = None, *, filter: str = "", sort: str = ""
     ) -> Items[models.Session]:
-        """Return one's own sessions that count, or those of a user, newest first or as they are sorted; `filter` as `via = password`."""
+        """Return your own valid sessions, or those of a user, newest first by default; example of `filter`: `via = password`."""
         path = "/v1/sessions" if user is None else f"/v1/users/{segment(user)}/sessions"
         return pages(self._transport, models.SessionPage, path, query_params(filter=filter, sort=sort))
 
     def revoke_all(self, user: Reference) -> int:
-        """End all sessions of a user, and return how many there were."""
+        """Revoke all sessions of a user, and return their number."""
         path = f"/v1/users/{segment(user)}/sessions"
         return self._transport.delete(models.SessionsEnded, path).ended

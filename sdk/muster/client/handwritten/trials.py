@@ -1,4 +1,4 @@
-"""Trials: lists them by state, and returns the best ones and the columns of the table."""
+"""Trials: list them by state, and return the best ones and the table's columns."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 
 INVALID = "invalid"
-"""Beside the states: what its script called so."""
+"""State in lists, beside the stored states: rejected as invalid by the script."""
 
 
 class HandwrittenTrials(APIResource):
-    """The methods of `client.trials` that are not generated."""
+    """Methods of `client.trials` that are not generated."""
 
     def list(
         self,
@@ -24,12 +24,14 @@ class HandwrittenTrials(APIResource):
         filter: str = "",
         sort: str = "",
     ) -> Items[models.Trial]:
-        """Return an experiment's trials by number, by the search's metric, best first, or as they are sorted.
+        """Return an experiment's trials by number, best first, or in the given sort order.
 
         Args:
-            states: Only those; `invalid` is one of them here, and such a trial is not in `error`.
-            filter: By what a trial shows of itself, such as `runs > 1`; `table` filters by metrics and hyperparameters too.
-            sort: Up to four fields separated by commas, the greatest first behind `-`; not with `best_first`.
+            experiment: Number or id of the experiment.
+            states: Only these states; `invalid` is a state here, and such trials are not in `error`.
+            best_first: Sort by the search's metric, best first.
+            filter: Filter by fields of a trial, such as `runs > 1`; use `table` to filter by metrics and hyperparameters.
+            sort: Up to four fields separated by commas, with `-` for descending; not with `best_first`.
         """
         query = query_params(
             state=[state for state in states if state != INVALID],
@@ -41,7 +43,7 @@ class HandwrittenTrials(APIResource):
         return pages(self._transport, models.TrialPage, f"{_of(experiment)}/trials", query)
 
     def columns_of(self, experiment: Reference) -> Sequence[str]:
-        """Return the names by which an experiment's trials can be filtered, sorted and shown; metrics without their stat."""
+        """Return the columns by which an experiment's trials can be filtered, sorted and shown; metrics without their statistic."""
         found: list[str] = []
         cursor: str | None = None
         while True:
@@ -61,16 +63,21 @@ class HandwrittenTrials(APIResource):
         filter: str = "",
         columns: Sequence[str] = (),
     ) -> Sequence[models.TableRow]:
-        """Return the best trials by the search's metric, or by another, best first; without a value a trial is last.
+        """Return the best trials by the search's metric or another one, best first; trials without a value come last.
 
         Args:
-            metric: Group and name, such as `validation.f1`; then `smaller_is_better` says which values are better.
+            experiment: Number or id of the experiment.
+            count: Maximum number of trials.
+            metric: Group and name, such as `validation.f1`, with its direction in `smaller_is_better`.
+            smaller_is_better: Direction of `metric`.
+            filter: Filter by any column.
+            columns: Columns to return.
         """
         sort = "best"
         if metric is not None:
             sort = f"metrics.{metric}.min" if smaller_is_better else f"-metrics.{metric}.max"
-        shown = columns if columns or metric is None else ("state", sort.removeprefix("-"))
-        query = query_params(filter=filter, sort=sort, column=shown)
+        wanted = columns if columns or metric is None else ("state", sort.removeprefix("-"))
+        query = query_params(filter=filter, sort=sort, column=wanted)
         return pages(self._transport, models.TrialTable, f"{_of(experiment)}/table", query).first(count)
 
 

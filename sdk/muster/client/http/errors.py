@@ -1,4 +1,4 @@
-"""What goes wrong between a client and the gateway, as the tree's errors, and how long it is borne."""
+"""Errors between a client and the gateway, as `muster.errors`, and the time limit of retries."""
 
 import contextlib
 import random
@@ -17,13 +17,13 @@ LONGEST_PAUSE_S = 2.0
 RETRY_TIMEOUT_S = 60.0
 PROBLEM = "application/problem+json"
 CONNECTION_LOST = "connection_lost"
-"""It was sent, wholly or in part, and not answered."""
+"""The request was sent, completely or in part, and not answered."""
 GATEWAY_UNAVAILABLE_STATUSES = "gateway_away"
-"""Answered by something between, such as a proxy: what it was sent to may have it."""
+"""An intermediary such as a proxy answered: the gateway may have received the request."""
 
 
 class RetryDeadline:
-    """How long something that is away is waited for, by those who have no other end: a minute without a success."""
+    """Time limit of retries without another deadline: a minute without a success."""
 
     def __init__(
         self, sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
@@ -33,12 +33,12 @@ class RetryDeadline:
         self.reset()
 
     def reset(self) -> None:
-        """Something went well."""
+        """Restart the time limit after a success."""
         self._attempt = 0
         self._since = self._clock()
 
     def bear(self, error: Transient) -> None:
-        """Wait before the next attempt; raise `error` when patience is at its end."""
+        """Wait before the next attempt; raise `error` when the time limit is reached."""
         pause_s = min(wait_s(self._attempt, error.retry_after_s), LONGEST_PAUSE_S)
         self._attempt += 1
         if self._clock() - self._since + pause_s > RETRY_TIMEOUT_S:
@@ -47,25 +47,25 @@ class RetryDeadline:
 
 
 def wait_s(attempt: int, retry_after_s: float = 0.0) -> float:
-    """Return how long to wait before the attempt after `attempt` (from 0): doubling, jittered, never too soon."""
+    """Return the pause before the attempt after `attempt` (from 0): exponential backoff with jitter, at least `retry_after_s`."""
     backoff = min(FIRST_WAIT_S * (1 << attempt), LONGEST_WAIT_S)
     return max(min(retry_after_s, LONGEST_WAIT_S), backoff) * random.uniform(0.75, 1.25)
 
 
 _LOOK = {
-    "platform": "is it running? `muster status` tells, `muster up` starts it",
-    "object store": "try again; who keeps the site can tell whether it runs",
+    "platform": "check with `muster status` whether it runs, or start it with `muster up`",
+    "object store": "try again, or ask the site administrator whether it runs",
 }
 
 
 @contextmanager
 def reached(url: str, who: Literal["platform", "object store"] = "platform") -> Iterator[None]:
-    """Raise what httpx raises as the tree's errors, about whoever is asked there."""
+    """Convert exceptions of httpx to `muster.errors`."""
     try:
         yield
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise Rejected(
-            "bad_url", f"{url!r} is no address of the {who}", hint="write http://host:port"
+            "bad_url", f"{url!r} is not an address of the {who}", hint="write http://host:port"
         ) from error
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
         raise Transient(
@@ -80,7 +80,7 @@ def reached(url: str, who: Literal["platform", "object store"] = "platform") -> 
 
 
 def problem_of(answer: httpx.Response) -> MusterError:
-    """Return the error that `answer` states as problem+json, else one made of its status."""
+    """Return the error of a problem+json response, else one derived from the status."""
     if answer.headers.get("content-type", "").startswith(PROBLEM):
         try:
             problem = answer.json()
@@ -92,26 +92,29 @@ def problem_of(answer: httpx.Response) -> MusterError:
 
 
 def _plain(answer: httpx.Response) -> MusterError:
-    said = f"{answer.request.method} {answer.request.url.path} was answered with status {answer.status_code}"
+    message = (
+        f"{answer.request.method} {answer.request.url.path} was answered with status {answer.status_code}"
+    )
     match answer.status_code:
         case 404:
             return NotFound(
-                f"{answer.request.url.path} at {answer.request.url.host}", hint="is this a Muster platform?"
+                f"{answer.request.url.path} at {answer.request.url.host}",
+                hint="check that the address is a Muster platform",
             )
         case 409:
-            return Conflict("conflict", said)
+            return Conflict("conflict", message)
         case 429 | 503:
-            return Transient(said)
+            return Transient(message)
         case 502 | 504:
-            return Transient(said, code=GATEWAY_UNAVAILABLE_STATUSES)
+            return Transient(message, code=GATEWAY_UNAVAILABLE_STATUSES)
         case status if status < 500:
-            return Rejected("refused", said)
+            return Rejected("refused", message)
         case _:
-            return Broken(said)
+            return Broken(message)
 
 
 def _with_retry_after(error: MusterError, answer: httpx.Response) -> MusterError:
     if isinstance(error, Transient):
-        with contextlib.suppress(ValueError):  # a date: the problem's own figure, or the default, stands
+        with contextlib.suppress(ValueError):  # a date: keep the problem's own value, or the default
             error.retry_after_s = max(error.retry_after_s, float(answer.headers.get("retry-after", "0")))
     return error

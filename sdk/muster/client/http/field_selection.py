@@ -1,4 +1,4 @@
-"""Answers of which only some fields were asked for: what was not asked for is not there, and is not mistaken for absent."""
+"""Responses with selected fields: omitted fields raise AttributeError instead of looking absent."""
 
 import types
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def read_partial(model: type[ModelT], content: bytes) -> ModelT:
-    """Return a model with the fields that the JSON has; to ask for another one raises AttributeError.
+    """Return a model with only the fields in the JSON; reading another field raises AttributeError.
 
     Raises:
-        ValueError: A field is not what the model says (`pydantic.ValidationError`), or it is no JSON.
+        ValueError: A field does not match the model (`pydantic.ValidationError`), or the content is not JSON.
     """
     return cast(ModelT, _read(model, from_json(content)))
 
@@ -35,13 +35,13 @@ def _construct(model: type[ModelT], given: Mapping[str, Any]) -> ModelT:
     found = model.model_construct(
         set(known), **{name: _read(kind, given[name]) for name, kind in known.items()}
     )
-    for name in model.model_fields.keys() - known.keys():  # else they would have their defaults
+    for name in model.model_fields.keys() - known.keys():  # otherwise they would have their defaults
         found.__dict__.pop(name, None)
     return found
 
 
 def _plain(annotation: Any) -> Any:
-    """Without `Annotated` and `| None`."""
+    """Strip `Annotated` and `| None`."""
     if get_origin(annotation) is Annotated:
         return _plain(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):

@@ -1,4 +1,4 @@
-"""Encodes the arguments of a call as query parameters or as a JSON body."""
+"""Encode arguments of a call as query parameters or as a JSON body."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -15,7 +15,7 @@ Given = JsonValue | date | Iterable[str] | Mapping[str, JsonValue] | Mapping[str
 def query_params(**fields: str | float | date | Iterable[str] | None) -> Query:
     """Return query parameters, without None, and without an empty filter or sort order.
 
-    Other empty strings are sent: the gateway refuses them, where leaving them out would list everything.
+    Other empty strings are sent, so that the gateway refuses them; omitting them would list everything.
     """
     return {
         name: _queried(value)

@@ -1,4 +1,4 @@
-"""Long answers: pages fetched as they are needed, and event streams that survive broken connections."""
+"""Long responses: pages fetched on demand, and event streams that survive broken connections."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ ItemT_co = TypeVar("ItemT_co", bound=BaseModel, covariant=True)
 
 
 class Page(Protocol[ItemT_co]):
-    """What every page of the API looks like."""
+    """Structure of every page of the API."""
 
     @property
     def items(self) -> Sequence[ItemT_co]: ...
@@ -29,7 +29,7 @@ class Page(Protocol[ItemT_co]):
 
 
 class Items(Generic[ItemT]):
-    """A list that is fetched page by page while it is walked through; each walk fetches it anew."""
+    """A list that is fetched page by page during iteration; each iteration fetches it again."""
 
     def __init__(self, transport: Transport, page: type[Page[ItemT]], path: str, query: Query) -> None:
         self._transport, self._page, self._path, self._query = transport, page, path, query
@@ -66,35 +66,35 @@ class Items(Generic[ItemT]):
 def pages(
     transport: Transport, page: type[Page[ItemT]], path: str, query: Query | None = None
 ) -> Items[ItemT]:
-    """Return the items that `GET path` lists."""
+    """Return the items listed by `GET path`."""
     return Items(transport, page, path, query or {})
 
 
 def follow(
     transport: Transport, model: type[ItemT], path: str, query: Query, after: str | None = None
 ) -> Iterator[ItemT]:
-    """Yield what `GET path` streams, behind the item `after`, until the server says that it is the end.
+    """Yield the items streamed by `GET path`, after the item `after`, until the server ends the stream.
 
-    A connection that breaks, or closes without that word, is taken up where it was.
+    A connection that breaks, or closes without an end event, is resumed.
 
     Raises:
-        MusterError: The problem that the server states; `Transient` only after a minute of fruitless attempts.
+        MusterError: The problem that the server reports; `Transient` only after a minute without success.
     """
-    patience = RetryDeadline()
+    retry_limit = RetryDeadline()
     while True:
         try:
             for event in _events(transport, path, query, after):
-                patience.reset()
+                retry_limit.reset()
                 after = event.id or after
                 if event.event == "end":
                     return
                 if event.event == "problem":
                     raise from_problem(_object(event.data))
-                if event.data:  # else a heartbeat, or a position to go on from
+                if event.data:  # else a heartbeat, or a position to resume from
                     yield _parsed(model, event.data)
             raise Transient(f"the stream {path} was closed before its end")
         except Transient as error:
-            patience.bear(error)
+            retry_limit.bear(error)
 
 
 def _events(transport: Transport, path: str, query: Query, after: str | None) -> Iterator[ServerSentEvent]:
@@ -103,7 +103,7 @@ def _events(transport: Transport, path: str, query: Query, after: str | None) ->
             yield from EventSource(answer).iter_sse()
         except SSEError as error:
             raise Broken(
-                f"{path} did not answer with a stream of events: is this a Muster platform?"
+                f"{path} did not answer with an event stream: check that the address is a Muster platform"
             ) from error
 
 
@@ -121,4 +121,4 @@ def _object(data: str) -> dict[str, object]:
         content = json.loads(data)
     except ValueError:
         content = None
-    return content if isinstance(content, dict) else {"detail": data or "the stream broke off"}
+    return content if isinstance(content, dict) else {"detail": data or "the stream was interrupted"}

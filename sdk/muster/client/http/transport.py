@@ -1,4 +1,4 @@
-"""One HTTP exchange with the gateway: retried while that is safe, errors raised as `muster.errors`."""
+"""HTTP requests to the gateway, retried while safe; errors are raised as `muster.errors`."""
 
 import json
 import secrets
@@ -37,18 +37,18 @@ CHUNK_BYTES = 1 << 18
 CHANGES_NOTHING = frozenset(
     {"/v1/plans", "/v1/sessions", "/v1/sign-in/token", "/v1/sign-in/link", "/v1/sign-in/finish"}
 )
-"""Paths whose POST only answers, or begins a session, which is of use to nobody whose answer is lost."""
+"""Paths whose POST changes nothing, or creates a session that is useless if the response is lost."""
 _MAY_HAVE_ARRIVED = frozenset({CONNECTION_LOST, GATEWAY_UNAVAILABLE_STATUSES})
 WAITING_ATTEMPTS = 5
-"""Some ten seconds: longer than the bus needs to choose another leader."""
+"""About ten seconds: longer than the bus needs to elect a leader."""
 
 Query = Mapping[str, str | int | bool | Sequence[str] | None]
 Reference = str | int | UUID
-"""A number, name or id of something."""
+"""A number, name or id."""
 
 
 class Parsed(Protocol):
-    """A model that reads itself from JSON."""
+    """A model that parses JSON."""
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray) -> Self: ...
@@ -59,9 +59,9 @@ ModelT = TypeVar("ModelT", bound=Parsed)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request: `body` as JSON, or `content` as it is.
+    """A request: `body` as JSON, or `content` as raw bytes.
 
-    `on_bytes` is told, as the content goes out, how many bytes more and how many in all.
+    `on_bytes` is called while content is sent, with (bytes added, total bytes).
     """
 
     method: str
@@ -74,7 +74,7 @@ class Call:
 
 
 class Transport:
-    """Sends calls to one gateway with one token; safe for use by several threads."""
+    """Sends calls to one gateway with one token; thread-safe."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Transport:
         self._sleep = sleep
         self._http = http or httpx.Client(timeout=TIMEOUT, follow_redirects=False)
         self._headers = {"User-Agent": USER_AGENT}
-        if address.token:  # Whoever signs in has none yet, and an empty one is no header.
+        if address.token:  # No token exists before sign-in, and an empty header is invalid.
             self._headers["Authorization"] = f"Bearer {address.token}"
 
     def close(self) -> None:
@@ -97,40 +97,40 @@ class Transport:
         self._http.close()
 
     def only(self, *fields: str) -> "Transport":
-        """Return the same, which asks for these fields alone where it reads; it shares the connections."""
+        """Return a transport that requests only these fields in reads; it shares the connections."""
         other = copy(self)
         other.fields = ",".join(fields)
         return other
 
     def get(self, model: type[ModelT], path: str, query: Query | None = None) -> ModelT:
-        """Return what `GET path` answers."""
+        """Return the response of `GET path`."""
         return self.call(model, Call("GET", path, query))
 
     def get_csv(self, path: str, query: Query | None = None) -> str:
-        """Return what `GET path` answers to who wants a table for a spreadsheet."""
+        """Return the response of `GET path` as CSV."""
         return self._retried(Call("GET", path, query, accept="text/csv")).text
 
     def post(self, model: type[ModelT], path: str, body: JsonValue = None) -> ModelT:
-        """Return what `POST path` answers; it takes effect once, however often it had to be sent."""
+        """Return the response of `POST path`; it takes effect once, even if it is sent repeatedly."""
         return self.call(model, Call("POST", path, body=body))
 
     def delete(self, model: type[ModelT], path: str, query: Query | None = None) -> ModelT:
-        """Return what `DELETE path` answers: what was there; as `post`."""
+        """Return the response of `DELETE path`, the deleted resource; see `post`."""
         return self.call(model, Call("DELETE", path, query))
 
     def patch(self, model: type[ModelT], path: str, body: JsonValue) -> ModelT:
-        """Return what `PATCH path` answers; as `post`."""
+        """Return the response of `PATCH path`; see `post`."""
         return self.call(model, Call("PATCH", path, body=body))
 
     def put(self, model: type[ModelT], path: str, body: JsonValue = None) -> ModelT:
-        """Return what `PUT path` answers; as `post`."""
+        """Return the response of `PUT path`; see `post`."""
         return self.call(model, Call("PUT", path, body=body))
 
     def call(self, model: type[ModelT], call: Call) -> ModelT:
-        """Send `call`, again while the failure is transient, and return the answer as `model`.
+        """Send `call`, with retries for transient failures, and return the response as `model`.
 
         Raises:
-            MusterError: The problem that the gateway states, or `Transient` when it cannot be reached.
+            MusterError: The problem that the gateway reports, or `Transient` if it cannot be reached.
         """
         is_partial = bool(self.fields) and call.method == "GET"
         if is_partial:
@@ -146,13 +146,13 @@ class Transport:
         except ValidationError as error:
             fields = ", ".join(".".join(map(str, item["loc"])) for item in error.errors()[:5])
             raise Broken(
-                f"{call.method} {call.path} was answered with something that this version of the SDK does not "
-                f"understand (at {fields or 'the top'}): update `muster` to the platform's version"
+                f"{call.method} {call.path} returned a response that this version of the SDK does not "
+                f"support (at {fields or 'the top'}): update `muster` to the platform's version"
             ) from error
 
     @contextmanager
     def stream(self, path: str, query: Query | None, last_event: str | None) -> Iterator[httpx.Response]:
-        """Open a stream of server-sent events behind the event `last_event`; not retried here."""
+        """Open a stream of server-sent events after the event `last_event`; not retried here."""
         headers = {**self._headers, "Accept": "text/event-stream"}
         if last_event is not None:
             headers["Last-Event-ID"] = last_event
@@ -169,7 +169,7 @@ class Transport:
             yield answer
 
     def _settled(self, answer: httpx.Response) -> bytes:
-        """What came of an operation that took longer than its request waited; raises `Transient` where that takes too long."""
+        """Return the result of a long-running operation; raises `Transient` if it takes too long."""
         path = answer.headers["location"]
         look = f"`muster operation show {path.rpartition('/')[2]}` shows its outcome"
         waiting: str | None = None
@@ -208,7 +208,7 @@ class Transport:
             try:
                 return self._send(call, headers)
             except Transient as error:
-                # One attempt is enough, also where the last ones found nobody.
+                # One attempt that may have arrived is enough, even if later attempts failed to connect.
                 may_take_effect = may_take_effect or error.may_take_effect or error.code in _MAY_HAVE_ARRIVED
                 if attempt + 1 == self.attempts:
                     if may_take_effect and _may_change(call):
@@ -246,12 +246,12 @@ def _may_change(call: Call) -> bool:
 
 
 def segment(reference: Reference) -> str:
-    """Return `reference` as one segment of a path."""
+    """Return `reference` as one path segment."""
     return quote(str(reference), safe="") or "-"
 
 
 def _json(body: JsonValue) -> bytes:
-    """Raises Rejected, with the place, for what JSON does not know: NaN and the infinities, values of other types."""
+    """Encode JSON; raises Rejected, with the place, for NaN, infinities and unsupported types."""
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (TypeError, ValueError):
@@ -269,7 +269,7 @@ def _chunks(content: bytes, on_bytes: Callable[[int, int], None] | None) -> Iter
 
 
 def _query(query: Query | None) -> list[tuple[str, str | int | float | bool | None]] | None:
-    """Return the query's pairs without those that are None; a list becomes a repeated name."""
+    """Return the query's pairs without None; a list becomes a repeated name."""
     if query is None:
         return None
     pairs: list[tuple[str, str | int | float | bool | None]] = []

@@ -32,34 +32,32 @@ class Resources:
     """The resources of a client.
 
     Attributes:
-        experiments: Experiments: create, follow, steer and list them. A reference is a number or an id.
-        bulk: Experiments by the dozen: named, or chosen by a filter after a look at what it meets.
-        trials: Trials with their runs, metrics and logs. A reference is an id, or `31.4`: trial 4 of experiment 31.
-        exports: Metrics in bulk, as Arrow and Parquet.
-        media: Images, tables, texts and histograms of trials, and the event files that their scripts wrote for
-            TensorBoard.
-        checkpoints: Saved states of trials.
-        models: Registered models and their versions. A reference is a name, `workspace/name` or an id, a version's a
-            number, an alias, or `latest`.
-        cluster: Workers, pools, instances and the queue: the machines and who waits for them.
-        machines: Rented machines: pools of them, what can be rented, and what it has cost.
-        templates: Parts of configs under a name, over which a config is laid.
-        policies: What experiments' configs are held to.
-        operations: One's own operations of the last day that took longer than their request waited.
-        quotas: How many experiments may be open at once, how many requests a second may be sent, and what a workspace
-            may store.
-        budgets: What is spent in a month, and may be.
-        users: People and service accounts of one's tenant, and their tokens.
-        groups: Users who are given roles together.
-        roles: Sets of permissions, and who was given them where.
-        tenants: The tenants of a site, for who keeps it.
-        workspaces: Workspaces: names that experiments, models, roles and rules stand under.
-        audit: Who did what in one's tenant, or, with `site`, to the site; and the proof that nothing of it was
-            changed.
-        views: One's own named places of the dashboard.
-        webhooks: Addresses that are sent what happens in a tenant, a workspace or a project, and what became of each
-            event.
-        sessions: Sign-ins of people: how they begin, which there are, and how they end.
+        experiments: Experiments: create, list, follow and control them. A reference is a number or an id.
+        bulk: Bulk actions on experiments, selected by reference or by a previewed filter.
+        trials: Trials with their runs, metrics and logs. A reference is an id, or `31.4` for trial 4 of experiment
+            31.
+        exports: Bulk exports of metrics and trial tables, as Arrow or Parquet.
+        media: Images, tables, texts and histograms of trials, and TensorBoard event files written by scripts.
+        checkpoints: Checkpoints of trials.
+        models: Registered models and their versions. A model reference is a name, `workspace/name` or an id; a
+            version reference is a number, an alias or `latest`.
+        cluster: The cluster: workers, pools, instances, limits, reservations, usage and the queue.
+        machines: Rented machines: pools, available machine types, and costs.
+        templates: Templates: named partial configs that configs are merged into.
+        policies: Policies that limit or override experiment configs.
+        operations: Your long-running operations of the last day.
+        quotas: Quotas on open experiments, requests per second, and stored bytes of workspaces.
+        budgets: Monthly budgets and spending.
+        users: Users and service accounts of your tenant, and their tokens.
+        groups: Groups of users that share roles.
+        roles: Roles (sets of permissions) and role bindings.
+        tenants: Tenants of a site; needs site administrator rights.
+        workspaces: Workspaces, which contain experiments, models, roles and rules.
+        audit: The audit log of your tenant, or of the site with `site`, and its verification.
+        views: Your saved views of the dashboard.
+        webhooks: Webhooks, which send events of a tenant, workspace or project to other systems, and their
+            deliveries.
+        sessions: Sign-in sessions of users: create, list and revoke them.
     """
 
     def __init__(self, transport: Transport) -> None:

@@ -1,14 +1,14 @@
-"""Who did what in one's tenant, or, with `site`, to the site; and the proof that nothing of it was changed.
+"""The audit log of your tenant, or of the site with `site`, and its verification.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.audit` has the other methods.
 """
 
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.audit import HandwrittenAudit
 
 
 class Audit(HandwrittenAudit):
-    """Who did what in one's tenant, or, with `site`, to the site; and the proof that nothing of it was changed."""
+    """The audit log of your tenant, or of the site with `site`, and its verification."""
 
 
 class AsyncAudit(AsyncAPIResource[Audit]):

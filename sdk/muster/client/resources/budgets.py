@@ -1,4 +1,4 @@
-"""What is spent in a month, and may be.
+"""Monthly budgets and spending.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.budgets` has the other methods.
 """
@@ -6,15 +6,15 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.async_resources import AsyncAPIResource, awaited
 from muster.client.handwritten.budgets import HandwrittenBudgets
 
 
 class Budgets(HandwrittenBudgets):
-    """What is spent in a month, and may be."""
+    """Monthly budgets and spending."""
 
     def list(self) -> Sequence[models.MonthlyBudget]:
-        """Lists what the caller's tenant and its workspaces may spend in a month, and have, as far as their usage is seen; an operator sees every tenant's own."""
+        """List the monthly budgets of the caller's tenant and its workspaces, and the amounts spent. Site operators see the budget of every tenant."""
         return self._transport.get(models.MonthlyBudgets, "/v1/budgets").items
 
 

@@ -1,4 +1,4 @@
-"""Experiments by the dozen: named, or chosen by a filter after a look at what it meets.
+"""Bulk actions on experiments, selected by reference or by a previewed filter.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.bulk` has the other methods.
 """
@@ -6,22 +6,22 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.async_resources import AsyncAPIResource, awaited
 from muster.client.handwritten.bulk import HandwrittenBulk
 from muster.client.http.fields import json_body, query_params, texts
 from muster.client.http.transport import Reference
 
 
 class Bulk(HandwrittenBulk):
-    """Experiments by the dozen: named, or chosen by a filter after a look at what it meets."""
+    """Bulk actions on experiments, selected by reference or by a previewed filter."""
 
     def label(
         self, experiments: Sequence[Reference], *, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> Sequence[models.Experiment]:
-        """Gives labels to experiments and takes labels from them: from all that are named, or where one is not there from none.
+        """Add labels to and remove labels from experiments. If one of them does not exist, none is changed.
 
         Args:
-            add: What an experiment has already stays as it is.
+            add: Labels to add; labels that an experiment already has stay.
         """
         return self._transport.post(
             models.LabelledExperiments,
@@ -30,13 +30,13 @@ class Bulk(HandwrittenBulk):
         ).items
 
     def preview(self, filter: str, *, archived: bool = False) -> models.ExperimentSelection:
-        """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on.
+        """Preview the experiments that match a filter and get a token to act on exactly these.
 
         Args:
             filter: An expression over `number`, `name`, `description`, `workspace`, `project`, `labels`, `owner`,
                 `state`, `progress`, `searcher`, `metric`, `best.value`, `trials.running`, `trials.error`, `priority`,
                 `code_sha256`, `forked_from`, `final`, `created_at`, `started_at`, `ended_at`.
-            archived: True looks at the archived ones instead.
+            archived: True selects archived experiments instead.
         """
         return self._transport.get(
             models.ExperimentSelection, "/v1/bulk/experiments", query_params(filter=filter, archived=archived)
@@ -45,11 +45,12 @@ class Bulk(HandwrittenBulk):
     def act(
         self, action: str, experiments: Sequence[Reference] = (), *, selection: str | None = None
     ) -> models.BulkOutcome:
-        """Does one thing with many experiments, and tells of each what came of it.
+        """Apply one action to many experiments and report the result for each.
 
         Args:
             action: One of pause, resume, cancel, kill, finish, archive or unarchive.
-            selection: Of `GET /v1/bulk/experiments`: refused where the filter meets others by now.
+            selection: Token from `GET /v1/bulk/experiments`. The request is refused if the filter now matches other
+                experiments.
         """
         return self._transport.post(
             models.BulkOutcome,

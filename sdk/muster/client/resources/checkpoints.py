@@ -1,10 +1,10 @@
-"""Saved states of trials.
+"""Checkpoints of trials.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.checkpoints` has the other methods.
 """
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.checkpoints import HandwrittenCheckpoints
 from muster.client.http.fields import json_body, query_params
 from muster.client.http.paging import Items, pages
@@ -13,15 +13,15 @@ from muster.client.models import JsonObject
 
 
 class Checkpoints(HandwrittenCheckpoints):
-    """Saved states of trials."""
+    """Checkpoints of trials."""
 
     def of_trial(self, trial: Reference, *, filter: str = "", sort: str = "") -> Items[models.Checkpoint]:
-        """Lists a trial's checkpoints in the order of their making, or as they are sorted.
+        """List a trial's checkpoints, oldest first by default.
 
         Args:
             filter: An expression over `id`, `trial`, `run`, `step`, `state`, `size_bytes`, `files`, `reason`,
                 `created_at`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -33,12 +33,12 @@ class Checkpoints(HandwrittenCheckpoints):
     def of_experiment(
         self, experiment: Reference, *, filter: str = "", sort: str = ""
     ) -> Items[models.Checkpoint]:
-        """Lists the checkpoints of all trials of an experiment in the order of their making, or as they are sorted.
+        """List the checkpoints of all trials of an experiment, oldest first by default.
 
         Args:
             filter: An expression over `id`, `trial`, `run`, `step`, `state`, `size_bytes`, `files`, `reason`,
                 `created_at`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -48,28 +48,28 @@ class Checkpoints(HandwrittenCheckpoints):
         )
 
     def get(self, checkpoint: Reference) -> models.Checkpoint:
-        """Shows one checkpoint."""
+        """Show one checkpoint with its files."""
         return self._transport.get(models.Checkpoint, f"/v1/checkpoints/{segment(checkpoint)}")
 
     def edit(self, checkpoint: Reference, metadata: JsonObject | None = None) -> models.Checkpoint:
-        """Changes what is said about a checkpoint, key by key."""
+        """Edit the metadata of a checkpoint, key by key."""
         return self._transport.patch(
             models.Checkpoint, f"/v1/checkpoints/{segment(checkpoint)}", json_body(metadata=metadata)
         )
 
     def delete(self, checkpoint: Reference) -> models.Checkpoint:
-        """Deletes a checkpoint; refused with the reason where it is registered or in use."""
+        """Delete a checkpoint. Refused if it is registered as a model version or in use."""
         return self._transport.delete(models.Checkpoint, f"/v1/checkpoints/{segment(checkpoint)}")
 
     def verify(self, checkpoint: Reference) -> models.VerificationAsked:
-        """Has a checkpoint's files read in the store and compared with what they were."""
+        """Start to verify a checkpoint: its files are read from the store and compared with their hashes."""
         return self._transport.post(models.VerificationAsked, f"/v1/checkpoints/{segment(checkpoint)}/verify")
 
     def verify_all(self, experiment: Reference, *, waiting: bool = False) -> models.VerificationAsked:
-        """Has the files of all saved checkpoints of an experiment read and compared.
+        """Start to verify all saved checkpoints of an experiment.
 
         Args:
-            waiting: Ask for nothing: only say how much of what was asked for is still to be read.
+            waiting: True only reports how much of the requested verification is still outstanding; it starts nothing.
         """
         return self._transport.post(
             models.VerificationAsked,
@@ -86,7 +86,7 @@ class Checkpoints(HandwrittenCheckpoints):
         save_trial_best: int | None = None,
         save_trial_latest: int | None = None,
     ) -> models.Collected:
-        """Deletes the checkpoints of an experiment that its rule does not keep, also while it runs; a dry run only says which."""
+        """Delete the checkpoints of an experiment that its retention policy does not keep, even while it runs. A dry run only lists them."""
         return self._transport.post(
             models.Collected,
             f"/v1/experiments/{segment(experiment)}/checkpoints/collect",
@@ -99,7 +99,7 @@ class Checkpoints(HandwrittenCheckpoints):
         )
 
     def storage(self) -> models.Storage:
-        """Shows how many bytes the caller's tenant and its workspaces store, and how many they may; to who sees some workspaces only, theirs."""
+        """Show how many bytes the caller's tenant and its workspaces store, and their limits. Covers only the workspaces that the caller can see."""
         return self._transport.get(models.Storage, "/v1/storage")
 
 

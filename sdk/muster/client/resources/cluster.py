@@ -1,4 +1,4 @@
-"""Workers, pools, instances and the queue: the machines and who waits for them.
+"""The cluster: workers, pools, instances, limits, reservations, usage and the queue.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.cluster` has the other methods.
 """
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.cluster import HandwrittenCluster
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
@@ -15,10 +15,10 @@ from muster.client.http.transport import Reference, segment
 
 
 class Cluster(HandwrittenCluster):
-    """Workers, pools, instances and the queue: the machines and who waits for them."""
+    """The cluster: workers, pools, instances, limits, reservations, usage and the queue."""
 
     def retention(self) -> models.RetentionRules:
-        """Shows for how long the caller's tenant and its workspaces keep metrics and logs."""
+        """Get the retention rules for metrics and logs of the caller's tenant and its workspaces."""
         return self._transport.get(models.RetentionRules, "/v1/retention")
 
     def set_retention(
@@ -29,10 +29,10 @@ class Cluster(HandwrittenCluster):
         metric_retention_days: int | None = None,
         log_retention_days: int | None = None,
     ) -> models.RetentionRule:
-        """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour.
+        """Set how long the caller's tenant or a workspace keeps metrics and logs. Older data is deleted within an hour.
 
         Args:
-            workspace: None: the tenant as a whole.
+            workspace: Null: the whole tenant.
         """
         return self._transport.put(
             models.RetentionRule,
@@ -48,10 +48,10 @@ class Cluster(HandwrittenCluster):
     def set_storage_limit(
         self, maximum_bytes: int | None = None, *, tenant: Reference | None = None
     ) -> models.StorageLimit:
-        """Says how many bytes a tenant may store from now on; what is stored already stays.
+        """Set how many bytes a tenant may store. Data that is already stored stays.
 
         Args:
-            tenant: By its name; by default the caller's own.
+            tenant: Name of the tenant; the caller's own by default.
         """
         return self._transport.put(
             models.StorageLimit,
@@ -62,12 +62,12 @@ class Cluster(HandwrittenCluster):
     def workers(
         self, pool: Reference | None = None, *, filter: str = "", sort: str = ""
     ) -> Items[models.Worker]:
-        """Lists the workers by id, or as they are sorted.
+        """List the workers, by id by default.
 
         Args:
             filter: An expression over `id`, `pool`, `state`, `slots`, `used_slots`, `slot_kind`, `isolated_user`,
                 `last_heard`, `labels.WORD`, `trouble`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -77,30 +77,30 @@ class Cluster(HandwrittenCluster):
         )
 
     def worker(self, worker: Reference) -> models.Worker:
-        """Shows one worker."""
+        """Show one worker."""
         return self._transport.get(models.Worker, f"/v1/workers/{segment(worker)}")
 
     def drain(self, worker: Reference, reclaim: bool = False) -> models.Worker:
-        """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere.
+        """Drain a worker: it gets no new runs. Its current runs finish, or with `reclaim` save and move to other workers.
 
         Args:
-            reclaim: True asks its runs to save and go; false waits until they have ended.
+            reclaim: True asks its runs to save and move; false lets them finish.
         """
         return self._transport.post(
             models.Worker, f"/v1/workers/{segment(worker)}/drain", json_body(reclaim=reclaim)
         )
 
     def undrain(self, worker: Reference) -> models.Worker:
-        """Gives a worker work again."""
+        """Undrain a worker: it gets new runs again."""
         return self._transport.post(models.Worker, f"/v1/workers/{segment(worker)}/undrain")
 
     def drain_labelled(
         self, labels: Mapping[str, str], pool: Reference | None = None, reclaim: bool = False
     ) -> Sequence[models.Worker]:
-        """Gives all workers with these labels no more work. One that joins later, labelled so, takes work.
+        """Drain all workers with these labels. Workers that join later with the same labels are not drained.
 
         Args:
-            reclaim: True asks their runs to save and go; false waits until they have ended.
+            reclaim: True asks their runs to save and move; false lets them finish.
         """
         return self._transport.post(
             models.WorkerPage, "/v1/workers/drain", json_body(labels=labels, pool=text(pool), reclaim=reclaim)
@@ -109,30 +109,30 @@ class Cluster(HandwrittenCluster):
     def undrain_labelled(
         self, labels: Mapping[str, str], pool: Reference | None = None
     ) -> Sequence[models.Worker]:
-        """Gives all workers with these labels work again."""
+        """Undrain all workers with these labels."""
         return self._transport.post(
             models.WorkerPage, "/v1/workers/undrain", json_body(labels=labels, pool=text(pool))
         ).items
 
     def disable_slot(self, worker: Reference, slot: int) -> models.Worker:
-        """Gives one slot no more work; what runs there ends by itself."""
+        """Disable one slot: it gets no new runs. The current run finishes."""
         return self._transport.post(
             models.Worker, f"/v1/workers/{segment(worker)}/slots/disable", json_body(slot=slot)
         )
 
     def enable_slot(self, worker: Reference, slot: int) -> models.Worker:
-        """Gives a slot work again."""
+        """Enable a slot: it gets new runs again."""
         return self._transport.post(
             models.Worker, f"/v1/workers/{segment(worker)}/slots/enable", json_body(slot=slot)
         )
 
     def instances(self, *, filter: str = "", sort: str = "") -> Items[models.InstanceRecord]:
-        """Lists the machines that were rented or started, newest first or as they are sorted.
+        """List the machines that the provisioner rented or started, newest first by default.
 
         Args:
             filter: An expression over `pool`, `worker`, `driver`, `kind`, `zone`, `purchase`, `state`, `slots`,
                 `reason`, `price_per_hour`, `since`, `launched_at`, `ended_at`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport, models.InstancePage, "/v1/instances", query_params(filter=filter, sort=sort)
@@ -141,13 +141,13 @@ class Cluster(HandwrittenCluster):
     def queue(
         self, pool: Reference | None = None, *, starts: bool = False, filter: str = "", sort: str = ""
     ) -> Items[models.QueueEntry]:
-        """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted.
+        """List the waiting and running trials of the caller's tenant, in queue order by default.
 
         Args:
-            starts: True tells of the first fifty that wait on a page when they will probably start.
+            starts: True estimates the start of the first 50 waiting trials of the page.
             filter: An expression over `experiment`, `experiment_number`, `trial`, `trial_number`, `pool`, `priority`,
                 `slots`, `min_slots`, `max_slots`, `state`, `code`, `since`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -157,17 +157,17 @@ class Cluster(HandwrittenCluster):
         )
 
     def pools(self, *, filter: str = "", sort: str = "") -> Items[models.Pool]:
-        """Lists the pools by name, or as they are sorted.
+        """List the pools, by name unless `sort` is set.
 
         Args:
             filter: An expression over `name`, `slot_kind`, `workers`, `slots`, `used_slots`, `waiting_slots`,
                 `max_slots`, `preemption`, `exclusive`, `rules.order`, `rules.elastic`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(self._transport, models.PoolPage, "/v1/pools", query_params(filter=filter, sort=sort))
 
     def pool(self, pool: Reference) -> models.Pool:
-        """Shows one pool and how it is shared."""
+        """Get one pool and its scheduling rules."""
         return self._transport.get(models.Pool, f"/v1/pools/{segment(pool)}")
 
     def edit_pool(
@@ -191,15 +191,15 @@ class Cluster(HandwrittenCluster):
         no_quantum: bool = False,
         defragment: bool | None = None,
     ) -> models.Pool:
-        """Changes who goes first in a pool, who may be asked for slots, and how soon; at once, for all that waits and runs.
+        """Change a pool's rules for queue order, preemption and placement. They apply at once to waiting and running work.
 
         Args:
             order: One of fifo, priority or fair_share.
-            no_ageing: True takes `ageing_s` away.
-            no_topology: True takes `topology` away.
+            no_ageing: True removes `ageing_s`.
+            no_topology: True removes `topology`.
             placement: One of best_fit or spread.
-            no_max_preemptions: True takes `max_preemptions` away.
-            no_quantum: True takes `quantum_s` away.
+            no_max_preemptions: True removes `max_preemptions`.
+            no_quantum: True removes `quantum_s`.
         """
         return self._transport.patch(
             models.Pool,
@@ -227,11 +227,11 @@ class Cluster(HandwrittenCluster):
     def limits(
         self, pool: Reference | None = None, *, filter: str = "", sort: str = ""
     ) -> Items[models.Limit]:
-        """Lists what the caller's tenant and its workspaces may hold, by pool, tenant and workspace or as they are sorted; an operator sees every tenant's.
+        """List the slot limits of the caller's tenant and its workspaces, by pool unless `sort` is set. Operators see all tenants.
 
         Args:
             filter: An expression over `pool`, `tenant`, `workspace`, `guaranteed`, `maximum`, `weight`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -250,11 +250,11 @@ class Cluster(HandwrittenCluster):
         maximum: int | None = None,
         weight: float = 1.0,
     ) -> models.Limit:
-        """Says what a tenant, or a workspace of one, may hold in a pool, from now on.
+        """Set the slot limit of a tenant or a workspace in a pool.
 
         Args:
-            tenant: By its name; by default the caller's own.
-            workspace: None: the tenant as a whole.
+            tenant: Name of the tenant. Default: the caller's tenant.
+            workspace: Null: the limit applies to the whole tenant.
         """
         return self._transport.put(
             models.Limit,
@@ -278,11 +278,12 @@ class Cluster(HandwrittenCluster):
         maximum: int | None = None,
         weight: float = 1.0,
     ) -> models.Limit:
-        """Says what a workspace of the caller's tenant may hold in a pool, from now on, within what the tenant may.
+        """Set the slot limit of a workspace of the caller's tenant in a pool, within the tenant's own limit.
 
         Args:
-            guaranteed: Of what is guaranteed to the tenant: all its workspaces together have no more.
-            maximum: None: the tenant's.
+            guaranteed: Guaranteed slots. The guarantees of all workspaces together cannot exceed the tenant's
+                guarantee.
+            maximum: Null: the tenant's maximum.
         """
         return self._transport.put(
             models.Limit,
@@ -306,11 +307,11 @@ class Cluster(HandwrittenCluster):
         tenant: Reference | None = None,
         workspace: Reference | None = None,
     ) -> models.Reservation:
-        """Books slots of a pool for a window of time; in it they serve their holder alone.
+        """Reserve slots of a pool for a time window. During the window, only the holder can use them.
 
         Args:
-            tenant: By its name; by default the caller's own.
-            workspace: None: the tenant as a whole.
+            tenant: Name of the tenant. Default: the caller's tenant.
+            workspace: Null: the holder is the whole tenant.
         """
         return self._transport.post(
             models.Reservation,
@@ -326,11 +327,11 @@ class Cluster(HandwrittenCluster):
         )
 
     def reservations(self, *, filter: str = "", sort: str = "") -> Items[models.Reservation]:
-        """Lists the reservations of the caller's tenant that are not over, by their begin or as they are sorted; an operator sees every tenant's.
+        """List the current and future reservations of the caller's tenant, by start time unless `sort` is set. Operators see all tenants.
 
         Args:
             filter: An expression over `pool`, `tenant`, `workspace`, `slots`, `begins_at`, `ends_at`, `held_slots`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -340,13 +341,13 @@ class Cluster(HandwrittenCluster):
         )
 
     def delete_reservation(self, reservation: Reference) -> models.Reservation:
-        """Gives a booking up; what its holder runs goes on."""
+        """Cancel a reservation. Runs of its holder continue."""
         return self._transport.delete(models.Reservation, f"/v1/reservations/{segment(reservation)}")
 
     def join_token(
         self, pool: Reference = "default", worker: str | None = None, *, ttl_s: int = 3600
     ) -> models.JoinToken:
-        """Makes a one-time token with which one machine can join a pool."""
+        """Create a one-time token that lets one machine join a pool."""
         return self._transport.post(
             models.JoinToken, "/v1/join-tokens", json_body(pool=text(pool), worker=worker, ttl_s=ttl_s)
         )

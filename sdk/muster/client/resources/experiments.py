@@ -1,4 +1,4 @@
-"""Experiments: create, follow, steer and list them. A reference is a number or an id.
+"""Experiments: create, list, follow and control them. A reference is a number or an id.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.experiments` has the other methods.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.experiments import HandwrittenExperiments
 from muster.client.http.fields import json_body, query_params, text, texts
 from muster.client.http.paging import Items, follow, pages
@@ -16,7 +16,7 @@ from muster.client.models import JsonObject
 
 
 class Experiments(HandwrittenExperiments):
-    """Experiments: create, follow, steer and list them. A reference is a number or an id."""
+    """Experiments: create, list, follow and control them. A reference is a number or an id."""
 
     def fork(
         self,
@@ -26,7 +26,7 @@ class Experiments(HandwrittenExperiments):
         name: str | None = None,
         labels: Sequence[str] = (),
     ) -> models.ExperimentDetail:
-        """Creates an experiment with another's code and a changed config.
+        """Create an experiment with the code of another one and a changed config.
 
         Args:
             overrides: Merged into the config (JSON merge patch, RFC 7396).
@@ -48,16 +48,16 @@ class Experiments(HandwrittenExperiments):
         filter: str = "",
         sort: str = "",
     ) -> Items[models.Experiment]:
-        """Lists the tenant's experiments, newest first or as they are sorted.
+        """List the tenant's experiments, newest first by default.
 
         Args:
             states: Any of submitted, active, paused, stopping, completed, cancelled, error or rejected.
-            archived: True lists the archived ones instead.
-            hyperparameters: True tells of each the hyperparameters of its best trial.
+            archived: True lists archived experiments instead.
+            hyperparameters: True includes the hyperparameters of each best trial.
             filter: An expression over `number`, `name`, `description`, `workspace`, `project`, `labels`, `owner`,
                 `state`, `progress`, `searcher`, `metric`, `best.value`, `trials.running`, `trials.error`, `priority`,
                 `code_sha256`, `forked_from`, `final`, `created_at`, `started_at`, `ended_at`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -75,31 +75,31 @@ class Experiments(HandwrittenExperiments):
         )
 
     def get(self, experiment: Reference) -> models.ExperimentDetail:
-        """Shows one experiment with its config."""
+        """Show one experiment with its config."""
         return self._transport.get(models.ExperimentDetail, f"/v1/experiments/{segment(experiment)}")
 
     def journal(self, experiment: Reference) -> Items[models.JournalEntry]:
-        """Lists the decisions of an experiment's search, oldest first."""
+        """List the decisions of an experiment's search, oldest first."""
         return pages(self._transport, models.JournalPage, f"/v1/experiments/{segment(experiment)}/journal")
 
     def replay(self, experiment: Reference) -> models.Replay:
-        """Decides an experiment's search again from its journal, and tells the first decision that differs."""
+        """Replay an experiment's search from its journal and report the first decision that differs."""
         return self._transport.get(models.Replay, f"/v1/experiments/{segment(experiment)}/replay")
 
     def pause(self, experiment: Reference) -> models.Experiment:
-        """Pauses an experiment: its trials save and give their slots back."""
+        """Pause an experiment: its trials save and release their slots."""
         return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/pause")
 
     def resume(self, experiment: Reference) -> models.Experiment:
-        """Resumes a paused experiment."""
+        """Resume a paused experiment."""
         return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/resume")
 
     def cancel(self, experiment: Reference) -> models.Experiment:
-        """Ends an experiment gently: its trials are asked to save and stop."""
+        """Cancel an experiment: its trials are asked to save and stop."""
         return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/cancel")
 
     def kill(self, experiment: Reference) -> models.Experiment:
-        """Ends an experiment at once."""
+        """Kill an experiment: its trials end at once."""
         return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/kill")
 
     def edit(
@@ -114,16 +114,16 @@ class Experiments(HandwrittenExperiments):
         no_max_trials: bool = False,
         pool: Reference | None = None,
     ) -> models.ExperimentDetail:
-        """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays.
+        """Edit an experiment's priority, weight, pool, or limits of slots and trials. Omitted fields stay unchanged.
 
         Args:
             priority: 1 (first) to 99 (last).
-            weight: Above 0; its part under fair share.
-            max_slots: The most that its trials may hold together.
-            no_max_slots: True takes `max_slots` away.
-            max_trials: How many of its trials run at once, however many its search has begun.
-            no_max_trials: True takes `max_trials` away.
-            pool: Where its next runs go; running ones are asked to save and move.
+            weight: Fair-share weight, above 0.
+            max_slots: Limit of the slots that its trials use together.
+            no_max_slots: True removes `max_slots`.
+            max_trials: Limit of the trials that run at the same time, however many the search has open.
+            no_max_trials: True removes `max_trials`.
+            pool: Pool of its next runs; current runs are asked to save and move there.
         """
         return self._transport.patch(
             models.ExperimentDetail,
@@ -152,17 +152,18 @@ class Experiments(HandwrittenExperiments):
         deadline: datetime | None = None,
         no_deadline: bool = False,
     ) -> models.ExperimentDetail:
-        """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays.
+        """Edit the number of trials, the concurrency and the budget of a running search. Omitted fields stay unchanged.
 
         Args:
-            max_trials: How many trials it makes in all; not fewer than it has made.
-            max_concurrent_trials: How many are open at once; those that are open stay.
-            slot_hours: New limit of its budget.
-            no_slot_hours: True takes `slot_hours` away.
-            cost: New limit of its budget.
-            no_cost: True takes `cost` away.
-            deadline: When it must have ended.
-            no_deadline: True takes `deadline` away.
+            max_trials: Total number of trials; at least as many as it has created.
+            max_concurrent_trials: Limit of the trials that are open at the same time; trials that are already open
+                stay.
+            slot_hours: New budget in slot-hours.
+            no_slot_hours: True removes `slot_hours`.
+            cost: New budget in the currency of the pools' prices.
+            no_cost: True removes `cost`.
+            deadline: Time by which it must have ended.
+            no_deadline: True removes `deadline`.
         """
         return self._transport.patch(
             models.ExperimentDetail,
@@ -180,23 +181,23 @@ class Experiments(HandwrittenExperiments):
         )
 
     def finish(self, experiment: Reference) -> models.Experiment:
-        """Ends a search early, as completed, with the best so far: its trials are asked to save and stop."""
+        """Complete a search early with the best result so far: its trials are asked to save and stop."""
         return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/finish")
 
     def archive(self, experiment: Reference) -> models.Experiment:
-        """Hides an ended experiment from the usual lists."""
+        """Archive an ended experiment: lists hide it by default."""
         return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/archive")
 
     def unarchive(self, experiment: Reference) -> models.Experiment:
-        """Shows an archived experiment in the usual lists again."""
+        """Unarchive an experiment: lists show it again."""
         return self._transport.post(models.Experiment, f"/v1/experiments/{segment(experiment)}/unarchive")
 
     def groups(self, by: str, *, archived: bool = False, filter: str = "") -> Items[models.ExperimentGroup]:
-        """Lists the values that the experiments of a filter have in one field, and how many have each.
+        """List the distinct values of one field among the matching experiments, with counts.
 
         Args:
             by: One of owner, workspace, project, state, searcher, metric or labels.
-            archived: True counts the archived ones instead.
+            archived: True counts archived experiments instead.
             filter: An expression over `number`, `name`, `description`, `workspace`, `project`, `labels`, `owner`,
                 `state`, `progress`, `searcher`, `metric`, `best.value`, `trials.running`, `trials.error`, `priority`,
                 `code_sha256`, `forked_from`, `final`, `created_at`, `started_at`, `ended_at`.
@@ -209,17 +210,17 @@ class Experiments(HandwrittenExperiments):
         )
 
     def delete(self, experiment: Reference, *, force: bool = False) -> models.Deletion:
-        """Deletes an experiment with all that came of it, everywhere; what trains is ended first.
+        """Delete an experiment with its trials, metrics, logs and checkpoints. Running trials are killed first.
 
         Args:
-            force: Also where versions of models are registered of it: they are deleted too.
+            force: Also delete model versions that are registered from it.
         """
         return self._transport.delete(
             models.Deletion, f"/v1/experiments/{segment(experiment)}", query_params(force=force)
         )
 
     def front(self, experiment: Reference) -> Items[models.FrontTrial]:
-        """Lists the trials that none other beats in every metric: the Pareto front of those within the limits."""
+        """List the Pareto-optimal trials of an experiment, among those within the limits of its search."""
         return pages(self._transport, models.FrontPage, f"/v1/experiments/{segment(experiment)}/front")
 
     def metrics(
@@ -233,11 +234,11 @@ class Experiments(HandwrittenExperiments):
         first_step: int | None = None,
         last_step: int | None = None,
     ) -> models.ExperimentMetrics:
-        """Shows the metrics of an experiment's trials side by side.
+        """Get the metrics of several trials of an experiment.
 
         Args:
-            first_step: Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part
-                sees more of it.
+            first_step: Return only the steps from here to `last_step`, thinned separately: a narrower range shows
+                more detail.
         """
         return self._transport.get(
             models.ExperimentMetrics,
@@ -261,7 +262,7 @@ class Experiments(HandwrittenExperiments):
         after: str | None = None,
         from_now: bool = False,
     ) -> Iterator[models.ReportedValue]:
-        """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended.
+        """Stream the metrics that the trials of an experiment report, in order within each trial, until the experiment ends.
 
         Args:
             from_now: Without `after`: only what comes from now on.
@@ -287,14 +288,14 @@ class Experiments(HandwrittenExperiments):
         until: datetime | None = None,
         tail: int | None = None,
     ) -> Items[models.LogLine]:
-        """Lists lines of the logs of an experiment's trials, trial by trial.
+        """List log lines of an experiment's trials, trial by trial.
 
         Args:
             stream: One of stdout, stderr or platform.
-            pattern: A regular expression as for RE2, found anywhere in the line.
-            level: At least so; lines that name no level are left out. One of debug, info, warning or error.
-            since: Read by their worker then or later.
-            until: Read by their worker before that.
+            pattern: Regular expression (RE2 syntax) to match anywhere in the line.
+            level: Minimum level. Lines without a level are omitted. One of debug, info, warning or error.
+            since: Start of the period, inclusive, by the time at which the worker read the line.
+            until: End of the period, exclusive, by the time at which the worker read the line.
         """
         return pages(
             self._transport,
@@ -326,14 +327,14 @@ class Experiments(HandwrittenExperiments):
         tail: int | None = None,
         after: str | None = None,
     ) -> Iterator[models.LogLine]:
-        """Streams the logs of an experiment's trials until the experiment has ended.
+        """Stream the logs of an experiment's trials until the experiment ends.
 
         Args:
             stream: One of stdout, stderr or platform.
-            pattern: A regular expression as for RE2, found anywhere in the line.
-            level: At least so; lines that name no level are left out. One of debug, info, warning or error.
-            since: Read by their worker then or later.
-            until: Read by their worker before that.
+            pattern: Regular expression (RE2 syntax) to match anywhere in the line.
+            level: Minimum level. Lines without a level are omitted. One of debug, info, warning or error.
+            since: Start of the period, inclusive, by the time at which the worker read the line.
+            until: End of the period, exclusive, by the time at which the worker read the line.
         """
         return follow(
             self._transport,
@@ -353,11 +354,11 @@ class Experiments(HandwrittenExperiments):
         )
 
     def code(self, experiment: Reference) -> models.ExperimentCode:
-        """Lists the files of an experiment's code with sizes and hashes."""
+        """List the files of an experiment's code, with sizes and hashes."""
         return self._transport.get(models.ExperimentCode, f"/v1/experiments/{segment(experiment)}/code")
 
     def code_file(self, experiment: Reference, path: str) -> models.CodeFileText:
-        """Shows one text file of an experiment's code."""
+        """Show one text file of an experiment's code."""
         return self._transport.get(
             models.CodeFileText, f"/v1/experiments/{segment(experiment)}/code/file", query_params(path=path)
         )
@@ -365,11 +366,11 @@ class Experiments(HandwrittenExperiments):
     def events(
         self, experiment: Reference | None = None, *, after: str | None = None, kinds: Sequence[str] = ()
     ) -> Iterator[models.Event]:
-        """Streams every change of the tenant's entities, resumable by the last event's id.
+        """Stream every change of the tenant's entities. Resume with the last event's id.
 
         Args:
-            kinds: None: experiment, trial, run, checkpoint, model and version. The others are told to who names them.
-                Any of experiment, trial, run, checkpoint, model, version, budget, request or labels.
+            kinds: Kinds to stream; by default experiment, trial, run, checkpoint, model and version. Other kinds must
+                be named. Any of experiment, trial, run, checkpoint, model, version, budget, request or labels.
         """
         return follow(
             self._transport,

@@ -1,14 +1,14 @@
-"""Metrics in bulk, as Arrow and Parquet.
+"""Bulk exports of metrics and trial tables, as Arrow or Parquet.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.exports` has the other methods.
 """
 
-from muster.client.awaited import AsyncAPIResource, awaited, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, streamed
 from muster.client.handwritten.exports import HandwrittenExports
 
 
 class Exports(HandwrittenExports):
-    """Metrics in bulk, as Arrow and Parquet."""
+    """Bulk exports of metrics and trial tables, as Arrow or Parquet."""
 
 
 class AsyncExports(AsyncAPIResource[Exports]):

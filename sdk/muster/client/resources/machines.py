@@ -1,4 +1,4 @@
-"""Rented machines: pools of them, what can be rented, and what it has cost.
+"""Rented machines: pools, available machine types, and costs.
 
 Generated from the gateway's table of operations by `make gen`; do not edit.
 """
@@ -8,17 +8,17 @@ from datetime import date
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, streamed
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import follow
 from muster.client.http.transport import Reference, segment
 
 
 class Machines(APIResource):
-    """Rented machines: pools of them, what can be rented, and what it has cost."""
+    """Rented machines: pools, available machine types, and costs."""
 
     def pools(self) -> Sequence[models.MachinePool]:
-        """Lists the pools of rented machines by name."""
+        """List the machine pools by name."""
         return self._transport.get(models.MachinePools, "/v1/machine-pools").items
 
     def create_pool(
@@ -42,22 +42,21 @@ class Machines(APIResource):
         budget_per_month: float | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> models.MachinePool:
-        """Defines a new pool of rented machines.
+        """Create a machine pool.
 
         Args:
-            maximum: Machines at most.
-            zones: None: all of the kinds' zones.
+            maximum: Maximum number of machines.
+            zones: Zones to rent in; by default all zones of the kinds.
             order: One of cheapest or given.
-            reserve_slots: Kept idle for what may come.
-            spot_share: At most this share of the slots is on spot machines.
-            on_demand_slots: At least so many slots are not on spot machines.
-            falls_back: Other machines are rented where spot machines are not to be had.
-            moves_runs: In a pool with spot machines, runs save and go on elsewhere once that is cheaper for long
-                enough to pay.
-            patience_s: While more and more slots are asked for, renting waits so long at most, so that larger
-                machines cover them.
-            budget_per_month: No machine is rented that could pass it within the hour.
-            labels: What its machines are labelled with.
+            reserve_slots: Number of idle slots to keep in reserve.
+            spot_share: Maximum share of the slots on spot machines, 0 to 1.
+            on_demand_slots: Minimum number of slots on on-demand machines.
+            falls_back: True rents on-demand machines if spot machines are not available.
+            moves_runs: True moves runs of a pool with spot machines to cheaper machines if the savings outweigh the
+                cost of the move.
+            patience_s: Maximum time to delay renting while demand still grows, so that larger machines can cover it.
+            budget_per_month: Budget per month. No machine is rented that could exceed it within the hour.
+            labels: Labels of its workers.
         """
         return self._transport.post(
             models.MachinePool,
@@ -84,7 +83,7 @@ class Machines(APIResource):
         )
 
     def pool(self, pool: Reference) -> models.MachinePool:
-        """Shows what a pool may rent, what keeps it from growing, and what it has cost this month."""
+        """Show the definition of a machine pool, why it cannot grow, and its cost this month."""
         return self._transport.get(models.MachinePool, f"/v1/machine-pools/{segment(pool)}")
 
     def update_pool(
@@ -108,22 +107,21 @@ class Machines(APIResource):
         budget_per_month: float | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> models.MachinePool:
-        """Says what a pool may rent from now on, in place of what was said before; what runs goes on.
+        """Replace the definition of a machine pool. Runs are not affected.
 
         Args:
-            maximum: Machines at most.
-            zones: None: all of the kinds' zones.
+            maximum: Maximum number of machines.
+            zones: Zones to rent in; by default all zones of the kinds.
             order: One of cheapest or given.
-            reserve_slots: Kept idle for what may come.
-            spot_share: At most this share of the slots is on spot machines.
-            on_demand_slots: At least so many slots are not on spot machines.
-            falls_back: Other machines are rented where spot machines are not to be had.
-            moves_runs: In a pool with spot machines, runs save and go on elsewhere once that is cheaper for long
-                enough to pay.
-            patience_s: While more and more slots are asked for, renting waits so long at most, so that larger
-                machines cover them.
-            budget_per_month: No machine is rented that could pass it within the hour.
-            labels: What its machines are labelled with.
+            reserve_slots: Number of idle slots to keep in reserve.
+            spot_share: Maximum share of the slots on spot machines, 0 to 1.
+            on_demand_slots: Minimum number of slots on on-demand machines.
+            falls_back: True rents on-demand machines if spot machines are not available.
+            moves_runs: True moves runs of a pool with spot machines to cheaper machines if the savings outweigh the
+                cost of the move.
+            patience_s: Maximum time to delay renting while demand still grows, so that larger machines can cover it.
+            budget_per_month: Budget per month. No machine is rented that could exceed it within the hour.
+            labels: Labels of its workers.
         """
         return self._transport.put(
             models.MachinePool,
@@ -149,19 +147,19 @@ class Machines(APIResource):
         )
 
     def delete_pool(self, pool: Reference) -> models.MachinePool:
-        """Has a pool's machines go as their runs end, and then the pool."""
+        """Delete a machine pool: its machines are terminated as their runs end, then the pool disappears."""
         return self._transport.delete(models.MachinePool, f"/v1/machine-pools/{segment(pool)}")
 
     def kinds(self) -> Sequence[models.MachineOffer]:
-        """Lists the kinds of machines that can be rented, where and for what, and what is held back now."""
+        """List the machine types that can be rented, with zones, prices and current availability."""
         return self._transport.get(models.MachineKinds, "/v1/machine-kinds").items
 
     def terminate(self, instance: Reference) -> models.InstanceRecord:
-        """Ends a machine as it is, whatever runs there; its runs go on elsewhere, uncharged."""
+        """Terminate a machine immediately. Its trials resume elsewhere; no restart is charged."""
         return self._transport.post(models.InstanceRecord, f"/v1/instances/{segment(instance)}/terminate")
 
     def costs(self, since: date | None = None, until: date | None = None) -> Sequence[models.MachineCost]:
-        """Lists what rented machines have cost, by day, pool, kind and purchase."""
+        """List the cost of rented machines by day, pool, kind and purchase."""
         return self._transport.get(
             models.MachineCosts, "/v1/machine-costs", query_params(since=since, until=until)
         ).items
@@ -169,10 +167,10 @@ class Machines(APIResource):
     def cost_shares(
         self, by: Sequence[str] = (), since: date | None = None, until: date | None = None
     ) -> models.CostShares:
-        """Adds up what rented machines have cost by who held their slots: all tenants and what stood idle for who keeps the site, else the caller's tenant.
+        """List the cost of rented machines by slot usage. Site operators see all tenants and idle slots, other callers their tenant.
 
         Args:
-            by: By default tenant. Any of day, pool, tenant or experiment.
+            by: Keys to group by; by default tenant. Any of day, pool, tenant or experiment.
         """
         return self._transport.get(
             models.CostShares, "/v1/cost-shares", query_params(by=by, since=since, until=until)
@@ -181,11 +179,11 @@ class Machines(APIResource):
     def events(
         self, pool: Reference | None = None, *, after: str | None = None, kinds: Sequence[str] = ()
     ) -> Iterator[models.MachineEvent]:
-        """Streams every change of rented machines and their pools, resumable by the last event's id.
+        """Stream every change of rented machines and their pools. Resume with the last event's id.
 
         Args:
-            kinds: None: instance and provider. A kind that is added is told to who names it. Any of instance or
-                provider.
+            kinds: Kinds to stream; by default instance and provider. Kinds added later must be named. Any of instance
+                or provider.
         """
         return follow(
             self._transport,

@@ -1,4 +1,4 @@
-"""Images, tables, texts and histograms of trials, and the event files that their scripts wrote for TensorBoard.
+"""Images, tables, texts and histograms of trials, and TensorBoard event files written by scripts.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.media` has the other methods.
 """
@@ -6,7 +6,7 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.media import HandwrittenMedia
 from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, pages
@@ -14,7 +14,7 @@ from muster.client.http.transport import Reference, segment
 
 
 class Media(HandwrittenMedia):
-    """Images, tables, texts and histograms of trials, and the event files that their scripts wrote for TensorBoard."""
+    """Images, tables, texts and histograms of trials, and TensorBoard event files written by scripts."""
 
     def list(
         self,
@@ -27,11 +27,11 @@ class Media(HandwrittenMedia):
         last_step: int | None = None,
         after: str | None = None,
     ) -> Items[models.MediaItem]:
-        """Lists what a trial logged beside numbers, in the order of storing, with URLs that read it.
+        """List the media that a trial logged, in storage order, with download URLs.
 
         Args:
             kinds: Any of image, table, text, histogram or events.
-            after: Only what was stored behind this one, by its id: for who follows.
+            after: Id of an item; returns only items stored after it. Use it to poll for new media.
         """
         return pages(
             self._transport,
@@ -43,7 +43,7 @@ class Media(HandwrittenMedia):
         )
 
     def names(self, trial: Reference) -> Items[models.MediaName]:
-        """Lists the names under which a trial logged media, with how many and how large they are."""
+        """List the names under which a trial logged media, with counts and sizes."""
         return pages(self._transport, models.MediaNamePage, f"/v1/trials/{segment(trial)}/media/names")
 
 

@@ -1,4 +1,4 @@
-"""Registered models and their versions. A reference is a name, `workspace/name` or an id, a version's a number, an alias, or `latest`.
+"""Registered models and their versions. A model reference is a name, `workspace/name` or an id; a version reference is a number, an alias or `latest`.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.models` has the other methods.
 """
@@ -6,7 +6,7 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 from collections.abc import Mapping, Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.handwritten.models import HandwrittenModels
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
@@ -15,7 +15,7 @@ from muster.client.models import JsonObject
 
 
 class Models(HandwrittenModels):
-    """Registered models and their versions. A reference is a name, `workspace/name` or an id, a version's a number, an alias, or `latest`."""
+    """Registered models and their versions. A model reference is a name, `workspace/name` or an id; a version reference is a number, an alias or `latest`."""
 
     def create(
         self,
@@ -28,12 +28,12 @@ class Models(HandwrittenModels):
         metadata: JsonObject | None = None,
         approvals: Mapping[str, int] | None = None,
     ) -> models.Model:
-        """Creates a model, to which versions can then be added.
+        """Create a model, to which versions can then be added.
 
         Args:
-            workspace: None: `Uncategorized`.
+            workspace: Workspace; by default `Uncategorized`.
             notes: Markdown.
-            approvals: How many people besides who asks must agree before a version comes to a stage.
+            approvals: Number of approvals that a version needs to enter a stage, besides the requester.
         """
         return self._transport.post(
             models.Model,
@@ -58,12 +58,12 @@ class Models(HandwrittenModels):
         filter: str = "",
         sort: str = "",
     ) -> Items[models.Model]:
-        """Lists the models by name, or as they are sorted.
+        """List the models, by name by default.
 
         Args:
-            tag: Only those that have it.
+            tag: Return only models with this tag.
             filter: An expression over `name`, `workspace`, `description`, `tags`, `owner`, `versions`, `created_at`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -75,7 +75,7 @@ class Models(HandwrittenModels):
         )
 
     def get(self, model: Reference) -> models.Model:
-        """Shows one model."""
+        """Show one model."""
         return self._transport.get(models.Model, f"/v1/models/{segment(model)}")
 
     def edit(
@@ -90,11 +90,11 @@ class Models(HandwrittenModels):
         approvals: Mapping[str, int] | None = None,
         expected_version: int | None = None,
     ) -> models.Model:
-        """Changes what is written about a model, its tags, or who must agree to a stage.
+        """Edit the description, notes, tags, metadata or required approvals of a model.
 
         Args:
-            approvals: How many people besides who asks must agree before a version comes to a stage.
-            expected_version: Refuse when it has changed since.
+            approvals: Number of approvals that a version needs to enter a stage, besides the requester.
+            expected_version: Refuse the change if the model's `version` differs.
         """
         return self._transport.patch(
             models.Model,
@@ -111,13 +111,13 @@ class Models(HandwrittenModels):
         )
 
     def delete(self, model: Reference, reason: str) -> models.Model:
-        """Deletes a model with all its versions, none of which may be in use; its name is free again."""
+        """Delete a model with all its versions. Refused if a version is in use. The name becomes available again."""
         return self._transport.delete(
             models.Model, f"/v1/models/{segment(model)}", query_params(reason=reason)
         )
 
     def set_alias(self, model: Reference, alias: Reference, version: Reference) -> models.Model:
-        """Lets an alias name one version, from now on no other."""
+        """Point an alias to a version. An existing alias moves."""
         return self._transport.put(
             models.Model,
             f"/v1/models/{segment(model)}/aliases/{segment(alias)}",
@@ -125,7 +125,7 @@ class Models(HandwrittenModels):
         )
 
     def delete_alias(self, model: Reference, alias: Reference) -> models.Model:
-        """Takes an alias away; the version that it named stays."""
+        """Delete an alias. The version stays."""
         return self._transport.delete(models.Model, f"/v1/models/{segment(model)}/aliases/{segment(alias)}")
 
     def register(
@@ -140,7 +140,7 @@ class Models(HandwrittenModels):
         metadata: JsonObject | None = None,
         signature: JsonObject | None = None,
     ) -> models.ModelVersion:
-        """Makes a saved checkpoint the next version of a model.
+        """Register a saved checkpoint as the next version of a model.
 
         Args:
             notes: Markdown.
@@ -160,12 +160,12 @@ class Models(HandwrittenModels):
         )
 
     def versions(self, model: Reference, *, filter: str = "", sort: str = "") -> Items[models.ModelVersion]:
-        """Lists a model's versions, newest first or as they are sorted.
+        """List the versions of a model, newest first by default.
 
         Args:
             filter: An expression over `number`, `name`, `comment`, `tags`, `stage`, `checkpoint`, `files`,
                 `size_bytes`, `owner`, `created_at`, `lineage.experiment`, `lineage.trial`, `lineage.step`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -175,7 +175,7 @@ class Models(HandwrittenModels):
         )
 
     def version(self, model: Reference, version: Reference = "latest") -> models.ModelVersion:
-        """Shows one version of a model with its lineage."""
+        """Show one version of a model with its lineage."""
         return self._transport.get(
             models.ModelVersion, f"/v1/models/{segment(model)}/versions/{segment(version)}"
         )
@@ -191,10 +191,10 @@ class Models(HandwrittenModels):
         remove_tags: Sequence[str] = (),
         expected_version: int | None = None,
     ) -> models.ModelVersion:
-        """Changes what is written about a version, or its tags; what it is made of cannot be changed.
+        """Edit the comment, notes or tags of a version. Its content cannot be changed.
 
         Args:
-            expected_version: Refuse when it has changed since.
+            expected_version: Refuse the change if the current `version` differs.
         """
         return self._transport.patch(
             models.ModelVersion,
@@ -209,7 +209,7 @@ class Models(HandwrittenModels):
         )
 
     def delete_version(self, model: Reference, version: Reference, reason: str) -> models.ModelVersion:
-        """Deletes a version that no alias names and that is not in production; its number is not given again."""
+        """Delete a version. Refused if an alias names it or it is in production. Its number is not reused."""
         return self._transport.delete(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}",
@@ -217,7 +217,7 @@ class Models(HandwrittenModels):
         )
 
     def compare(self, model: Reference, base: Reference, other: Reference) -> models.ModelComparison:
-        """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files."""
+        """Compare two versions of a model: metrics, hyperparameters, data, code, signature and files."""
         return self._transport.get(
             models.ModelComparison,
             f"/v1/models/{segment(model)}/compare",
@@ -227,7 +227,7 @@ class Models(HandwrittenModels):
     def set_stage(
         self, model: Reference, version: Reference, stage: str, reason: str = ""
     ) -> models.ModelVersion:
-        """Brings a version to a stage, or asks for the approvals that this takes.
+        """Move a version to a stage, or request the approvals that this requires.
 
         Args:
             stage: One of none, candidate, staging, production or archived.
@@ -239,7 +239,7 @@ class Models(HandwrittenModels):
         )
 
     def approve(self, model: Reference, version: Reference, reason: str = "") -> models.ModelVersion:
-        """Agrees to the change of stage that waits; who asked for it cannot."""
+        """Approve the pending stage change. The requester cannot approve it."""
         return self._transport.post(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}/stage/approve",
@@ -247,7 +247,7 @@ class Models(HandwrittenModels):
         )
 
     def reject(self, model: Reference, version: Reference, reason: str = "") -> models.ModelVersion:
-        """Ends the change of stage that waits; the version stays where it is."""
+        """Reject the pending stage change. The version stays in its stage."""
         return self._transport.post(
             models.ModelVersion,
             f"/v1/models/{segment(model)}/versions/{segment(version)}/stage/reject",
@@ -262,11 +262,11 @@ class Models(HandwrittenModels):
         reference: str,
         metadata: JsonObject | None = None,
     ) -> models.ModelVersion:
-        """Records that something used a version, such as batch inference; lineage shows it.
+        """Record a use of a version, such as batch inference, in its lineage.
 
         Args:
-            kind: inference, evaluation, …
-            reference: Its own id where it runs.
+            kind: Kind of use, such as inference or evaluation.
+            reference: Id of the consumer in its own system.
         """
         return self._transport.post(
             models.ModelVersion,
@@ -275,7 +275,7 @@ class Models(HandwrittenModels):
         )
 
     def lineage(self, kind: str, reference: Reference) -> models.LineageGraph:
-        """Shows all that a thing came from, and what came of it.
+        """Show everything that an entity was derived from, and everything derived from it.
 
         Args:
             kind: One of dataset, code, experiment, trial, checkpoint, version or consumer.

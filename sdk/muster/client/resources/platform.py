@@ -1,4 +1,4 @@
-"""The platform itself: who calls, whether it works, and the logs of many trials.
+"""The platform itself: the caller, the platform's health, and search in logs.
 
 Generated from the gateway's table of operations by `make gen`; do not edit.
 """
@@ -8,14 +8,14 @@ from datetime import datetime
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.http.fields import query_params, texts
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference
 
 
 class Platform(APIResource):
-    """The platform itself: who calls, whether it works, and the logs of many trials."""
+    """The platform itself: the caller, the platform's health, and search in logs."""
 
     def search_logs(
         self,
@@ -30,14 +30,14 @@ class Platform(APIResource):
         experiments: Sequence[Reference] = (),
         trials: Sequence[Reference] = (),
     ) -> Items[models.LogLine]:
-        """Finds lines in the logs of many trials.
+        """Search the logs of many trials.
 
         Args:
             stream: One of stdout, stderr or platform.
-            pattern: A regular expression as for RE2, found anywhere in the line.
-            level: At least so; lines that name no level are left out. One of debug, info, warning or error.
-            since: Read by their worker then or later.
-            until: Read by their worker before that.
+            pattern: Regular expression (RE2 syntax) to match anywhere in the line.
+            level: Minimum level. Lines without a level are omitted. One of debug, info, warning or error.
+            since: Start of the period, inclusive, by the time at which the worker read the line.
+            until: End of the period, exclusive, by the time at which the worker read the line.
         """
         return pages(
             self._transport,
@@ -57,15 +57,15 @@ class Platform(APIResource):
         )
 
     def health(self) -> models.Health:
-        """Says that the gateway answers."""
+        """Check that the gateway answers."""
         return self._transport.get(models.Health, "/v1/health")
 
     def platform_health(self) -> models.PlatformHealth:
-        """Shows whether the platform works; operators of the site also see every check of every service."""
+        """Show whether the platform works. Site operators also see every check of every service."""
         return self._transport.get(models.PlatformHealth, "/v1/health/platform")
 
     def me(self) -> models.Me:
-        """Says who the caller is and what the caller may do."""
+        """Get the caller's identity, roles and permissions."""
         return self._transport.get(models.Me, "/v1/me")
 
 

@@ -1,4 +1,4 @@
-"""What experiments' configs are held to.
+"""Policies that limit or override experiment configs.
 
 Generated from the gateway's table of operations by `make gen`; do not edit.
 """
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.async_resources import AsyncAPIResource, awaited
 from muster.client.http.fields import json_body, text
 from muster.client.http.transport import Reference
 from muster.client.models import JsonObject
 
 
 class Policies(APIResource):
-    """What experiments' configs are held to."""
+    """Policies that limit or override experiment configs."""
 
     def list(self) -> Sequence[models.ConfigPolicy]:
-        """Shows what configs are held to in the caller's tenant, and in those of its workspaces that the caller sees."""
+        """List the policies of the tenant and of the workspaces that the caller may read."""
         return self._transport.get(models.ConfigPolicies, "/v1/policies").items
 
     def set(
@@ -28,10 +28,10 @@ class Policies(APIResource):
         max_slots: int | None = None,
         priority_limit: int | None = None,
     ) -> models.ConfigPolicy:
-        """Says what configs are held to from now on, in a workspace or the whole tenant.
+        """Set the policy on experiment configs in a workspace or the whole tenant.
 
         Args:
-            workspace: None: all workspaces of the tenant.
+            workspace: Null: the whole tenant.
         """
         return self._transport.put(
             models.ConfigPolicy,

@@ -1,4 +1,4 @@
-"""How many experiments may be open at once, how many requests a second may be sent, and what a workspace may store.
+"""Quotas on open experiments, requests per second, and stored bytes of workspaces.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.quotas` has the other methods.
 """
@@ -6,15 +6,15 @@ Generated from the gateway's table of operations by `make gen`; do not edit. `mu
 from collections.abc import Sequence
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited
+from muster.client.async_resources import AsyncAPIResource, awaited
 from muster.client.handwritten.quotas import HandwrittenQuotas
 
 
 class Quotas(HandwrittenQuotas):
-    """How many experiments may be open at once, how many requests a second may be sent, and what a workspace may store."""
+    """Quotas on open experiments, requests per second, and stored bytes of workspaces."""
 
     def list(self) -> Sequence[models.WorkQuota]:
-        """Lists what the caller's tenant and its workspaces may do at once; an operator sees every tenant's own."""
+        """List the quotas of the caller's tenant and its workspaces. Operators see the quotas of all tenants."""
         return self._transport.get(models.WorkQuotas, "/v1/quotas").items
 
 

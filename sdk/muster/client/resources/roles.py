@@ -1,4 +1,4 @@
-"""Sets of permissions, and who was given them where.
+"""Roles (sets of permissions) and role bindings.
 
 Generated from the gateway's table of operations by `make gen`; do not edit.
 """
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 
 
 class Roles(APIResource):
-    """Sets of permissions, and who was given them where."""
+    """Roles (sets of permissions) and role bindings."""
 
     def create(
         self, name: str, permissions: Sequence[str], *, description: str = ""
     ) -> models.RoleDefinition:
-        """Makes a role of permissions; the caller has all of them."""
+        """Create a role from permissions. Callers can only use permissions that they hold themselves."""
         return self._transport.post(
             models.RoleDefinition,
             "/v1/roles",
@@ -27,20 +27,20 @@ class Roles(APIResource):
         )
 
     def list(self) -> Sequence[models.RoleDefinition]:
-        """Lists the roles that can be given, those that every tenant has first."""
+        """List the roles that can be granted, built-in roles first."""
         return self._transport.get(models.RolePage, "/v1/roles").items
 
     def get(self, role: Reference) -> models.RoleDefinition:
-        """Shows one role with its permissions."""
+        """Get one role with its permissions."""
         return self._transport.get(models.RoleDefinition, f"/v1/roles/{segment(role)}")
 
     def edit(
         self, role: Reference, *, description: str | None = None, permissions: Sequence[str] = ()
     ) -> models.RoleDefinition:
-        """Changes a role that the tenant made, for all who have it.
+        """Change a custom role. The change applies to every user who has it.
 
         Args:
-            permissions: In place of those before; none named: they stay.
+            permissions: The new set of permissions. Empty: the permissions do not change.
         """
         return self._transport.patch(
             models.RoleDefinition,
@@ -49,7 +49,7 @@ class Roles(APIResource):
         )
 
     def delete(self, role: Reference) -> None:
-        """Takes a role away that the tenant made and nobody has."""
+        """Delete a custom role that has no bindings."""
         self._transport.delete(models.Done, f"/v1/roles/{segment(role)}")
 
     def grant(
@@ -61,7 +61,7 @@ class Roles(APIResource):
         workspace: str | None = None,
         project: str | None = None,
     ) -> models.RoleBinding:
-        """Gives a role to a user or a group, on the tenant, a workspace or a project; the same again changes nothing."""
+        """Grant a role to a user or a group on the tenant, a workspace or a project. Repeating the request has no effect."""
         return self._transport.post(
             models.RoleBinding,
             "/v1/role-bindings",
@@ -80,11 +80,11 @@ class Roles(APIResource):
         filter: str = "",
         sort: str = "",
     ) -> Items[models.RoleBinding]:
-        """Lists who was given which role where, as far as the caller may see who has access.
+        """List role bindings, as far as the caller may read access settings.
 
         Args:
             filter: An expression over `role`, `user`, `group`, `workspace`, `project`, `created_at`, `by`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -101,7 +101,7 @@ class Roles(APIResource):
         )
 
     def revoke(self, binding: Reference) -> models.RoleBinding:
-        """Takes back what was given: as nobody gives more than they have, nobody takes it from those above them."""
+        """Revoke a role binding. Callers can only revoke roles whose permissions they hold themselves."""
         return self._transport.delete(models.RoleBinding, f"/v1/role-bindings/{segment(binding)}")
 
 

@@ -1,11 +1,11 @@
-"""Parts of configs under a name, over which a config is laid.
+"""Templates: named partial configs that configs are merged into.
 
 Generated from the gateway's table of operations by `make gen`; do not edit.
 """
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.http.fields import json_body, query_params, text
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
@@ -13,15 +13,15 @@ from muster.client.models import JsonObject
 
 
 class Templates(APIResource):
-    """Parts of configs under a name, over which a config is laid."""
+    """Templates: named partial configs that configs are merged into."""
 
     def create(
         self, name: str, config: JsonObject, *, workspace: Reference | None = None, description: str = ""
     ) -> models.Template:
-        """Keeps a part of a config under a name that is new in the tenant.
+        """Create a template: a partial config with a name that is unique in the tenant.
 
         Args:
-            workspace: None: for the whole tenant.
+            workspace: Null: the whole tenant.
         """
         return self._transport.post(
             models.Template,
@@ -30,24 +30,24 @@ class Templates(APIResource):
         )
 
     def list(self, *, filter: str = "", sort: str = "") -> Items[models.Template]:
-        """Lists the templates of the tenant, and of those of its workspaces that the caller sees, by name or as they are sorted.
+        """List the templates of the tenant and of the workspaces that the caller may read, by name unless `sort` is set.
 
         Args:
             filter: An expression over `name`, `workspace`, `description`, `changed_at`, `by`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport, models.TemplatePage, "/v1/templates", query_params(filter=filter, sort=sort)
         )
 
     def get(self, template: Reference) -> models.Template:
-        """Shows one template."""
+        """Get one template."""
         return self._transport.get(models.Template, f"/v1/templates/{segment(template)}")
 
     def edit(
         self, template: Reference, config: JsonObject | None = None, *, description: str | None = None
     ) -> models.Template:
-        """Changes a template for what is submitted from now on."""
+        """Change a template. The change applies to later submissions."""
         return self._transport.patch(
             models.Template,
             f"/v1/templates/{segment(template)}",
@@ -55,7 +55,7 @@ class Templates(APIResource):
         )
 
     def delete(self, template: Reference) -> None:
-        """Takes a template away; experiments that were made from it stay as they are."""
+        """Delete a template. Experiments created from it do not change."""
         self._transport.delete(models.Done, f"/v1/templates/{segment(template)}")
 
 

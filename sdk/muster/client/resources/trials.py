@@ -1,4 +1,4 @@
-"""Trials with their runs, metrics and logs. A reference is an id, or `31.4`: trial 4 of experiment 31.
+"""Trials with their runs, metrics and logs. A reference is an id, or `31.4` for trial 4 of experiment 31.
 
 Generated from the gateway's table of operations by `make gen`; do not edit. `muster.client.handwritten.trials` has the other methods.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from muster.client import models
-from muster.client.awaited import AsyncAPIResource, awaited, listed, streamed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed, streamed
 from muster.client.handwritten.trials import HandwrittenTrials
 from muster.client.http.fields import query_params
 from muster.client.http.paging import Items, follow, pages
@@ -15,23 +15,23 @@ from muster.client.http.transport import Reference, segment
 
 
 class Trials(HandwrittenTrials):
-    """Trials with their runs, metrics and logs. A reference is an id, or `31.4`: trial 4 of experiment 31."""
+    """Trials with their runs, metrics and logs. A reference is an id, or `31.4` for trial 4 of experiment 31."""
 
     def get(self, trial: Reference) -> models.Trial:
-        """Shows one trial."""
+        """Get one trial."""
         return self._transport.get(models.Trial, f"/v1/trials/{segment(trial)}")
 
     def kill(self, trial: Reference) -> models.Trial:
-        """Ends a trial at once, without a last checkpoint; its search goes on without it."""
+        """Kill a trial at once, without a final checkpoint. The search continues without it."""
         return self._transport.post(models.Trial, f"/v1/trials/{segment(trial)}/kill")
 
     def runs(self, trial: Reference, *, filter: str = "", sort: str = "") -> Items[models.Run]:
-        """Lists the attempts to train a trial, oldest first or as they are sorted.
+        """List the runs of a trial, oldest first unless `sort` is set.
 
         Args:
             filter: An expression over `number`, `state`, `outcome`, `exit_code`, `charged`, `pool`, `granted_at`,
                 `ended_at`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -41,21 +41,21 @@ class Trials(HandwrittenTrials):
         )
 
     def explain(self, trial: Reference) -> models.Explanation:
-        """Says why a trial waits, or where it runs."""
+        """Explain why a trial waits, or where it runs."""
         return self._transport.get(models.Explanation, f"/v1/trials/{segment(trial)}/explanation")
 
     def table(
         self, experiment: Reference, *, columns: Sequence[str] = (), filter: str = "", sort: str = ""
     ) -> Items[models.TableRow]:
-        """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order.
+        """List an experiment's trials as a table with any metrics and hyperparameters as columns, filtered and sorted.
 
         Args:
-            columns: Without any: the hyperparameters, and the search's metric.
+            columns: Columns to return. Default: the hyperparameters and the search's metric.
             filter: Such as `metrics.validation.accuracy.max > 0.9 and (hparams.lr < 0.01 or state in (completed,
-                stopped))`: `= != < <= > >=`, `in (…)`, `contains`, `is absent`, `and`, `or`, `not`. A value that a
-                trial has not meets no comparison.
-            sort: Up to four columns separated by commas, the greatest first behind `-`; a `best` stands with the best
-                first. Values that a trial has not come last, ties are by number.
+                stopped))`: `= != < <= > >=`, `in (…)`, `contains`, `is absent`, `and`, `or`, `not`. A missing value
+                matches no comparison.
+            sort: Up to four columns, separated by commas. A leading `-` sorts in descending order; a `best` column
+                sorts the best value first. Missing values come last; ties are ordered by trial number.
         """
         return pages(
             self._transport,
@@ -65,11 +65,11 @@ class Trials(HandwrittenTrials):
         )
 
     def phases(self, trial: Reference) -> models.TrialPhases:
-        """Shows what a trial did when: waiting, getting ready, training, checkpoints."""
+        """Get the phases of a trial: queueing, preparation, training, checkpoints."""
         return self._transport.get(models.TrialPhases, f"/v1/trials/{segment(trial)}/phases")
 
     def phases_of(self, experiment: Reference) -> Items[models.TrialPhases]:
-        """Lists what an experiment's trials did when: waiting, getting ready, training, checkpoints; by number of the trial."""
+        """List the phases (queueing, preparation, training, checkpoints) of an experiment's trials, by trial number."""
         return pages(self._transport, models.TrialPhasesPage, f"/v1/experiments/{segment(experiment)}/phases")
 
     def metrics(
@@ -82,11 +82,11 @@ class Trials(HandwrittenTrials):
         first_step: int | None = None,
         last_step: int | None = None,
     ) -> models.TrialMetrics:
-        """Shows a trial's metrics by step.
+        """Get the metrics of a trial by step.
 
         Args:
-            first_step: Only the steps from here to `last_step`, thinned by themselves: who looks closer at a part
-                sees more of it.
+            first_step: Return only the steps from here to `last_step`, thinned separately: a narrower range shows
+                more detail.
         """
         return self._transport.get(
             models.TrialMetrics,
@@ -105,7 +105,7 @@ class Trials(HandwrittenTrials):
         after: str | None = None,
         from_now: bool = False,
     ) -> Iterator[models.ReportedValue]:
-        """Streams what a trial reports, in the order of its reporting, until the trial has ended.
+        """Stream the metrics that a trial reports, in order, until the trial ends.
 
         Args:
             from_now: Without `after`: only what comes from now on.
@@ -119,7 +119,7 @@ class Trials(HandwrittenTrials):
         )
 
     def summaries(self, trial: Reference) -> models.MetricSummaries:
-        """Shows every metric of a trial in numbers."""
+        """Get summary statistics of all metrics of a trial."""
         return self._transport.get(models.MetricSummaries, f"/v1/trials/{segment(trial)}/summaries")
 
     def logs(
@@ -135,14 +135,14 @@ class Trials(HandwrittenTrials):
         until: datetime | None = None,
         tail: int | None = None,
     ) -> Items[models.LogLine]:
-        """Lists lines of a trial's log, oldest first.
+        """List lines of a trial's log, oldest first.
 
         Args:
             stream: One of stdout, stderr or platform.
-            pattern: A regular expression as for RE2, found anywhere in the line.
-            level: At least so; lines that name no level are left out. One of debug, info, warning or error.
-            since: Read by their worker then or later.
-            until: Read by their worker before that.
+            pattern: Regular expression (RE2 syntax) to match anywhere in the line.
+            level: Minimum level. Lines without a level are omitted. One of debug, info, warning or error.
+            since: Start of the period, inclusive, by the time at which the worker read the line.
+            until: End of the period, exclusive, by the time at which the worker read the line.
         """
         return pages(
             self._transport,
@@ -174,14 +174,14 @@ class Trials(HandwrittenTrials):
         tail: int | None = None,
         after: str | None = None,
     ) -> Iterator[models.LogLine]:
-        """Streams a trial's log until the trial has ended.
+        """Stream a trial's log until the trial ends.
 
         Args:
             stream: One of stdout, stderr or platform.
-            pattern: A regular expression as for RE2, found anywhere in the line.
-            level: At least so; lines that name no level are left out. One of debug, info, warning or error.
-            since: Read by their worker then or later.
-            until: Read by their worker before that.
+            pattern: Regular expression (RE2 syntax) to match anywhere in the line.
+            level: Minimum level. Lines without a level are omitted. One of debug, info, warning or error.
+            since: Start of the period, inclusive, by the time at which the worker read the line.
+            until: End of the period, exclusive, by the time at which the worker read the line.
         """
         return follow(
             self._transport,

@@ -1,4 +1,4 @@
-"""Addresses that are sent what happens in a tenant, a workspace or a project, and what became of each event.
+"""Webhooks, which send events of a tenant, workspace or project to other systems, and their deliveries.
 
 Generated from the gateway's table of operations by `make gen`; do not edit.
 """
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from muster.client import models
 from muster.client.api_resource import APIResource
-from muster.client.awaited import AsyncAPIResource, awaited, listed
+from muster.client.async_resources import AsyncAPIResource, awaited, listed
 from muster.client.http.fields import json_body, query_params
 from muster.client.http.paging import Items, pages
 from muster.client.http.transport import Reference, segment
 
 
 class Webhooks(APIResource):
-    """Addresses that are sent what happens in a tenant, a workspace or a project, and what became of each event."""
+    """Webhooks, which send events of a tenant, workspace or project to other systems, and their deliveries."""
 
     def create(
         self,
@@ -27,7 +27,7 @@ class Webhooks(APIResource):
         workspace: str | None = None,
         project: str | None = None,
     ) -> models.CreatedWebhook:
-        """Sends events of a place to an address from now on; shows the secret that signs them, this one time.
+        """Create a webhook that sends events of the tenant, a workspace or a project to a URL. Only this response contains the signing secret.
 
         Args:
             form: One of cloudevents, slack or alertmanager.
@@ -49,12 +49,12 @@ class Webhooks(APIResource):
     def list(
         self, workspace: str | None = None, *, filter: str = "", sort: str = ""
     ) -> Items[models.Webhook]:
-        """Lists the webhooks that the caller manages, the oldest first or as they are sorted.
+        """List the webhooks that the caller manages, oldest first unless `sort` is set.
 
         Args:
             filter: An expression over `name`, `origin`, `form`, `events`, `labels`, `workspace`, `project`,
                 `enabled`, `waiting`, `dead`, `created_at`, `by`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -64,7 +64,7 @@ class Webhooks(APIResource):
         )
 
     def get(self, webhook: Reference) -> models.Webhook:
-        """Shows one webhook."""
+        """Get one webhook."""
         return self._transport.get(models.Webhook, f"/v1/webhooks/{segment(webhook)}")
 
     def edit(
@@ -79,12 +79,12 @@ class Webhooks(APIResource):
         lifted: Sequence[str] = (),
         enabled: bool | None = None,
     ) -> models.Webhook:
-        """Changes what a webhook is told, where that is sent, or whether; deliveries that wait go where it leads then.
+        """Change a webhook's filters, URL or format, or disable it. Waiting deliveries use the new URL.
 
         Args:
             form: One of cloudevents, slack or alertmanager.
-            lifted: These filters go: it hears all events, or of all labels. Any of events or labels.
-            enabled: False: nothing is sent, and what happens meanwhile never will be.
+            lifted: Filters to remove. Any of events or labels.
+            enabled: False: send nothing. Events that happen while the webhook is disabled are never sent.
         """
         return self._transport.patch(
             models.Webhook,
@@ -101,11 +101,11 @@ class Webhooks(APIResource):
         )
 
     def delete(self, webhook: Reference) -> None:
-        """Takes a webhook away, with all that was to be sent to it."""
+        """Delete a webhook with all of its deliveries."""
         self._transport.delete(models.Done, f"/v1/webhooks/{segment(webhook)}")
 
     def rotate_secret(self, webhook: Reference, *, overlap_s: int = 86400) -> models.CreatedWebhook:
-        """Makes a new secret and shows it, this one time; the one before signs beside it until the overlap is over."""
+        """Replace the signing secret and return the new one, only in this response. The old secret signs too until the overlap ends."""
         return self._transport.post(
             models.CreatedWebhook,
             f"/v1/webhooks/{segment(webhook)}/secret/rotate",
@@ -113,19 +113,19 @@ class Webhooks(APIResource):
         )
 
     def test(self, webhook: Reference) -> models.WebhookDelivery:
-        """Sends a webhook an event that says it is a test, once, and tells what came of it."""
+        """Send one test event to a webhook, without retries, and return the result."""
         return self._transport.post(models.WebhookDelivery, f"/v1/webhooks/{segment(webhook)}/test")
 
     def deliveries(
         self, webhook: Reference, state: str | None = None, *, filter: str = "", sort: str = ""
     ) -> Items[models.WebhookDelivery]:
-        """Lists what was sent to a webhook, or is to be, the newest first or as they are sorted.
+        """List the deliveries of a webhook, newest first unless `sort` is set.
 
         Args:
             state: One of waiting, delivered or dead.
             filter: An expression over `type`, `state`, `attempts`, `is_test`, `status`, `error`, `created_at`,
                 `ended_at`.
-            sort: Up to four of these fields separated by commas, the greatest first behind `-`.
+            sort: Up to four of these fields, separated by commas, with `-` for descending.
         """
         return pages(
             self._transport,
@@ -135,13 +135,13 @@ class Webhooks(APIResource):
         )
 
     def replay(self, webhook: Reference, delivery: Reference) -> models.WebhookDelivery:
-        """Sends one delivery again, under the same id."""
+        """Send a delivery again, with the same id."""
         return self._transport.post(
             models.WebhookDelivery, f"/v1/webhooks/{segment(webhook)}/deliveries/{segment(delivery)}/replay"
         )
 
     def replay_dead(self, webhook: Reference) -> models.WebhookReplay:
-        """Sends again all deliveries of a webhook that were given up."""
+        """Send all dead deliveries of a webhook again."""
         return self._transport.post(
             models.WebhookReplay, f"/v1/webhooks/{segment(webhook)}/deliveries/replay"
         )

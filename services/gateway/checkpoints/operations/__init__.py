@@ -1,4 +1,4 @@
-"""The operations on checkpoints, one row each."""
+"""Table of the checkpoint operations."""
 
 from services.gateway.checkpoints.operations.manage import (
     collect_checkpoints,

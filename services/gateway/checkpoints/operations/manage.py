@@ -1,4 +1,4 @@
-"""What people do with checkpoints, and how much their tenant stores: the registry's to carry out, by request (decision 0109)."""
+"""Edit, delete, verify and collect checkpoints, and limit storage. The registry executes these requests (decision 0109)."""
 
 from muster.errors import NotFound
 from services.gateway.checkpoints import store as checkpoint_store
@@ -40,7 +40,7 @@ from shared.messages.limits import StorageLimitChanged
 
 
 async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpoint:
-    """Changes what is said about a checkpoint, key by key."""
+    """Edit the metadata of a checkpoint, key by key."""
     found = CheckpointId(await visible_id(call, request.checkpoint))
     await _note_before(call, found)
     question = EditCheckpoint(checkpoint_id=found, metadata=request.metadata)
@@ -48,20 +48,20 @@ async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpo
 
 
 async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
-    """Deletes a checkpoint; refused with the reason where it is registered or in use."""
+    """Delete a checkpoint. Refused if it is registered as a model version or in use."""
     found = CheckpointId(await visible_id(call, request.checkpoint))
     await _note_before(call, found)
     return render_checkpoint_whole(await call.ask_for_change(DeleteCheckpoint(checkpoint_id=found)))
 
 
 async def verify_checkpoint(call: Call, request: CheckpointRequest) -> VerificationAsked:
-    """Has a checkpoint's files read in the store and compared with what they were."""
+    """Start to verify a checkpoint: its files are read from the store and compared with their hashes."""
     found = CheckpointId(await visible_id(call, request.checkpoint))
     return await _verify(call, VerifyCheckpoints(checkpoint_id=found))
 
 
 async def verify_checkpoints(call: Call, request: VerifyCheckpointsRequest) -> VerificationAsked:
-    """Has the files of all saved checkpoints of an experiment read and compared."""
+    """Start to verify all saved checkpoints of an experiment."""
     experiment = await find_experiment(call, request.experiment)
     return await _verify(
         call,
@@ -70,7 +70,7 @@ async def verify_checkpoints(call: Call, request: VerifyCheckpointsRequest) -> V
 
 
 async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) -> Collected:
-    """Deletes the checkpoints of an experiment that its rule does not keep, also while it runs; a dry run only says which."""
+    """Delete the checkpoints of an experiment that its retention policy does not keep, even while it runs. A dry run only lists them."""
     experiment = await find_experiment(call, request.experiment)
     question = CollectCheckpoints(
         experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
@@ -99,7 +99,7 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
 
 
 async def get_storage(call: Call, request: Empty) -> Storage:
-    """Shows how many bytes the caller's tenant and its workspaces store, and how many they may; to who sees some workspaces only, theirs."""
+    """Show how many bytes the caller's tenant and its workspaces store, and their limits. Covers only the workspaces that the caller can see."""
     found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.timeouts.query_s)
     grants = call.caller.grants
     seen = [
@@ -118,7 +118,7 @@ async def get_storage(call: Call, request: Empty) -> Storage:
 
 
 async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> StorageLimit:
-    """Says how many bytes a tenant may store from now on; what is stored already stays."""
+    """Set how many bytes a tenant may store. Data that is already stored stays."""
     tenant, name = await named_tenant(call, request.tenant)
     call.concerns(tenant)
     async with call.site_transaction() as unit:
@@ -127,17 +127,19 @@ async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> Stor
         changed = StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes)
         unit.emit(changed, tenant=tenant)
         limit = StorageLimit(tenant=name, maximum_bytes=request.maximum_bytes)
-        stood = StorageLimit(tenant=name, maximum_bytes=before.maximum_bytes) if before is not None else None
-        call.note(before=stood, after=limit, entity=f"storage-limit/{name}")
+        before_limit = (
+            StorageLimit(tenant=name, maximum_bytes=before.maximum_bytes) if before is not None else None
+        )
+        call.note(before=before_limit, after=limit, entity=f"storage-limit/{name}")
     return limit
 
 
 async def _note_before(call: Call, checkpoint: CheckpointId) -> None:
-    """Tells the audit log what it is before it is changed, and checks that it is what the caller saw."""
+    """Record the checkpoint in the audit log before the change, and check the caller's `If-Match`."""
     page = await call.ask_if_available(ListCheckpoints(checkpoint_id=checkpoint, limit=1))
     before = render_checkpoint_whole(page.checkpoints[0]) if page and page.checkpoints else None
     if before is None and call.if_match is not None:
-        raise NotFound("the checkpoint")
+        raise NotFound(f"checkpoint {checkpoint}")
     if before is not None:
         check_unchanged(call, before)
         call.note(before=before)

@@ -1,4 +1,4 @@
-"""Reading checkpoints and where their files can be fetched: the registry's to answer."""
+"""List, show and download checkpoints. The registry answers these queries."""
 
 from services.gateway.checkpoints.find import (
     check_whose,
@@ -25,7 +25,7 @@ from shared.messages.checkpoints import ListCheckpoints
 
 
 async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsRequest) -> CheckpointPage:
-    """Lists a trial's checkpoints in the order of their making, or as they are sorted."""
+    """List a trial's checkpoints, oldest first by default."""
     trial = await find_trial(call, request.trial)
     return await _list_page(call, request, trial=TrialId(trial.id))
 
@@ -33,20 +33,20 @@ async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsReques
 async def list_experiment_checkpoints(
     call: Call, request: ListExperimentCheckpointsRequest
 ) -> CheckpointPage:
-    """Lists the checkpoints of all trials of an experiment in the order of their making, or as they are sorted."""
+    """List the checkpoints of all trials of an experiment, oldest first by default."""
     experiment = await find_experiment(call, request.experiment)
     return await _list_page(call, request, experiment=ExperimentId(experiment.id))
 
 
 async def get_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
-    """Shows one checkpoint."""
+    """Show one checkpoint with its files."""
     view = await load_view(call, checkpoint_id(request.checkpoint))
     await check_whose(call, view)
     return render_checkpoint_whole(view)
 
 
 async def download_checkpoint(call: Call, request: CheckpointRequest) -> Download:
-    """Says where each file of a checkpoint can be fetched, with its hash."""
+    """Get a download URL and the hash of each file of a checkpoint."""
     return await download_files(call, await visible_id(call, request.checkpoint))
 
 
@@ -56,7 +56,7 @@ async def _list_page(
     trial: TrialId | None = None,
     experiment: ExperimentId | None = None,
 ) -> CheckpointPage:
-    # Read here too, so that what is wrong is told with its place; the registry chooses by the texts.
+    # Parsed here too, so that errors name the request field; the registry gets the raw expressions.
     position = read_wanted(call, request).after
     question = ListCheckpoints(
         trial_id=trial,

@@ -1,4 +1,4 @@
-"""The operations on cluster, one row each."""
+"""Table of the operations on workers, slots, instances and the queue."""
 
 from services.gateway.cluster.operations.drain import (
     DRAIN_WORKER_OUTCOME,

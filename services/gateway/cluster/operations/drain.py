@@ -1,6 +1,6 @@
-"""Workers are given no more work, or work again: one by its id, or all that have certain labels; single slots too. Neighbour: `read`, which shows them.
+"""Drain and undrain workers, by id or by labels, and disable and enable single slots.
 
-Workers are the site's: commands are sent in its name, and the scheduler's own view tells when they have worked.
+Workers belong to the site: commands are sent on its behalf, and the scheduler's view shows when they have taken effect.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,34 +31,34 @@ from shared.messages.workers import DisableSlot, DrainWorker, WorkerView
 
 
 class DrainTarget(BaseModel):
-    """Workers that are to take no more work, or work again."""
+    """Desired state: workers to drain, or to undrain."""
 
     workers: list[str]
     undo: bool
 
     def among(self, view: ClusterView) -> WorkerPage:
-        """The workers as they are."""
+        """Return the current state of these workers."""
         found = sorted(
             (one for one in view.workers if one.worker in self.workers), key=lambda one: one.worker
         )
         return WorkerPage(items=[render_worker(worker) for worker in found])
 
     def seen_in(self, view: ClusterView) -> WorkerPage | None:
-        """The workers once all are so; None before."""
+        """Return the workers once all have reached the desired state; None before."""
         found = self.among(view)
         is_done = all(one.state == "lost" or (one.state == "draining") != self.undo for one in found.items)
         return found if is_done and len(found.items) == len(self.workers) else None
 
 
 class SlotTarget(BaseModel):
-    """A slot that is to take no more work, or work again."""
+    """Desired state: a slot to disable, or to enable."""
 
     worker: str
     slot: int
     undo: bool
 
     def seen_in(self, view: ClusterView) -> Worker | None:
-        """Its worker once it is so; None before."""
+        """Return the worker once the slot has reached the desired state; None before."""
         now = next((one for one in view.workers if one.worker == self.worker), None)
         is_done = now is not None and (self.slot in now.disabled_slots) != self.undo
         return render_worker(now) if now is not None and is_done else None
@@ -85,42 +85,42 @@ DRAIN_WORKERS_OUTCOME, DRAIN_WORKER_OUTCOME, SLOT_OUTCOME = (
 
 
 async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:
-    """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere."""
+    """Drain a worker: it gets no new runs. Its current runs finish, or with `reclaim` save and move to other workers."""
     worker = await load_worker(call, request.worker)
     return _only(await _drain(call, [worker], request.reclaim, undo=False, show=_only))
 
 
 async def undrain_worker(call: Call, request: WorkerRequest) -> Worker:
-    """Gives a worker work again."""
+    """Undrain a worker: it gets new runs again."""
     worker = await load_worker(call, request.worker)
     return _only(await _drain(call, [worker], reclaim=False, undo=True, show=_only))
 
 
 async def drain_workers(call: Call, request: DrainWorkersRequest) -> WorkerPage:
-    """Gives all workers with these labels no more work. One that joins later, labelled so, takes work."""
+    """Drain all workers with these labels. Workers that join later with the same labels are not drained."""
     return await _drain(call, await _labelled(call, request), request.reclaim, undo=False)
 
 
 async def undrain_workers(call: Call, request: WorkersRequest) -> WorkerPage:
-    """Gives all workers with these labels work again."""
+    """Undrain all workers with these labels."""
     return await _drain(call, await _labelled(call, request), reclaim=False, undo=True)
 
 
 async def disable_slot(call: Call, request: SlotRequest) -> Worker:
-    """Gives one slot no more work; what runs there ends by itself."""
+    """Disable one slot: it gets no new runs. The current run finishes."""
     return await _disable(call, request, undo=False)
 
 
 async def enable_slot(call: Call, request: SlotRequest) -> Worker:
-    """Gives a slot work again."""
+    """Enable a slot: it gets new runs again."""
     return await _disable(call, request, undo=True)
 
 
 async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
     before = await load_worker(call, request.worker)
     if request.slot not in (*before.slot_ids, *before.disabled_slots):
-        has = ", ".join(map(str, before.slot_ids))
-        raise NotFound(f"slot {request.slot} of worker {before.worker}", f"it has {has or 'none'}")
+        slots = ", ".join(map(str, before.slot_ids))
+        raise NotFound(f"slot {request.slot} of worker {before.worker}", f"its slots are: {slots or 'none'}")
     operation = new_id(call.doors.clock)
     call.note(before=render_worker(before))
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
@@ -140,7 +140,7 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
 
 
 async def _labelled(call: Call, request: WorkersRequest) -> list[WorkerView]:
-    """Raises NotFound: no worker has these labels."""
+    """Return the workers with these labels. Raises NotFound if there are none."""
     view = await load_cluster(call)
     found = [
         worker
@@ -148,9 +148,9 @@ async def _labelled(call: Call, request: WorkersRequest) -> list[WorkerView]:
         if request.pool in (None, worker.pool) and request.labels.items() <= worker.labels.items()
     ]
     if not found:
-        words = ", ".join(f"{key}={value}" for key, value in request.labels.items())
+        labels = ", ".join(f"{key}={value}" for key, value in request.labels.items())
         raise NotFound(
-            f"a worker with {words}", "`muster worker list` shows what the workers are labelled with"
+            f"a worker with the labels {labels}", "`muster worker list` shows the labels of the workers"
         )
     return found
 
@@ -162,7 +162,7 @@ async def _drain(
     undo: bool,
     show: Callable[[WorkerPage], Resource] = lambda page: page,
 ) -> WorkerPage:
-    """The workers once all commands have worked. Raises StillWorking, with what is to be shown of them, where that takes longer."""
+    """Send the commands and return the workers once all took effect. Raises StillWorking, with their current state, if that takes too long."""
     wanted = DrainTarget(workers=[worker.worker for worker in workers], undo=undo)
     commands = [
         DrainWorker(operation_id=new_id(call.doors.clock), worker=worker.worker, reclaim=reclaim, undo=undo)

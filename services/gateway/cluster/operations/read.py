@@ -1,4 +1,4 @@
-"""Workers, instances and the queue: read. Neighbour: `drain`."""
+"""List and show workers, instances and the queue."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from shared.messages.queue import GetQueue, QueueEntry
 
 
 async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
-    """Lists the workers by id, or as they are sorted."""
+    """List the workers, by id by default."""
     wanted = read_wanted(call, request)
     view = await load_cluster(call)
     found = [render_worker(worker) for worker in view.workers if request.pool in (None, worker.pool)]
@@ -32,12 +32,12 @@ async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
 
 
 async def get_worker(call: Call, request: WorkerRequest) -> Worker:
-    """Shows one worker."""
+    """Show one worker."""
     return render_worker(await load_worker(call, request.worker))
 
 
 async def list_instances(call: Call, request: ListInstancesRequest) -> InstancePage:
-    """Lists the machines that were rented or started, newest first or as they are sorted."""
+    """List the machines that the provisioner rented or started, newest first by default."""
     wanted = read_wanted(call, request)
     async with call.doors.database.system() as connection:
         found = await cluster_store.load_instances(connection, wanted)
@@ -49,8 +49,8 @@ async def list_instances(call: Call, request: ListInstancesRequest) -> InstanceP
 
 
 async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
-    """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted."""
-    # Read here too, so that what is wrong is told with its place; the scheduler chooses by the texts.
+    """List the waiting and running trials of the caller's tenant, in queue order by default."""
+    # Parsed here too, so that errors name the request field; the scheduler gets the raw expressions.
     position = read_wanted(call, request).after
     question = GetQueue(
         pool=PoolName(request.pool) if request.pool else None,
@@ -68,7 +68,7 @@ async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
 
 
 async def _visible(call: Call, entries: Sequence[QueueEntry]) -> Sequence[QueueEntry]:
-    """Those of experiments that the caller may see: a page may hold fewer than it has room for."""
+    """Keep the entries of experiments that the caller may see; a page may hold fewer entries than its limit."""
     if call.sees_all_experiments:
         return entries
     async with call.read() as connection:

@@ -1,4 +1,4 @@
-"""The operations on experiments, one row each."""
+"""Table of the experiment operations."""
 
 from services.gateway.experiments.operations.create import create_experiment, fork_experiment
 from services.gateway.experiments.operations.edit import edit_experiment

@@ -1,4 +1,4 @@
-"""Creating and forking experiments: checked, committed, answered; what turns out impossible later becomes `rejected`."""
+"""Create and fork experiments: validate, commit, respond. Problems found later move the experiment to `rejected`."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Submission:
-    """All that is known of an experiment before it is committed."""
+    """A validated experiment before its commit."""
 
     config: ExperimentConfig
     document: JsonObject
@@ -65,7 +65,7 @@ class _Submission:
 
 
 async def create_experiment(call: Call, request: CreateExperimentRequest) -> ExperimentDetail:
-    """Creates an experiment from a config and a code snapshot."""
+    """Create an experiment from a config and a code archive."""
     source = one_source(request.config, request.config_yaml)
     shaped = await resolve_config(call, source, request.name, request.template)
     text = None if shaped.has_secret else request.config_yaml
@@ -74,7 +74,7 @@ async def create_experiment(call: Call, request: CreateExperimentRequest) -> Exp
 
 
 async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
-    """Creates an experiment with another's code and a changed config."""
+    """Create an experiment with the code of another one and a changed config."""
     origin = await find_experiment(call.as_reader(), request.experiment)
     document = without_initial_weights(origin.config, request.overrides)
     shaped = await resolve_config(call, merge_patch(document, request.overrides), request.name)
@@ -99,11 +99,11 @@ async def _submit(
     checked = await _check(call, submission)
     async with call.doors.creating.of(call.tenant), call.transaction() as unit:
         experiment_id = ExperimentId(new_id(call.doors.clock))
-        begun = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
-        if isinstance(begun, IdempotencyClaim):
-            return with_waiting_reason(call, ExperimentDetail.model_validate(begun.response))
-        await check_open(unit, begun.most)
-        number = begun.number
+        claimed = await _begin(call, unit, request, experiment_id, place.workspace or UNCATEGORIZED)
+        if isinstance(claimed, IdempotencyClaim):
+            return with_waiting_reason(call, ExperimentDetail.model_validate(claimed.response))
+        await check_open(unit, claimed.most)
+        number = claimed.number
         values = _values(call, unit, checked, experiment_id, number)
         answer = render_experiment_detail(SimpleNamespace(**values))
         await store.insert_experiment(unit.connection, values)
@@ -121,24 +121,26 @@ async def _begin(
     experiment_id: ExperimentId,
     workspace: str,
 ) -> store.NumberedSubmission | IdempotencyClaim:
-    """A number for the experiment, or what the request made when it came before. Raises Conflict where the workspace is being deleted."""
+    """Claim a number, or return the response to an earlier request with the same key. Raises Conflict if the workspace is being deleted."""
     claim_values = claimed_by(call, unit, request, experiment_id)
-    begun = await store.claim_number(unit.connection, call.tenant, workspace, claim_values)
-    if begun is None:
+    claimed = await store.claim_number(unit.connection, call.tenant, workspace, claim_values)
+    if claimed is None:
         earlier = await claim(call, unit, request, experiment_id)
         if earlier is not None:
             return earlier
-        # Whoever had claimed it let it go in between: it is this request's now.
-        begun = await store.claim_number(unit.connection, call.tenant, workspace, None)
-    if begun is None or begun.is_doomed:
+        # The earlier request released the key in between; this request owns it now.
+        claimed = await store.claim_number(unit.connection, call.tenant, workspace, None)
+    if claimed is None or claimed.is_doomed:
         raise Conflict(
-            "workspace_deleting", f"workspace {workspace} is being deleted", hint="try again later"
+            "workspace_deleting",
+            f"workspace {workspace} is being deleted",
+            hint="choose another workspace, or try again once it is deleted",
         )
-    return begun
+    return claimed
 
 
 async def _check(call: Call, submission: _Submission) -> _Submission:
-    """Asks the owners, at once and for a short while, what only they know. Who is away is not waited for."""
+    """Validate with the scheduler, searcher and registry concurrently. A service that does not answer in time is skipped."""
     pool = PoolName(submission.config.resources.resource_pool or "default")
     placed, accepted, config, _ = await asyncio.gather(
         ask_placement(call, submission.config, pool),
@@ -163,9 +165,9 @@ async def _check_code(call: Call, sha256: str | None, entrypoint: Entrypoint) ->
             return
     raise Rejected(
         "code_unknown",
-        f"no code with the hash {sha256} is stored",
+        f"no code archive with SHA-256 {sha256} is stored",
         "code_sha256",
-        "put the archive to /v1/code/{sha256} first",
+        f"upload it first: PUT /v1/code/{sha256}",
     )
 
 

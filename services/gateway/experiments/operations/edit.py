@@ -1,4 +1,4 @@
-"""Changing an experiment's part in the queue: a command to the scheduler, whose answer is waited for."""
+"""Edit an experiment's scheduling policy: send a command to the scheduler and wait for its answer."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -25,11 +25,11 @@ from shared.messages.base import Event
 from shared.messages.queue import EditExperiment
 
 _CLOCKS_APART = timedelta(minutes=1)
-"""The feed is looked through from so long before: another replica may have written into it."""
+"""How far back to search the feed, which replicas with skewed clocks write too."""
 
 
 async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
-    """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays."""
+    """Edit an experiment's priority, weight, pool, or limits of slots and trials. Omitted fields stay unchanged."""
     row = await find_experiment(call, request.experiment, load_held)
     before = render_experiment_detail(row)
     check_unchanged(call, before)
@@ -55,19 +55,19 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
-        told = now.rank if now is not None else None
-        if not told or told["version"] <= seen:
+        rank = now.rank if now is not None else None
+        if not rank or rank["version"] <= seen:
             return None
-        if told["operation_id"] == str(command.operation_id):
+        if rank["operation_id"] == str(command.operation_id):
             return now
-        # Another change has come too, perhaps right behind this one: then only the feed tells of this one, and of what came since the row was read.
+        # Another change may have overwritten this one in the row; then only the feed shows that this one was applied.
         if not await has_event_of_operation(connection, since, row.id, command.operation_id):
             return None
         return await store.load_experiment(connection, row.id)
 
-    def answered(told: Event) -> Any:
-        """The experiment as it was found, with what the scheduler made of its part."""
-        return SimpleNamespace(**{**row._mapping, "rank": told.model_dump(mode="json")})
+    def answered(ranked: Event) -> Any:
+        """Return the experiment with the policy from the scheduler's answer."""
+        return SimpleNamespace(**{**row._mapping, "rank": ranked.model_dump(mode="json")})
 
     call.note(before=before)
     await send(call, command)
@@ -76,7 +76,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
     except NotFound:
         raise Conflict(
             "not_queued",
-            f"experiment {row.number} has not asked for slots yet",
+            f"experiment {row.number} is not in the queue yet",
             hint="try again in a moment",
         ) from None
     if found is None:
@@ -86,29 +86,29 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
 
 
 def _check_changes(request: EditExperimentRequest) -> None:
-    """Raises Rejected where nothing is to be changed, or something in two ways."""
+    """Raises Rejected for an empty or contradictory change."""
     changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
     if not changes:
         raise Rejected(
             "invalid_request",
-            "nothing is to be changed",
-            hint="give at least one of priority, weight, max_slots, no_max_slots, max_trials, no_max_trials and pool",
+            "the request changes nothing",
+            hint="set at least one of priority, weight, max_slots, no_max_slots, max_trials, no_max_trials and pool",
         )
     for cap in ("max_slots", "max_trials"):
         if cap in changes and f"no_{cap}" in changes:
-            message = f"{cap} is given and taken away at once"
-            raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
+            message = f"{cap} and no_{cap} cannot be set together"
+            raise Rejected("invalid_request", message, f"no_{cap}", "set one of them")
 
 
 def _check_policies(policies: Sequence[PolicyRules], request: EditExperimentRequest) -> None:
-    """Raises Rejected for more than the policies of its workspace allow, as if it were submitted so."""
+    """Raises Rejected if the workspace's policies do not allow the change, as for a submission."""
     check_requested(policies, RequestedQueueing(priority=request.priority, max_slots=request.max_slots))
     if request.no_max_slots:
         check_kept(policies)
 
 
 async def _queued(call: Call, row: Any) -> Any:
-    """The experiment once its first request is known, which is waited for a moment: a change that came before it would find nothing to change."""
+    """Wait briefly until the scheduler has ranked the experiment; it cannot apply an edit before."""
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)

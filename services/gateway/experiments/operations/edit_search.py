@@ -1,4 +1,4 @@
-"""Changing how far a running search goes: a command to the searcher, whose answer is waited for."""
+"""Edit a running search: send a command to the searcher and wait for its answer."""
 
 from datetime import UTC
 from typing import Any
@@ -20,14 +20,14 @@ from shared.messages.experiments import EditSearch
 
 
 async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetail:
-    """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays."""
+    """Edit the number of trials, the concurrency and the budget of a running search. Omitted fields stay unchanged."""
     row = await find_experiment(call, request.experiment)
     guarded = guard(call, render_experiment_detail(row), row.version)
     refuse_ended(row, "changed")
     changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
     if not changes:
-        hint = f"give at least one of {', '.join(name for name in EditSearchRequest.model_fields if name != 'experiment')}"
-        raise Rejected("invalid_request", "nothing is to be changed", hint=hint)
+        hint = f"set at least one of {', '.join(name for name in EditSearchRequest.model_fields if name != 'experiment')}"
+        raise Rejected("invalid_request", "the request changes nothing", hint=hint)
     lifted = _lifted(changes)
     if (deadline := changes.get("deadline")) is not None and deadline.tzinfo is None:
         changes["deadline"] = deadline.replace(tzinfo=UTC)
@@ -43,8 +43,8 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
-        told = now.terms if now is not None else None
-        return now if told and told["operation_id"] == str(command.operation_id) else None
+        terms = now.terms if now is not None else None
+        return now if terms and terms["operation_id"] == str(command.operation_id) else None
 
     call.note(before=render_experiment_detail(row))
     await send(call, command)
@@ -56,10 +56,10 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
 
 
 def _lifted(changes: dict[str, Any]) -> list[str]:
-    """The limits that are taken away; their marks are taken out of `changes`. Raises Rejected where one is given too."""
+    """Return the limits to remove, and delete their flags from `changes`. Raises Rejected if a limit is also set."""
     lifted = [limit for limit in ("slot_hours", "cost", "deadline") if changes.pop(f"no_{limit}", False)]
     for limit in lifted:
         if limit in changes:
-            message = f"{limit} is given and taken away at once"
-            raise Rejected("invalid_request", message, f"no_{limit}", "leave one out")
+            message = f"{limit} and no_{limit} cannot be set together"
+            raise Rejected("invalid_request", message, f"no_{limit}", "set one of them")
     return lifted

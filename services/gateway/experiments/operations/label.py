@@ -1,4 +1,4 @@
-"""Labels of experiments: the submission's, and so the gateway's own. Changed for those that are named, and for no others."""
+"""Change labels of named experiments. The gateway owns labels, as part of the submission."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,21 +19,23 @@ from services.gateway.platform.schema import MOST_LABELS
 
 
 async def label_experiments(call: Call, request: LabelExperimentsRequest) -> LabelledExperiments:
-    """Gives labels to experiments and takes labels from them: from all that are named, or where one is not there from none."""
+    """Add labels to and remove labels from experiments. If one of them does not exist, none is changed."""
     _check(request)
     async with call.transaction() as unit:
-        # Under the feed's lock nobody else changes labels of this tenant, and nothing that is read here becomes old.
+        # The feed's lock excludes concurrent label changes of this tenant.
         await events.lock_feed(unit.connection, call.tenant)
         rows = await _named(unit.connection, request.experiments)
-        told: list[NewEvent] = []
+        changes: list[NewEvent] = []
         for row in rows:
             labels = _relabelled(row, request)
             if labels == row.labels:
                 continue
             await store.save_labels(unit.connection, row.id, labels)
             resource = orjson.dumps({"number": row.number, "labels": labels})
-            told.append(NewEvent(EventKind.LABELS, "changed", row.id, row.id, row.version, resource.decode()))
-        await call.doors.publisher.publish(unit, call.tenant, told)
+            changes.append(
+                NewEvent(EventKind.LABELS, "changed", row.id, row.id, row.version, resource.decode())
+            )
+        await call.doors.publisher.publish(unit, call.tenant, changes)
         now = sorted(await store.load_by_ids(unit.connection, [row.id for row in rows]), key=_number)
         call.note(
             before={str(row.number): row.labels for row in rows},
@@ -45,30 +47,32 @@ async def label_experiments(call: Call, request: LabelExperimentsRequest) -> Lab
 
 def _check(request: LabelExperimentsRequest) -> None:
     if not request.add and not request.remove:
-        raise Rejected("invalid_request", "no label is to be changed", hint="give `add`, `remove` or both")
+        raise Rejected("invalid_request", "the request changes no labels", hint="set `add`, `remove` or both")
     if both := sorted(set(request.add) & set(request.remove)):
-        raise Rejected("invalid_request", f"'{both[0]}' is added and taken away at once", "remove")
+        raise Rejected("invalid_request", f"label '{both[0]}' is in both `add` and `remove`", "remove")
 
 
 async def _named(connection: AsyncConnection, references: Sequence[str]) -> list[Any]:
-    """Each once, by number. Raises NotFound where one is not there, and Conflict where one is being deleted."""
+    """Return the distinct experiments by number. Raises NotFound if one does not exist, Conflict if one is being deleted."""
     rows = {row.id: row for row in [await experiment_in(connection, one) for one in references]}
     for row in rows.values():
         if row.deleting:
-            raise Conflict("experiment_deleting", f"experiment {row.number} is being deleted")
+            raise Conflict(
+                "experiment_deleting", f"experiment {row.number} is being deleted and cannot be changed"
+            )
     return sorted(rows.values(), key=_number)
 
 
 def _relabelled(row: Any, request: LabelExperimentsRequest) -> list[str]:
-    """Those that stay in their order, then the new ones."""
+    """Return the remaining labels in their order, then the new ones."""
     kept = [label for label in row.labels if label not in request.remove]
     labels = kept + [label for label in dict.fromkeys(request.add) if label not in kept]
     if len(labels) > MOST_LABELS:
         raise Rejected(
             "too_many_labels",
-            f"experiment {row.number} would have {len(labels)} labels, and may have {MOST_LABELS}",
+            f"experiment {row.number} would have {len(labels)} labels; the maximum is {MOST_LABELS}",
             "add",
-            "take some away",
+            "remove some labels",
         )
     return labels
 

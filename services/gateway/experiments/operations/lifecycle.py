@@ -1,4 +1,4 @@
-"""Pausing, resuming, ending and archiving experiments: commands to the searcher."""
+"""Pause, resume, end and archive experiments: commands to the searcher."""
 
 from typing import Any
 
@@ -17,52 +17,52 @@ from shared.ids import new_id
 
 
 async def pause_experiment(call: Call, request: ExperimentRequest) -> Experiment:
-    """Pauses an experiment: its trials save and give their slots back."""
+    """Pause an experiment: its trials save and release their slots."""
     return await _act(call, request)
 
 
 async def resume_experiment(call: Call, request: ExperimentRequest) -> Experiment:
-    """Resumes a paused experiment."""
+    """Resume a paused experiment."""
     return await _act(call, request)
 
 
 async def cancel_experiment(call: Call, request: ExperimentRequest) -> Experiment:
-    """Ends an experiment gently: its trials are asked to save and stop."""
+    """Cancel an experiment: its trials are asked to save and stop."""
     return await _act(call, request)
 
 
 async def kill_experiment(call: Call, request: ExperimentRequest) -> Experiment:
-    """Ends an experiment at once."""
+    """Kill an experiment: its trials end at once."""
     return await _act(call, request)
 
 
 async def finish_experiment(call: Call, request: ExperimentRequest) -> Experiment:
-    """Ends a search early, as completed, with the best so far: its trials are asked to save and stop."""
+    """Complete a search early with the best result so far: its trials are asked to save and stop."""
     return await _act(call, request)
 
 
 async def archive_experiment(call: Call, request: ExperimentRequest) -> Experiment:
-    """Hides an ended experiment from the usual lists."""
+    """Archive an ended experiment: lists hide it by default."""
     return await _act(call, request)
 
 
 async def unarchive_experiment(call: Call, request: ExperimentRequest) -> Experiment:
-    """Shows an archived experiment in the usual lists again."""
+    """Unarchive an experiment: lists show it again."""
     return await _act(call, request)
 
 
 def refuse_ended(row: Any, what: str) -> None:
-    """Raises Conflict for an experiment of which nothing can change any more."""
+    """Raises Conflict if the experiment has ended."""
     if row.final:
         raise Conflict(
             "experiment_ended",
             f"experiment {row.number} has ended ({row.state}) and cannot be {what}",
-            hint="fork it to go on from here",
+            hint="fork it to start a new experiment from its config",
         )
 
 
 async def _act(call: Call, request: ExperimentRequest) -> Experiment:
-    """Sends the command unless it is done already; shows the experiment as it is then. Raises StillWorking after the wait."""
+    """Send the command unless its effect is already reached, and return the experiment. Raises StillWorking after the wait."""
     action = ACTIONS[call.operation]
     row = await find_experiment(call, request.experiment)
     if action.while_going is not None:
@@ -88,9 +88,9 @@ async def _act(call: Call, request: ExperimentRequest) -> Experiment:
 
 
 async def wait_until_known(call: Call, row: Any) -> None:
-    """Waits until the searcher knows the experiment: a command that came before it would be refused.
+    """Wait until the searcher knows the experiment; it refuses commands before.
 
-    Raises Transient where that takes too long.
+    Raises Transient if that takes too long.
     """
 
     async def look(connection: AsyncConnection) -> Any:
@@ -100,7 +100,7 @@ async def wait_until_known(call: Call, row: Any) -> None:
     if await wait_for(call, row.id, look, about=row.id) is None:
         why = f" ({waiting})" if (waiting := waiting_for_bus(call)) else ""
         raise Transient(
-            f"the searcher has not taken experiment {row.number} up yet{why}: nothing was changed, try again later",
+            f"nothing was changed: the searcher has not picked up experiment {row.number} yet{why}; try again later",
             1.0,
             "still_working",
         )

@@ -1,4 +1,4 @@
-"""Reading experiments and their journal."""
+"""List and show experiments, and read and replay their journals."""
 
 from collections.abc import Sequence
 
@@ -31,13 +31,13 @@ from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.journals import GetJournal, ReplayExperiment
 
 REPLAY_S = 25.0
-"""Of the 30 s that a request has."""
+"""Timeout of a replay, within the 30 s deadline of a request."""
 CHECKPOINT_S = 1.0
-"""So long an experiment's answer waits for the registry; without its answer it says nothing of the best checkpoint."""
+"""Timeout of the registry query for the best checkpoint; without an answer the field stays null."""
 
 
 async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
-    """Lists the tenant's experiments, newest first or as they are sorted."""
+    """List the tenant's experiments, newest first by default."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         found = await store.load_listed(
@@ -58,7 +58,7 @@ async def list_experiments(call: Call, request: ListExperimentsRequest) -> Exper
 
 
 async def _with_points(connection: AsyncConnection, items: Sequence[Experiment]) -> list[Experiment]:
-    """With the hyperparameters of their best trials, which are no part of the row."""
+    """Add the hyperparameters of the best trials."""
     points = await trial_store.load_points(connection, [one.best.trial for one in items if one.best])
     return [
         one.model_copy(update={"hyperparameters": points.get(one.best.trial)}) if one.best else one
@@ -67,7 +67,7 @@ async def _with_points(connection: AsyncConnection, items: Sequence[Experiment])
 
 
 async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDetail:
-    """Shows one experiment with its config."""
+    """Show one experiment with its config."""
 
     async def load() -> ExperimentDetail:
         found = render_experiment_detail(await find_experiment(call, request.experiment))
@@ -80,13 +80,13 @@ async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDe
 
 
 def with_waiting_reason(call: Call, shown: ExperimentDetail) -> ExperimentDetail:
-    """The experiment, with why the searcher has not taken it up where the bus is the reason."""
+    """Add why the searcher has not picked up the experiment, if a bus outage is the reason."""
     waiting = waiting_for_bus(call) if shown.version == 0 else None
     return shown.model_copy(update={"waiting": waiting}) if waiting is not None else shown
 
 
 async def _checkpoint_of(call: Call, best: Best) -> BestCheckpoint | None:
-    """Ask the registry for the checkpoint at the best validation's step: a saved one, else the newest. None: there is no answer."""
+    """Ask the registry for the checkpoint at the best validation's step: a saved one, else the newest. None if it does not answer."""
     question = ListCheckpoints(trial_id=TrialId(best.trial), filter=f"step = {best.step}", sort="-created_at")
     try:
         found = await call.doors.bus.ask(question, call.tenant, CHECKPOINT_S)
@@ -99,7 +99,7 @@ async def _checkpoint_of(call: Call, best: Best) -> BestCheckpoint | None:
 
 
 async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
-    """Lists the decisions of an experiment's search, oldest first."""
+    """List the decisions of an experiment's search, oldest first."""
     position = read_cursor(call, request, request.cursor)
     row = await find_experiment(call, request.experiment)
     question = GetJournal(
@@ -119,7 +119,7 @@ async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
 
 
 async def replay_experiment(call: Call, request: ExperimentRequest) -> Replay:
-    """Decides an experiment's search again from its journal, and tells the first decision that differs."""
+    """Replay an experiment's search from its journal and report the first decision that differs."""
     row = await find_experiment(call, request.experiment)
     found = await call.doors.bus.ask(
         ReplayExperiment(experiment_id=ExperimentId(row.id)), call.tenant, REPLAY_S

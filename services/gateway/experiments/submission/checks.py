@@ -1,4 +1,4 @@
-"""A config that somebody wants to submit, or to plan for: read, and checked with the owners of what only they know."""
+"""Validate a config for a submission or a plan, with the help of scheduler, searcher and registry."""
 
 from collections.abc import Awaitable
 from typing import TypeAlias, TypeVar
@@ -22,23 +22,23 @@ _log = structlog.get_logger()
 
 
 def one_source(config: JsonObject | None, config_yaml: str | None) -> str | JsonObject:
-    """The one of both that was given. Raises Rejected."""
+    """Return the config source that was given. Raises Rejected unless exactly one was."""
     if (config is None) == (config_yaml is None):
         raise Rejected(
             "invalid_request",
-            "exactly one of `config` (a JSON object) and `config_yaml` (text) is needed",
+            "set exactly one of `config` (a JSON object) and `config_yaml` (text)",
             "config" if config is None else "config_yaml",
         )
     return config if config is not None else config_yaml or ""
 
 
 def config_document(config: ExperimentConfig) -> JsonObject:
-    """The config with its defaults, as it is stored and told."""
+    """Return the config with its defaults as a JSON document."""
     return config.model_dump(mode="json", by_alias=True)
 
 
 async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) -> tuple[str, ...]:
-    """What the scheduler says of the config's slots in a pool: warnings. Raises Rejected where they could never be had."""
+    """Return the scheduler's warnings about the config's slots in a pool. Raises Rejected if the pool can never provide them."""
     resources = config.resources
     least, most = resources.slot_range
     question = ValidatePlacement(
@@ -58,17 +58,17 @@ async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) ->
 
 
 async def ask_searcher(call: Call, document: JsonObject) -> tuple[str, ...]:
-    """What the searcher says of a config: warnings. Raises Rejected where it has no such search."""
+    """Return the searcher's warnings about a config. Raises Rejected if the search is invalid."""
     question = ValidateConfig(config=document)
     accepted = await if_available(call.doors.bus.ask(question, call.tenant, call.doors.timeouts.validate_s))
     return accepted.warnings if accepted else ()
 
 
 async def find_code(call: Call, sha256: str, entrypoint: Entrypoint) -> int | None:
-    """Return the size in bytes of code that the tenant has put; None where it has put none of this hash.
+    """Return the size in bytes of an uploaded code archive; None if the tenant has none with this hash.
 
     Raises:
-        Rejected: It does not hold what the entrypoint runs.
+        Rejected: The archive lacks the file that the entrypoint runs.
     """
     async with call.read() as connection:
         known = await code_store.load_code(connection, sha256)
@@ -81,9 +81,9 @@ async def find_code(call: Call, sha256: str, entrypoint: Entrypoint) -> int | No
 
 
 async def if_available(answer: Awaitable[T]) -> T | None:
-    """None where the owner does not answer: it is not waited for."""
+    """Return the answer, or None if the service does not answer in time."""
     try:
         return await answer
     except Transient as error:
-        _log.warning("an owner could not be asked about a config", error=str(error))
+        _log.warning("a service did not answer the validation of a config", error=str(error))
         return None

@@ -1,4 +1,4 @@
-"""A config as it will be: what was sent, over its template, under the policies of its workspace (decision 0138)."""
+"""Build the effective config: the submitted one over its template, under the policies of its workspace (decision 0138)."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -23,21 +23,21 @@ _INLINE_CHARS = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ResolvedConfig:
-    """A config that may be submitted, and what its author should know of it."""
+    """The effective config, and warnings for its author."""
 
     config: ExperimentConfig
     warnings: tuple[str, ...] = ()
     has_secret: bool = False
-    """Whether what was sent is not to be kept as it was (`muster.config.LoadedConfig`)."""
+    """True if the submitted text contains a secret and must not be stored (`muster.config.LoadedConfig`)."""
 
 
 async def resolve_config(
     call: Call, source: str | JsonObject, name: str | None = None, template: str | None = None
 ) -> ResolvedConfig:
-    """Reads a config, completes it from its template and sets what policies say.
+    """Read a config, merge its template, and apply policies.
 
     Raises:
-        Rejected: It is wrong, names no template that the caller sees, or asks for more than a policy allows; `place` says where.
+        Rejected: The config is invalid, the template is unknown, or a policy does not allow a value; `place` names the key.
     """
     document = await _off_loop(source, lambda: load_document(source))
     if template is not None:
@@ -51,13 +51,13 @@ async def resolve_config(
 
 
 async def load_policies(call: Call, workspace: JsonValue) -> tuple[PolicyRules, ...]:
-    """Those that hold for an experiment of the workspace, the tenant's last."""
+    """Return the policies of a workspace, followed by the tenant's."""
     async with call.read() as connection:
         return await store.load_binding_policies(connection, str(workspace or UNCATEGORIZED))
 
 
 async def _off_loop(source: str | JsonObject, work: Callable[[], T]) -> T:
-    """Does in a thread what would hold up the loop."""
+    """Parse large sources in a thread, so that the event loop is not blocked."""
     if isinstance(source, str) and len(source) > _INLINE_CHARS:
         return await asyncio.to_thread(work)
     return work()
@@ -71,7 +71,7 @@ async def _config_of(call: Call, template: str) -> JsonObject:
             "template_unknown",
             f"there is no template '{template}'",
             "template",
-            "`muster template list` shows those that you see",
+            "`muster template list` shows the templates that you can see",
         )
     config: JsonObject = found.config
     return config
@@ -85,14 +85,14 @@ def _lay_under(document: Document, config: JsonObject, where: str) -> None:
 
 
 def _set_invariant(document: Document, policy: PolicyRules) -> Iterator[str]:
-    """Lays the policy over the document; tells what of the author's it has taken the place of."""
+    """Apply the policy's invariant config to the document; yield a warning for each submitted value that it overrides."""
     before, invariant = document.root, policy.invariant_config
     document.root = merge_configs(invariant, before)
     for path, value in _leaves(invariant):
         document.places[path] = f"set by {policy}"
         asked, now = _at(before, path), _at(document.root, path)
         if asked is not None and now == value and now != asked:
-            yield f"{dotted(path)} is {value}, set by {policy}: what you asked for, {asked}, is left out"
+            yield f"{dotted(path)} is {value}, set by {policy}; your value {asked} is ignored"
 
 
 def _leaves(values: Mapping[str, JsonValue], above: Path = ()) -> Iterator[tuple[Path, JsonValue]]:

@@ -1,4 +1,4 @@
-"""The weights that an experiment starts from: what its config names is found before it is committed, and kept as it was then."""
+"""Resolve the initial weights of an experiment before its commit, so that they do not change when aliases move."""
 
 from uuid import UUID
 
@@ -17,11 +17,10 @@ _MODEL = "searcher.source_model"
 
 
 async def resolve_initial_weights(call: Call, config: ExperimentConfig) -> ExperimentConfig:
-    """Return the config with the number of the version that `source_model` names by now, and with its checkpoint: the experiment
-    stays the same though aliases move on.
+    """Return the config with `source_model` pinned to a version number, and with that version's checkpoint.
 
     Raises:
-        Rejected: There is no such model or version, its checkpoint is not the one that the config names too, or none is stored.
+        Rejected: The model, version or checkpoint does not exist or is not saved, or the config also names a different checkpoint.
     """
     searcher, place = config.searcher, _CHECKPOINT
     given = UUID(searcher.source_checkpoint_uuid) if searcher.source_checkpoint_uuid else None
@@ -32,9 +31,9 @@ async def resolve_initial_weights(call: Call, config: ExperimentConfig) -> Exper
         if given not in (None, checkpoint):
             raise Rejected(
                 "start_ambiguous",
-                f"{name} is checkpoint {checkpoint}, not {given}",
+                f"model version {name} is checkpoint {checkpoint}, not {given}",
                 _CHECKPOINT,
-                "give one of them",
+                "set either `source_model` or `source_checkpoint_uuid`",
             )
         found = {"source_model": name, "source_checkpoint_uuid": str(checkpoint)}
         config = config.model_copy(update={"searcher": searcher.model_copy(update=found)})
@@ -44,7 +43,7 @@ async def resolve_initial_weights(call: Call, config: ExperimentConfig) -> Exper
 
 
 def without_initial_weights(document: JsonObject, overrides: JsonObject) -> JsonObject:
-    """The config of an experiment to be forked, without the weights that it started from where the fork names others."""
+    """Return the config of the origin without its initial weights if the fork's overrides name others."""
     searcher, changed = document.get("searcher"), overrides.get("searcher")
     keys = ("source_model", "source_checkpoint_uuid")
     if not isinstance(searcher, dict) or not isinstance(changed, dict) or not set(keys) & set(changed):
@@ -53,7 +52,7 @@ def without_initial_weights(document: JsonObject, overrides: JsonObject) -> Json
 
 
 async def _find_version(call: Call, reference: str) -> tuple[str, UUID]:
-    """The version as `name@number`, and its checkpoint; without a version the newest."""
+    """Return the version as `name@number`, and its checkpoint. Without a version, use the newest."""
     name, _, version = reference.partition("@")
     try:
         async with call.as_reader().read() as connection:
@@ -66,7 +65,7 @@ async def _find_version(call: Call, reference: str) -> tuple[str, UUID]:
 
 async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
     question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint), limit=1)
-    if place == _CHECKPOINT:  # Who sees a version may have its files, wherever they were trained.
+    if place == _CHECKPOINT:  # Permission to see a model version includes its checkpoint.
         try:
             await check_visible(call.as_reader(), checkpoint)
         except NotFound:
@@ -79,5 +78,7 @@ async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
     state = page.checkpoints[0].state
     if state != "saved":
         raise Rejected(
-            "checkpoint_not_saved", f"checkpoint {checkpoint} is {state}, and cannot be started from", place
+            "checkpoint_not_saved",
+            f"checkpoint {checkpoint} is {state}; only saved checkpoints can provide initial weights",
+            place,
         )

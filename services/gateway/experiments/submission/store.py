@@ -1,6 +1,6 @@
-"""The submission of an experiment: its key, its number and what bounds it in one statement, its row in another.
+"""Insert experiments: one statement claims key and number and reads the limits, another inserts the row.
 
-While it goes on, the tenant's counter is held, and everybody else of the tenant waits.
+The transaction locks the tenant's counter, so that other submissions of the tenant wait.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from services.gateway.quotas.tables import quota
 
 @dataclass(frozen=True, slots=True)
 class NumberedSubmission:
-    """The number that an experiment has, and what may forbid it; `most`: of open experiments, by workspace, the tenant's own as ""."""
+    """The number of an experiment, and reasons to refuse it. `most`: the limits of open experiments by workspace; key "" is the tenant's."""
 
     number: int
     is_doomed: bool
@@ -32,13 +32,13 @@ class NumberedSubmission:
 async def claim_number(
     connection: AsyncConnection, tenant: UUID, workspace: str, claim: Mapping[str, Any] | None
 ) -> NumberedSubmission | None:
-    """Claims a key and takes the tenant's next number; holds the counter's row until the end of the transaction, so that none is skipped.
+    """Claim an idempotency key and the tenant's next number. The counter's row stays locked until the end of the transaction, so that numbers have no gaps.
 
     Args:
-        claim: the key with what `claim_key` takes; None: without one.
+        claim: Values of `claim_key`; None without a key.
 
     Returns:
-        None where the key was claimed before; nothing has changed then.
+        None if the key was claimed before; then nothing is changed.
     """
     row = (await connection.execute(_begin(tenant, workspace, claim))).one()
     if row.number is None:
@@ -88,5 +88,5 @@ def _begin(tenant: UUID, workspace: str, claim: Mapping[str, Any] | None) -> Sel
 
 
 def _as_json(value: object) -> Any:
-    """As text, which keeps the order of keys and takes what a config's author may write, such as dates."""
+    """Serialize as text, which preserves the order of keys and allows values such as dates."""
     return cast(literal(orjson.dumps(value, default=str).decode(), Text), JSON)

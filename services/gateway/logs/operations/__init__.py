@@ -1,4 +1,4 @@
-"""The operations on logs, one row each."""
+"""Table of the log operations."""
 
 from services.gateway.logs.operations.read import (
     follow_experiment_logs,

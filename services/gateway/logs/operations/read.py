@@ -1,4 +1,4 @@
-"""Reading and following logs: the registry answers for one trial; an experiment's log is its trials', one after the other."""
+"""List and follow logs. The registry answers per trial; an experiment's log is the logs of its trials in sequence."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ from shared.messages.logs import GetLogs, StoredLine
 _FOLLOWED = 500
 _TRIALS_AT_ONCE = 200
 _LOOKED_S = 2.0
-"""After so long no further trial of an experiment is looked through for one page."""
+"""Time limit for one page of an experiment's log; no further trial is read after it."""
 
 
 @dataclass(slots=True)
 class _Trial:
-    """A trial whose log is read, and how far: behind a line; where `tail` says so, from where so many wanted ones are left of those before a line."""
+    """A trial whose log is read, and the position: after line `after`; with `tail`, at the last `tail` matching lines before line `before`."""
 
     id: UUID
     number: int
@@ -48,19 +48,19 @@ class _Trial:
 
     @property
     def place(self) -> Position:
-        """How far, as a cursor keeps it."""
+        """The position, as stored in cursors."""
         return [self.after, self.tail, self.before]
 
     def move(self, page: messages.LogPage) -> bool:
-        """Go behind a page; whether more may be there: also where it has no lines, because its time was up."""
-        goes_on = (page.next > self.after or page.tail is not None) and not page.ended
+        """Advance past a page and return whether more may follow, which is also possible after an empty page that hit its time limit."""
+        has_more = (page.next > self.after or page.tail is not None) and not page.ended
         self.after, self.tail, self.before = max(self.after, page.next), page.tail, page.before
         self.ended = page.ended
-        return goes_on
+        return has_more
 
 
 async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
-    """Lists lines of a trial's log, oldest first."""
+    """List lines of a trial's log, oldest first."""
     position = read_cursor(call, request, request.cursor)
     row = await find_trial(call, request.trial)
     trial = _trial_at(row, position or [0, request.tail])
@@ -71,7 +71,7 @@ async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
 
 
 async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -> LogPage:
-    """Lists lines of the logs of an experiment's trials, trial by trial."""
+    """List log lines of an experiment's trials, trial by trial."""
     position = read_cursor(call, request, request.cursor)
     begin: Position = [0, request.tail]
     number, *place = position or [0, *begin]
@@ -94,26 +94,26 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
 
 
 async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> AsyncIterator[LogLine]:
-    """Streams a trial's log until the trial has ended."""
+    """Stream a trial's log until the trial ends."""
     row = await find_trial(call, request.trial)
     trial = _Trial(row.id, row.number, tail=request.tail)
     _resume(call.last_event_id or request.after, [trial])
-    patience = FinalDataTimeout(call)
+    timeout = FinalDataTimeout(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
         while True:
             final = (await find_trial(call, str(trial.id))).changed["final"]
             async for line in _new_lines(call, trial, request):
                 yield line
-            if trial.ended or patience.is_over(final):
+            if trial.ended or timeout.is_over(final):
                 return
             await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def follow_experiment_logs(call: Call, request: FollowExperimentLogsRequest) -> AsyncIterator[LogLine]:
-    """Streams the logs of an experiment's trials until the experiment has ended."""
+    """Stream the logs of an experiment's trials until the experiment ends."""
     trials: dict[int, _Trial] = {}
     after = call.last_event_id or request.after
-    patience = FinalDataTimeout(call)
+    timeout = FinalDataTimeout(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", None) as waiter:
         while True:
             async with call.read() as connection:
@@ -134,18 +134,18 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
                 continue
             if experiment.final and all(trial.ended for trial in trials.values()):
                 return
-            if patience.is_over(experiment.final):
+            if timeout.is_over(experiment.final):
                 return
             await waiter.wait(call.doors.timeouts.poll_s)
 
 
 async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
-    goes_on = True
-    while goes_on:
+    has_more = True
+    while has_more:
         page = await _ask(call, trial, request, _FOLLOWED)
         for line in page.lines:
             yield _line(trial, line)
-        goes_on = trial.move(page)
+        has_more = trial.move(page)
 
 
 async def _ask(call: Call, trial: _Trial, request: LogFilter, limit: int) -> messages.LogPage:
@@ -161,7 +161,7 @@ async def _ask(call: Call, trial: _Trial, request: LogFilter, limit: int) -> mes
 
 
 def filter_of(request: LineFilter) -> messages.LineFilter:
-    """What a request says of the lines it wants, as the registry is asked for them."""
+    """Convert the request's filters to the registry's message."""
     return messages.LineFilter(
         rank=request.rank,
         contains=request.contains,
@@ -184,19 +184,19 @@ def _line(trial: _Trial, line: StoredLine) -> LogLine:
 
 
 def _resume(after: str | None, trials: list[_Trial]) -> None:
-    """Goes on behind the line `after`. Other trials' lines before it may come again, none is left out."""
+    """Resume after the line `after`. Earlier lines of other trials may be repeated; no line is skipped."""
     if after is None:
         return
     number, _, cursor = after.partition(".")
     if not (number.isdecimal() and cursor.isdecimal() and len(number) < 10 and len(cursor) < 19):
-        raise Rejected("cursor_invalid", "this is not the cursor of a log line", "after")
+        raise Rejected("cursor_invalid", f"{after!r} is not the cursor of a log line", "after")
     for trial in trials:
         if trial.number == int(number):
             trial.after, trial.tail = int(cursor), None
 
 
 def _trial_at(row: Any, place: Position) -> _Trial:
-    """A trial whose log was read so far; a cursor of the version before says less of it."""
+    """Return a trial at a cursor's position; cursors of the previous version have fewer elements."""
     after, tail, before = (None if one is None else int(str(one)) for one in (*place, None, None)[:3])
     return _Trial(row.id, row.number, after or 0, tail, before)
 

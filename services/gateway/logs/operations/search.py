@@ -1,4 +1,4 @@
-"""Lines of many trials, looked for by the registry; what they are called is known here."""
+"""Search the logs of many trials. The registry searches; the gateway adds experiment and trial numbers."""
 
 from muster.errors import Rejected
 from services.gateway.experiments import store
@@ -14,11 +14,11 @@ from shared.ids import ExperimentId, TrialId
 from shared.messages.logs import FoundLines, SearchLogs
 
 _MOST_EXPERIMENTS = 5000
-"""So many ids one question holds."""
+"""Maximum number of experiment ids in one query."""
 
 
 async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
-    """Finds lines in the logs of many trials."""
+    """Search the logs of many trials."""
     position = read_cursor(call, request, request.cursor)
     experiments: list[ExperimentId] | None = [
         ExperimentId((await find_experiment(call, one)).id) for one in request.experiment
@@ -41,7 +41,7 @@ async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
 
 
 async def _visible(call: Call) -> list[ExperimentId] | None:
-    """Those that the caller may see; None for all of the tenant."""
+    """Return the experiments that the caller may see; None for all of the tenant."""
     if call.sees_all_experiments:
         return None
     async with call.read() as connection:
@@ -49,15 +49,15 @@ async def _visible(call: Call) -> list[ExperimentId] | None:
     if len(found) > _MOST_EXPERIMENTS:
         raise Rejected(
             "too_many_experiments",
-            f"you see more than {_MOST_EXPERIMENTS} experiments of your tenant, but not all",
+            f"the search covers more than {_MOST_EXPERIMENTS} experiments; this is the maximum for callers who do not see all of the tenant",
             "experiment",
-            "name those to look in",
+            "name the experiments to search",
         )
     return [ExperimentId(one) for one in found]
 
 
 async def _lines(call: Call, found: FoundLines) -> list[LogLine]:
-    """A trial that is not known here yet is called by the number 0."""
+    """Render found lines. Trials that the gateway does not know yet get the number 0."""
     async with call.read() as connection:
         names = await trial_store.load_trial_numbers(connection, {line.trial_id for line in found.lines})
     lines = []

@@ -1,4 +1,4 @@
-"""The operations on machine pools, one row each."""
+"""Table of the machine pool operations."""
 
 from services.gateway.cluster.schema import InstanceRecord
 from services.gateway.machine_pools.operations.costs import list_cost_shares

@@ -1,4 +1,4 @@
-"""What rented machines have cost, by who held their slots: the provisioner's ledger and the scheduler's holdings, laid over each other by day and pool."""
+"""Split the cost of rented machines by slot usage: joins the provisioner's ledger with the scheduler's usage by day and pool."""
 
 import asyncio
 from datetime import UTC, datetime, time, timedelta
@@ -22,7 +22,7 @@ _PLACE: tuple[UsageKey, UsageKey] = ("day", "pool")
 
 
 async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostShares:
-    """Adds up what rented machines have cost by who held their slots: all tenants and what stood idle for who keeps the site, else the caller's tenant."""
+    """List the cost of rented machines by slot usage. Site operators see all tenants and idle slots, other callers their tenant."""
     is_site = call.caller.keeps_site and CostKey.EXPERIMENT not in request.by
     by = list(dict.fromkeys(request.by)) or [CostKey.TENANT]
     _check_sees(call, by)
@@ -45,21 +45,21 @@ async def list_cost_shares(call: Call, request: ListCostSharesRequest) -> CostSh
 
 
 def _check_sees(call: Call, by: list[CostKey]) -> None:
-    """Raises Rejected where the sums would hold what the caller may not see."""
+    """Raises Rejected if the sums would include data that the caller may not see."""
     grants = call.caller.grants
     if CostKey.EXPERIMENT in by and not grants.holds(Permission.EXPERIMENT_READ, TENANT_SCOPE):
         raise Rejected(
             "forbidden",
-            "what experiments cost is for who may read all of the tenant's",
+            "costs by experiment require permission to read all experiments of the tenant",
             "by",
-            "add up by tenant, pool or day, or see `muster usage --by workspace`",
+            "group by tenant, pool or day, or use `muster usage --by workspace`",
         )
     if not grants.holds(Permission.CLUSTER_READ, TENANT_SCOPE):
         raise Rejected(
             "forbidden",
-            "you see what some workspaces use, not what the tenant costs",
+            "costs require permission to see the usage of the whole tenant, and you can see only some workspaces",
             "by",
-            "see `muster usage --by workspace`",
+            "use `muster usage --by workspace`",
         )
 
 

@@ -1,5 +1,4 @@
-"""Pools of rented machines, for who keeps the site: shown, defined and closed, machines ended, and what they have cost. The provisioner keeps them; here is
-asked, and recorded before."""
+"""Operations of machine pools and rented machines. The provisioner executes them; changes are recorded in the audit log first."""
 
 import asyncio
 from contextlib import suppress
@@ -36,23 +35,23 @@ _LOOKS, _LOOKS_EVERY_S = 40, 0.05
 
 
 async def list_machine_pools(call: Call, request: Empty) -> MachinePools:
-    """Lists the pools of rented machines by name."""
+    """List the machine pools by name."""
     return MachinePools(items=[_seen(call, one) for one in await _load(call)])
 
 
 async def get_machine_pool(call: Call, request: MachinePoolRequest) -> MachinePool:
-    """Shows what a pool may rent, what keeps it from growing, and what it has cost this month."""
+    """Show the definition of a machine pool, why it cannot grow, and its cost this month."""
     return _seen(call, await _find(call, request.pool))
 
 
 async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> MachinePool:
-    """Defines a new pool of rented machines."""
+    """Create a machine pool."""
     operation_id = new_id(call.doors.clock)
     earlier = await claim_apart(call, request, operation_id)
     if earlier is not None and earlier.response is not None:
         return MachinePool.model_validate(earlier.response)
     try:
-        # The same again changes nothing: the provisioner refuses a pool that exists only where it is another.
+        # A retry is safe: the provisioner accepts an existing pool with the same definition.
         answer = await _set(call, request.name, request, is_new=True)
     except (Rejected, Conflict):
         await forget(call, earlier.operation_id if earlier else operation_id)
@@ -63,13 +62,13 @@ async def create_machine_pool(call: Call, request: CreateMachinePoolRequest) -> 
 
 
 async def update_machine_pool(call: Call, request: UpdateMachinePoolRequest) -> MachinePool:
-    """Says what a pool may rent from now on, in place of what was said before; what runs goes on."""
+    """Replace the definition of a machine pool. Runs are not affected."""
     call.note(before=_render(await _find(call, request.pool)))
     return await _set(call, request.pool, request, is_new=False)
 
 
 async def delete_machine_pool(call: Call, request: MachinePoolRequest) -> MachinePool:
-    """Has a pool's machines go as their runs end, and then the pool."""
+    """Delete a machine pool: its machines are terminated as their runs end, then the pool disappears."""
     before = await _find(call, request.pool)
     call.note(before=_render(before))
     await call.record()
@@ -79,30 +78,31 @@ async def delete_machine_pool(call: Call, request: MachinePoolRequest) -> Machin
 
 
 async def list_machine_kinds(call: Call, request: Empty) -> MachineKinds:
-    """Lists the kinds of machines that can be rented, where and for what, and what is held back now."""
+    """List the machine types that can be rented, with zones, prices and current availability."""
     found = await call.doors.bus.ask(messages.GetMachineKinds(), SITE, call.doors.timeouts.query_s)
     return MachineKinds(items=[_offer(one) for one in found.offers])
 
 
 async def terminate_instance(call: Call, request: InstanceRequest) -> InstanceRecord:
-    """Ends a machine as it is, whatever runs there; its runs go on elsewhere, uncharged."""
+    """Terminate a machine immediately. Its trials resume elsewhere; no restart is charged."""
     name = parse_uuid(request.instance)
     if name is None:
-        raise NotFound(f"instance {request.instance}", hint="`muster instance list` shows them")
+        raise NotFound(f"instance {request.instance}", hint="`muster instance list` shows all instances")
     await call.record()
-    question = messages.EndInstance(instance_id=InstanceId(name), reason="an operator ended it")
+    question = messages.EndInstance(instance_id=InstanceId(name), reason="terminated by an operator")
     ended = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
     async with call.doors.database.system() as connection:
         row = await cluster_store.load_instance(connection, name)
     if row is None:
         raise NotFound(
-            f"instance {request.instance}", hint="it is so new that it is not listed yet; ask again"
+            f"instance {request.instance}",
+            hint="a new instance is listed after a moment; try again",
         )
     return render_instance(row, call.doors.clock.now()).model_copy(update={"state": ended.state})
 
 
 async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCosts:
-    """Lists what rented machines have cost, by day, pool, kind and purchase."""
+    """List the cost of rented machines by day, pool, kind and purchase."""
     since, until = period_of(call, request.since, request.until)
     question = messages.GetSpending(since=since, until=until)
     found = await call.doors.bus.ask(question, SITE, call.doors.timeouts.query_s)
@@ -111,7 +111,7 @@ async def list_machine_costs(call: Call, request: ListCostsRequest) -> MachineCo
 
 
 def period_of(call: Call, since: str | None, until: str | None) -> tuple[date, date]:
-    """The first and the last day that are asked for. Raises Rejected (`invalid_request`)."""
+    """Return the first and the last day of the period. Raises Rejected (`invalid_request`)."""
     last = _day(until, "until") or call.doors.clock.now().astimezone(UTC).date()
     return _day(since, "since") or last - timedelta(days=DEFAULT_DAYS - 1), last
 
@@ -120,7 +120,9 @@ def _day(given: str | None, place: str) -> date | None:
     try:
         return None if given is None else date.fromisoformat(given)
     except ValueError:
-        raise Rejected("invalid_request", f"{given} is no day", place, "give one like 2026-11-22") from None
+        raise Rejected(
+            "invalid_request", f"{given} is not a valid date", place, "use the form 2026-11-22"
+        ) from None
 
 
 async def _set(call: Call, name: str, machines: PoolMachines, is_new: bool) -> MachinePool:
@@ -134,7 +136,7 @@ async def _set(call: Call, name: str, machines: PoolMachines, is_new: bool) -> M
 
 
 async def _until_known(call: Call, pool: str) -> None:
-    """Returns once the scheduler has heard of the pool, so that who was answered can submit into it; where it is away, it hears of it later."""
+    """Wait until the scheduler knows the pool, so that the caller can submit to it. Gives up after 2 s, or if the scheduler does not answer."""
     with suppress(MusterError):
         for _ in range(_LOOKS):
             if pool in {one.pool for one in (await load_cluster(call)).pools}:
@@ -150,16 +152,16 @@ async def _load(call: Call, pool: PoolName | None = None) -> tuple[messages.Mach
 async def _find(call: Call, pool: str) -> messages.MachinePool:
     found = await _load(call, PoolName(pool))
     if not found:
-        raise NotFound(f"pool {pool}", hint="`muster pool list` shows them")
+        raise NotFound(f"pool {pool}", hint="`muster pool list` shows all pools")
     return found[0]
 
 
 def _seen(call: Call, one: messages.MachinePool) -> MachinePool:
-    """What the site spends is for who keeps it."""
-    shown = _render(one)
+    """Hide spending and budget from callers who are not site operators."""
+    rendered = _render(one)
     if call.caller.keeps_site:
-        return shown
-    return shown.model_copy(update={"spent": None, "budget_per_month": None})
+        return rendered
+    return rendered.model_copy(update={"spent": None, "budget_per_month": None})
 
 
 def _render(one: messages.MachinePool) -> MachinePool:

@@ -1,4 +1,4 @@
-"""The operations on metrics, one row each."""
+"""Table of the metric operations."""
 
 from services.gateway.metrics.operations.follow import follow_trial_metrics
 from services.gateway.metrics.operations.follow_all import follow_experiment_metrics

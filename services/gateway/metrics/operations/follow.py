@@ -1,4 +1,4 @@
-"""Following what a trial reports, point by point: the registry is asked once for all streams that follow the same trial."""
+"""Stream a trial's reports. Streams of the same trial share their queries to the registry."""
 
 from collections.abc import AsyncIterator
 from functools import partial
@@ -30,7 +30,7 @@ from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints
 async def follow_trial_metrics(
     call: Call, request: FollowTrialMetricsRequest
 ) -> AsyncIterator[ReportedValue]:
-    """Streams what a trial reports, in the order of its reporting, until the trial has ended."""
+    """Stream the metrics that a trial reports, in order, until the trial ends."""
     row = await find_trial(call, request.trial)
     trial: UUID = row.id
     place = await _start(call, trial, request)
@@ -42,10 +42,10 @@ async def follow_trial_metrics(
         while True:
             if place < tail.begin:
                 page = await read(place)
-                told, end = page.told, page.end
+                values, end = page.told, page.end
             else:
-                told, end = tail.since(place), tail.end
-            for one in told:
+                values, end = tail.since(place), tail.end
+            for one in values:
                 if is_wanted(one.item, request):
                     yield one.item
             place = max(place, end)
@@ -65,23 +65,23 @@ async def _start(call: Call, trial: UUID, request: FollowTrialMetricsRequest) ->
 
 
 async def _read(
-    call: Call, trial: Row, patience: FinalDataTimeout, after: StreamPosition
+    call: Call, trial: Row, timeout: FinalDataTimeout, after: StreamPosition
 ) -> TailPage[StreamPosition, ReportedValue]:
-    # Looked at before: what a trial reported until its end is there then, but for what is still on its way.
+    # Read before the query: then the registry has everything reported before the trial's end, except what is in transit.
     is_final = bool((await find_trial(call, str(trial.id))).changed["final"])
     found = await query_reported(call, trial.id, after)
-    told = [
+    values = [
         PositionedItem(here, render_reported(trial, point, str(go_on)))
         for point, here, go_on in with_positions(found.points, after)
     ]
-    is_over = patience.is_over(is_final) and found.is_last and not told
-    return TailPage(told, max(after, from_reported(found.end)), found.is_last, is_over)
+    is_over = timeout.is_over(is_final) and found.is_last and not values
+    return TailPage(values, max(after, from_reported(found.end)), found.is_last, is_over)
 
 
 async def query_reported(
     call: Call, trial: UUID, after: StreamPosition, from_now: bool = False
 ) -> ReportedPoints:
-    """What a trial has reported behind a place, as the registry tells it."""
+    """Query the registry for reports of a trial after a position."""
     question = GetReported(trial_id=TrialId(trial), after=to_reported(after), from_now=from_now)
     return await ask_with_retries(call, question)
 
@@ -104,5 +104,5 @@ def render_reported(trial: Row, point: ReportedPoint, cursor: str) -> ReportedVa
 def is_wanted(
     value: ReportedValue | ReportedPoint, request: FollowTrialMetricsRequest | FollowExperimentMetricsRequest
 ) -> bool:
-    """Whether a stream's filters let a value through."""
+    """Return whether a value matches the stream's filters."""
     return request.group in (None, value.group) and (not request.name or value.name in request.name)

@@ -1,4 +1,4 @@
-"""Following what all trials of an experiment report, those that begin meanwhile too. Neighbour: `follow`, of one trial."""
+"""Stream the reports of all trials of an experiment, including new trials. See `follow` for a single trial."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -19,50 +19,50 @@ from shared.messages.metrics import GetReportedByTrials, ReportedPoints, TrialRe
 
 _AT_ONCE = 500
 _TRIALS_AT_ONCE = 100
-"""The registry reads the points of so many together."""
+"""Maximum number of trials in one query to the registry."""
 _GATHERED_S = 0.2
-"""Hundreds of trials report at as many moments: they are not asked at each."""
+"""Delay that batches the reports of many trials into one query."""
 _POLLS = 5
-"""A hint may be lost: after so many polls' time trials are asked that none was about."""
+"""Hints may be lost: after this many poll intervals, all trials are queried."""
 _SETTLED = timedelta(seconds=30)
-"""Of a trial that ended so long ago nothing is on its way any more."""
+"""Time after a trial's end when no more reports are in transit."""
 
 
 async def follow_experiment_metrics(
     call: Call, request: FollowExperimentMetricsRequest
 ) -> AsyncIterator[ReportedValue]:
-    """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended."""
+    """Stream the metrics that the trials of an experiment report, in order within each trial, until the experiment ends."""
     after = call.last_event_id or request.after
     spans = parse_experiment_position(after) if after is not None else ExperimentPosition()
     is_passing, is_announced = after is None and request.from_now, False
-    patience: dict[int, FinalDataTimeout] = {}
+    timeouts: dict[int, FinalDataTimeout] = {}
     seen, asked_all_s = -1, -inf
     async with call.doors.feed.waiting_for(call.tenant, "metrics", None) as waiter:
         while True:
-            # Taken before the registry is asked: what is hinted at from here on is asked in the next round.
+            # Taken before the query, so that later hints are handled in the next round.
             hinted, now_s = waiter.take_hinted(), call.doors.clock.monotonic()
             is_for_all = now_s - asked_all_s >= _POLLS * call.doors.timeouts.poll_s
             asked_all_s = now_s if is_for_all else asked_all_s
             async with call.read() as connection:
                 experiment = await experiment_in(connection, request.experiment)
-                known = await trial_store.load_trial_ends(connection, experiment.id, numbers=list(patience))
+                known = await trial_store.load_trial_ends(connection, experiment.id, numbers=list(timeouts))
                 new = await trial_store.load_trial_ends(connection, experiment.id, above=seen, limit=_AT_ONCE)
             seen = max([seen, *(row.number for row in new)])
             if is_passing:
                 await _pass_over(call, request, new, spans)
-            patience |= {row.number: FinalDataTimeout(call) for row in new if not spans.is_done(row.number)}
+            timeouts |= {row.number: FinalDataTimeout(call) for row in new if not spans.is_done(row.number)}
             is_passing = is_passing and len(new) == _AT_ONCE
             if not is_announced and not is_passing and call.announce is not None:
                 is_announced = True
                 await call.announce(str(spans))
             due = [row for row in known if is_for_all or row.final or row.id in hinted]
-            open_ = [row for row in (*due, *new) if row.number in patience and not is_passing]
+            open_ = [row for row in (*due, *new) if row.number in timeouts and not is_passing]
             for some in _batched(open_):
-                async for value in _new_values(call, request, some, spans, patience):
+                async for value in _new_values(call, request, some, spans, timeouts):
                     yield value
             if len(new) == _AT_ONCE:
                 continue
-            if experiment.final and not patience:
+            if experiment.final and not timeouts:
                 return
             await asyncio.sleep(_GATHERED_S)
             await waiter.wait(call.doors.timeouts.poll_s)
@@ -71,12 +71,12 @@ async def follow_experiment_metrics(
 async def _pass_over(
     call: Call, request: FollowExperimentMetricsRequest, rows: Sequence[Row], spans: ExperimentPosition
 ) -> None:
-    """What was reported already is not told."""
+    """Advance past everything that was already reported."""
     for row in rows:
         if _is_settled(call, row):
             spans.finish(row.number)
-    going_on = [row for row in rows if not spans.is_done(row.number)]
-    for some in _batched(going_on):
+    unfinished = [row for row in rows if not spans.is_done(row.number)]
+    for some in _batched(unfinished):
         for row, found in zip(some, await _ask(call, request, some, spans, from_now=True), strict=True):
             spans.reach(row.number, from_reported(found.end))
 
@@ -86,9 +86,9 @@ async def _new_values(
     request: FollowExperimentMetricsRequest,
     rows: Sequence[Row],
     spans: ExperimentPosition,
-    patience: dict[int, FinalDataTimeout],
+    timeouts: dict[int, FinalDataTimeout],
 ) -> AsyncIterator[ReportedValue]:
-    """What these trials have reported that was not told, and is wanted; `patience` loses those that are told to their end."""
+    """Yield new matching values of these trials. Removes completely sent trials from `timeouts`."""
     while rows:
         longer: list[Row] = []
         for row, found in zip(rows, await _ask(call, request, rows, spans), strict=True):
@@ -101,10 +101,10 @@ async def _new_values(
             if not found.is_last:
                 longer.append(row)
             elif _is_settled(call, row) or (
-                patience[row.number].is_over(bool(row.final)) and not found.points
+                timeouts[row.number].is_over(bool(row.final)) and not found.points
             ):
                 spans.finish(row.number)
-                del patience[row.number]
+                del timeouts[row.number]
         rows = longer
 
 
@@ -115,9 +115,9 @@ async def _ask(
     spans: ExperimentPosition,
     from_now: bool = False,
 ) -> tuple[ReportedPoints, ...]:
-    """What each of the trials has reported behind its place, in one question.
+    """Query the registry for the reports of several trials after their positions.
 
-    Of the wanted metrics alone where nobody comes back with a place: that of one choice is none of another's.
+    The filters apply only without cursors: positions in a filtered stream differ from those in an unfiltered one.
     """
     behind = tuple(
         TrialReportCursor(trial_id=TrialId(row.id), after=to_reported(spans.of(row.number))) for row in rows

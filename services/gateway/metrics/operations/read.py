@@ -1,4 +1,4 @@
-"""Reading metrics: the registry's to answer, ours to check whose they are."""
+"""Read metrics. The registry answers; the gateway checks permissions."""
 
 from uuid import UUID
 
@@ -22,7 +22,7 @@ _COMPARED = 50
 
 
 async def get_trial_metrics(call: Call, request: TrialMetricsRequest) -> TrialMetrics:
-    """Shows a trial's metrics by step."""
+    """Get the metrics of a trial by step."""
     trial = await find_trial(call, request.trial)
     question = GetSeries(
         trial_id=TrialId(trial.id),
@@ -36,14 +36,14 @@ async def get_trial_metrics(call: Call, request: TrialMetricsRequest) -> TrialMe
 
 
 async def get_trial_summaries(call: Call, request: TrialRequest) -> MetricSummaries:
-    """Shows every metric of a trial in numbers."""
+    """Get summary statistics of all metrics of a trial."""
     trial = await find_trial(call, request.trial)
     question = GetSummaries(trial_id=TrialId(trial.id))
     return render_summaries(await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s))
 
 
 async def get_experiment_metrics(call: Call, request: ExperimentMetricsRequest) -> ExperimentMetrics:
-    """Shows the metrics of an experiment's trials side by side."""
+    """Get the metrics of several trials of an experiment."""
     chosen = await _choose_trials(call, request)
     if not chosen:
         return ExperimentMetrics(trials=[])

@@ -1,4 +1,4 @@
-"""First tables of the gateway."""
+"""Create the first tables of the gateway."""
 
 from alembic import op
 

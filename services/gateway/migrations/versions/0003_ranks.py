@@ -1,4 +1,4 @@
-"""What the scheduler last said of an experiment's part in the queue."""
+"""Add the scheduler's last announcement of an experiment's scheduling policy."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What tenants and workspaces may hold in pools."""
+"""Add the slot limits of tenants and workspaces per pool."""
 
 from alembic import op
 

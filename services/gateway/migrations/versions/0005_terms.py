@@ -1,4 +1,4 @@
-"""What people have changed of a running search."""
+"""Add the edited limits of a running search."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What a search has used of its budget."""
+"""Add the used budget of a search."""
 
 from alembic import op
 

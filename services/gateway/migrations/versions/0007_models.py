@@ -1,4 +1,4 @@
-"""Models by workspace and tag, and those that are deleted."""
+"""Add workspace, tags and deletion marks to models."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""How many bytes a tenant may store."""
+"""Add storage limits of tenants."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Where the feed stood when a request with an idempotency key came: its outcome is told behind that."""
+"""Add the feed position at which a request with an idempotency key arrived; its outcome is after it."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""People, programs, groups, and the roles they have on places; what they see of a tenant follows from these."""
+"""Add users, service accounts, groups and role bindings, and row-level security that depends on them."""
 
 from alembic import op
 
@@ -43,7 +43,7 @@ def upgrade() -> None:
     _narrow("binding", _among("bindings", workspace, project))
     _narrow("limits", f"workspace = '' OR {_among('limits', workspace)}")
     _narrow("model", _among("models", workspace))
-    # Beneath a thing that is not seen nothing is seen: the inner SELECT is under the policies of its own table.
+    # Children of invisible rows are invisible: the inner SELECT is subject to the policies of its own table.
     _narrow("trial", f"{_all('experiments')} OR {_seen('experiment', 'trial.experiment')}")
     _narrow("run", f"{_all('experiments')} OR {_seen('trial', 'run.trial')}")
     _narrow("model_version", f"{_all('models')} OR {_seen('model', 'model_version.model')}")
@@ -61,19 +61,19 @@ def downgrade() -> None:
 
 
 def _narrow(table: str, visible: str) -> None:
-    """Beneath the policy by tenant: rows that the transaction's own settings leave out do not exist for it."""
+    """Add a restrictive policy besides the one by tenant: the transaction sees only rows that its settings allow."""
     op.execute(
         f"CREATE POLICY within ON gateway.{table} AS RESTRICTIVE TO gateway_tenant USING ({visible}) WITH CHECK ({visible})"
     )
 
 
 def _all(kind: str) -> str:
-    """Nothing narrows these."""
+    """Return the condition that the setting is empty, so that all rows are visible."""
     return f"coalesce(current_setting('muster.{kind}', true), '') = ''"
 
 
 def _among(kind: str, *places: str) -> str:
-    """Everywhere, or one of the places that the setting lists, in the digits of `Grants.within`."""
+    """Return the condition that the setting is empty or lists one of the places, encoded as in `Grants.within`."""
     listed = f"string_to_array(current_setting('muster.{kind}', true), ',')"
     return f"{_all(kind)} OR ARRAY[{', '.join(places)}] && {listed}"
 

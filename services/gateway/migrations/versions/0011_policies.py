@@ -1,4 +1,4 @@
-"""Policies, which configs are held to, and templates, which they are built from."""
+"""Add policies, which restrict configs, and templates, which configs are based on."""
 
 from alembic import op
 
@@ -17,7 +17,7 @@ STATEMENTS = (
         tenant uuid NOT NULL, name text NOT NULL, workspace text NOT NULL, description text NOT NULL,
         config json NOT NULL, changed_at timestamptz NOT NULL, by text NOT NULL, PRIMARY KEY (tenant, name))""",
 )
-# Seen by who sees anything of its workspace: a project of it is enough.
+# Visible to callers who see the workspace or any of its projects.
 SEEN = """workspace = '' OR coalesce(current_setting('muster.templates', true), '') = '' OR EXISTS (
     SELECT FROM unnest(string_to_array(current_setting('muster.templates', true), ',')) AS place
     WHERE split_part(place, '/', 1) = encode(convert_to(workspace, 'UTF8'), 'hex'))"""

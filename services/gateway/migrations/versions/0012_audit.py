@@ -1,4 +1,4 @@
-"""The audit log: written with each change, sealed into a chain, and never changed by any role that services use."""
+"""Add the audit log: written with each change, sealed into a chain, append-only for all roles that services use."""
 
 from alembic import op
 
@@ -23,12 +23,12 @@ STATEMENTS = (
     "CREATE INDEX audit_actor ON gateway.audit (tenant, actor, sequence)",
     "CREATE INDEX audit_entity ON gateway.audit (tenant, entity, sequence)",
     "CREATE INDEX audit_denied ON gateway.audit (tenant, sequence) WHERE outcome = 'denied'",
-    # Beneath the grants, for whoever has more of them than a service: it takes who owns the table, and a step of its own.
+    # The trigger also stops roles with more grants than a service; only the owner of the table can drop it first.
     """CREATE FUNCTION gateway.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'the audit log is only ever added to'; END $$""",
     """CREATE TRIGGER only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON gateway.audit
         FOR EACH STATEMENT EXECUTE FUNCTION gateway.refuse_change()""",
-    # What waits is written by everybody, and read and taken by the sealing alone.
+    # All transactions insert unsealed records; only the sealer reads and deletes them.
     "GRANT INSERT ON gateway.audit_waiting TO gateway_tenant",
     "GRANT SELECT, INSERT, DELETE ON gateway.audit_waiting TO gateway_system",
     "GRANT SELECT ON gateway.audit TO gateway_tenant",

@@ -1,4 +1,4 @@
-"""Operations that took longer than their request waited."""
+"""Add long operations, which take longer than their request waits."""
 
 from alembic import op
 

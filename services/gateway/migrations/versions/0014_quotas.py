@@ -1,4 +1,4 @@
-"""How many experiments of a tenant or workspace may be open at once, and how many requests a second they may send."""
+"""Add quotas: open experiments per tenant and workspace, and requests per second."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Webhooks, and what is sent to them."""
+"""Add webhooks and their deliveries."""
 
 from alembic import op
 
@@ -40,7 +40,7 @@ def upgrade() -> None:
     everywhere = "coalesce(current_setting('muster.webhooks', true), '') = ''"
     listed = "string_to_array(current_setting('muster.webhooks', true), ',')"
     _narrow("webhook", f"{everywhere} OR ARRAY[{workspace}, {project}] && {listed}")
-    # The inner SELECT is under the policies of its own table: what goes to a webhook that is not seen is not seen.
+    # Deliveries of invisible webhooks are invisible: the inner SELECT is subject to the policies of its own table.
     seen = "EXISTS (SELECT FROM gateway.webhook AS above WHERE above.id = delivery.webhook)"
     _narrow("delivery", f"{everywhere} OR {seen}")
 

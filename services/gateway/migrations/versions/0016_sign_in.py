@@ -1,4 +1,4 @@
-"""Sessions, passwords, and who of a provider is which account."""
+"""Add sessions, passwords, and identities at providers."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What is ordered of the site is seen to have worked by the scheduler's view: what is wanted of it is kept."""
+"""Add the desired state of operations on the site; the scheduler's view shows when it is reached."""
 
 from alembic import op
 

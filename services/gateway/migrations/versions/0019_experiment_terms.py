@@ -1,4 +1,4 @@
-"""By which words experiments are found: their labels, and each piece of three letters of their names (decision 0154)."""
+"""Add search terms of experiments: labels and trigrams of names (decision 0154)."""
 
 from alembic import op
 
@@ -12,7 +12,7 @@ depends_on = None
 STATEMENTS = (
     """CREATE TABLE gateway.experiment_term (
         tenant uuid NOT NULL, term text COLLATE "C" NOT NULL, number integer NOT NULL, PRIMARY KEY (tenant, term, number))""",
-    # A piece begins at every letter, so that of the last two there are shorter ones: whatever a name contains begins a piece.
+    # A term starts at every character; the last two are shorter. So every substring of a name is the prefix of a term, or starts with one.
     """CREATE FUNCTION gateway.terms_of(name text, labels text[]) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
         SELECT '=' || label FROM unnest(labels) AS label
         UNION
@@ -42,7 +42,7 @@ SELECT tenant, word, number FROM gateway.experiment, gateway.terms_of(name, labe
 def upgrade() -> None:
     for statement in STATEMENTS:
         op.execute(statement)
-    # The owner of the tables reads what is there; forced security would show it nothing.
+    # Forced row-level security would hide all rows from the tables' owner.
     op.execute("ALTER TABLE gateway.experiment NO FORCE ROW LEVEL SECURITY")
     op.execute(FILL)
     op.execute("ALTER TABLE gateway.experiment FORCE ROW LEVEL SECURITY")

@@ -1,4 +1,4 @@
-"""How many bytes a workspace may store, beside what it may do at once; the version tells the registry which word is the newer one."""
+"""Add storage quotas of workspaces. The version tells the registry which announcement is newer."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Who sees how far a budget is used up sees it in the feed too: a workspace's where its usage may be seen, the tenant's where that of all may."""
+"""Restrict budget events: a workspace's to callers who see its usage, the tenant's to callers who see all usage."""
 
 from alembic import op
 

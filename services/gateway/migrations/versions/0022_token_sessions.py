@@ -1,4 +1,4 @@
-"""Sessions that stand for a token, in a browser, which keeps none; of nobody where the token is nobody's (decision 0197)."""
+"""Add browser sessions for a token, so that the browser does not store it; the token may have no account (decision 0197)."""
 
 from alembic import op
 

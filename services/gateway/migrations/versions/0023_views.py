@@ -1,4 +1,4 @@
-"""Places of the dashboard that people have named, each for itself (decision 0210)."""
+"""Add saved views of users (decision 0210)."""
 
 from alembic import op
 

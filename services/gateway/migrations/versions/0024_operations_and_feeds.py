@@ -1,5 +1,4 @@
-"""Who asks for what is under way already has its operation too; and where a feed begins is written down, since deletions take
-events out of it that nobody has to have read (decision 0218)."""
+"""Let several callers have the same operation. Store where a feed begins, because deletions remove unread events (decision 0218)."""
 
 from alembic import op
 

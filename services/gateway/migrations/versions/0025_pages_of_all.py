@@ -1,5 +1,5 @@
-"""Who sees everything is the usual case, and the planner is told so: of `a OR b` about settings it took one row in two hundred to be visible, and so read
-all of a tenant's experiments for each page of fifty (decision 0277)."""
+"""Help the planner to see that most callers see all rows. For `a OR b` on settings it assumed that 1 of 200 rows is visible, and read all
+experiments of a tenant for each page of 50 (decision 0277)."""
 
 from alembic import op
 
@@ -22,7 +22,7 @@ def downgrade() -> None:
 
 
 def _narrow(table: str, kind: str, *places: str) -> None:
-    """The same rows as before. A CASE is taken to hold for every second row."""
+    """Rewrite the policy with the same meaning. The planner assumes that a CASE is true for half of the rows."""
     setting = f"current_setting('muster.{kind}', true)"
     listed = f"ARRAY[{', '.join(places)}] && string_to_array({setting}, ',')"
     visible = f"CASE WHEN coalesce({setting}, '') = '' THEN true ELSE {listed} END"

@@ -1,4 +1,4 @@
-"""Links that sign a browser in once, for the token of whoever made them."""
+"""Add one-time links that sign a browser in with the token of their creator."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The paths of a code's files, by which entrypoints are checked; none of code that was stored before (decision 0261)."""
+"""Add the file paths of code archives, for checking entrypoints; null for code stored earlier (decision 0261)."""
 
 from alembic import op
 

@@ -1,6 +1,6 @@
-"""Writes the audit log: each call's record with its change, refusals gathered for a second, and the sealing of both into chains.
+"""Writes the audit log: commits each call's record with its change, collects denials for a second, and seals both into chains.
 
-Neighbours: `records` (what a record says), `store` (where it stands), `muster.audit` (the chain).
+`records` renders records, `store` stores them, `muster.audit` defines the chain.
 """
 
 import asyncio
@@ -32,20 +32,20 @@ from shared.runtime.loops import repeat
 
 SEAL_EVERY = timedelta(seconds=1)
 _LOOK_EVERY = timedelta(seconds=30)
-"""How soon what a replica left behind that ended is sealed by another."""
+"""How soon another replica seals the records of a stopped replica."""
 _BATCH = 2000
 _DENIALS = Rate(1.0, 60.0)
-"""Of one tenant: kinds of denials that a replica records in a second, and at once. What is more is counted in one record."""
+"""Rate and burst of different denials of one tenant that a replica records separately. All others are counted in one record."""
 _MOST_KINDS = 1000
 
 
 @dataclass(slots=True)
 class AuditWriter:
-    """Writes the record of one call, once, with the first transaction of it that changes something."""
+    """Writes the audit record of one call, once, in the call's first transaction that changes something."""
 
     facts: CallFacts
     tenants: tuple[TenantId, ...]
-    """In whose logs it stands."""
+    """Tenants whose logs get the record."""
     path: str
     trace_id: str | None
     asked: dict[str, Any]
@@ -56,15 +56,15 @@ class AuditWriter:
     code: str | None = None
     is_written: bool = False
     has_changed: bool = False
-    """A change of the call is committed, or may be: what it asks for may still take effect whatever the call is answered with."""
+    """True once a change of the call is committed, or may be. The request may then take effect even if the call fails."""
 
     async def write(self, unit: Unit) -> None:
-        """Append the record in the transaction. A second transaction of the call adds nothing."""
+        """Append the record in the transaction. Later transactions of the call append nothing."""
         if not self.is_written:
             await store.append(unit.connection, self.tenants, self._records())
 
     def written(self) -> None:
-        """The transaction is committed."""
+        """Note that the transaction is committed."""
         if not self.is_written:
             self.is_written = True
             self.auditor.wake()
@@ -92,28 +92,28 @@ class AuditWriter:
 
     @property
     def asked_path(self) -> str:
-        """The path of the call as it was asked for."""
+        """The request's path."""
         return self.path.format_map(self.facts.path)
 
 
 def to_record_fields(resource: Resource | Mapping[str, Any]) -> dict[str, Any]:
-    """A resource as its users see it."""
+    """Return a resource as a JSON document for the record."""
     if not isinstance(resource, Resource):
         return dict(resource)
     found: dict[str, Any] = orjson.loads(resource.__pydantic_serializer__.to_json(resource))
-    found.pop("config_yaml", None)  # The same as its `config`, in which secrets are found.
+    found.pop("config_yaml", None)  # Same content as `config`, in which secrets are hidden.
     return found
 
 
 @dataclass(slots=True)
 class _Denials:
-    """What a tenant was refused since the last look: how often each kind, and how many more."""
+    """Denials of a tenant since the last write: a count per kind, and the count of all others."""
 
     counts: dict[tuple[CallFacts, str], int] = field(default_factory=dict)
     more: int = 0
 
     def add(self, kind: tuple[CallFacts, str], count: int) -> None:
-        """Kinds beyond what is kept apart are only counted."""
+        """Count a denial. Kinds beyond the maximum are only counted together."""
         if kind in self.counts or len(self.counts) < _MOST_KINDS:
             self.counts[kind] = self.counts.get(kind, 0) + count
         else:
@@ -121,7 +121,7 @@ class _Denials:
 
 
 class Auditor:
-    """Gathers refusals, and seals what was written. A replica that ends by force may lose the refusals of its last second, and no change."""
+    """Collects denials and seals records. A replica that is killed may lose the denials of its last second, but no change."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -131,20 +131,20 @@ class Auditor:
         self._buckets: dict[TenantId, Bucket] = {}
 
     def wake(self) -> None:
-        """Something waits to be sealed."""
+        """Seal waiting records soon."""
         self._woken.set()
 
     def deny(self, tenant: TenantId, facts: CallFacts, code: str) -> None:
-        """Keeps in mind that somebody was refused; it stands in the log within a second or two, with how often."""
+        """Count a denial. It is recorded within about two seconds, with its count."""
         self._denials.setdefault(tenant, _Denials()).add((facts, code), 1)
         self.wake()
 
     async def run(self) -> None:
-        """Writes and seals, a second after there was something to seal."""
+        """Write denials and seal records, one second after each wake."""
         await repeat(self._step, _LOOK_EVERY, self._woken)
 
     async def flush(self) -> None:
-        """Writes the refusals that are still in mind, for the last time."""
+        """Write the remaining denials at shutdown."""
         with suppress(MusterError):
             await self._write_denials()
 
@@ -168,10 +168,10 @@ class Auditor:
                 await store.append(connection, tenants, records)
         except (MusterError, asyncio.CancelledError):
             for tenant, denied in gathered.items():
-                kept = self._denials.setdefault(tenant, _Denials())
-                kept.more += denied.more
+                pending = self._denials.setdefault(tenant, _Denials())
+                pending.more += denied.more
                 for kind, count in denied.counts.items():
-                    kept.add(kind, count)
+                    pending.add(kind, count)
             raise
 
     def _texts(self, tenant: TenantId, denied: _Denials) -> list[str]:
@@ -197,7 +197,7 @@ class Auditor:
         return texts
 
     async def seal(self) -> None:
-        """Seals what waits, each tenant's into its own chain; what another replica is sealing is left to it."""
+        """Seal waiting records, each tenant's into its own chain. Chains that another replica is sealing are skipped."""
         async with self._database.system() as connection:
             tenants = await store.load_waiting_tenants(connection)
         for tenant in tenants:

@@ -1,4 +1,4 @@
-"""What an audit record says: who did what from where, with what it was before and after, and never a secret."""
+"""Renders audit records: caller, operation, origin, and the state before and after, without secrets."""
 
 import json
 import re
@@ -15,48 +15,48 @@ from muster.audit import Anchor, link
 from shared.ids import TenantId
 
 MAX_PART_BYTES = 16 * 1024
-"""Of what was asked, of before and of after, each; of what is longer only the size is kept."""
+"""Maximum size of each of `asked`, `before` and `after`. For longer documents only the size is recorded."""
 MAX_TEXT_CHARS = 300
 _LEFT_OUT = {"config_yaml", "cursor"}
-"""Of what was asked: the config that came of it stands in what was made, without secrets."""
+"""Request fields that are not recorded. The config is recorded in `after`, without secrets."""
 _SECRET = {
     "secret", "password", "passphrase", "new_password", "jwt", "authorization", "bearer", "cookie", "code_verifier",
     "client_secret", "private_key", "old_password", "ticket", "environment_variables", "user_key",
 }  # fmt: skip
-"""Fields of which an audit record says only that they were there. Values of a config's environment are often credentials."""
+"""Fields whose values are hidden in audit records. Environment variables in a config often contain credentials."""
 _TOKENS = re.compile(r"\bms[a-z]_[A-Za-z0-9_-]{20,}")
 _URL_REST = re.compile(r"(https?://)(?:[^/@\s]*@)?([^/?#\s]+)[^\s]*")
-_SUSPECTS = (
+_SECRET_MARKS = (
     *(f'"{name}":'.encode() for name in sorted(_SECRET - {"environment_variables"})),
     b'"environment_variables":["',
     b'"config_yaml":',
     b"://",
 )
-_SUSPECT = re.compile(rb"ms[a-z]_")
+_TOKEN_START = re.compile(rb"ms[a-z]_")
 _UNSEALED = '"sequence":0'
 HIDDEN = "…"
 
 
 class AuditOutcome(StrEnum):
-    """Whether the caller might."""
+    """Whether the call was allowed."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
 
 
 class Audited(StrEnum):
-    """What of an operation stands in the audit log beside refusals."""
+    """When the audit log records an operation. Denials are always recorded."""
 
     NEVER = "never"
     CHANGE = "change"
-    """It changes something: the record is committed with the change."""
+    """The record of a change is committed with the change."""
     LOOK = "look"
-    """It only reads, and who has read it is worth knowing: the record is committed before the answer goes out."""
+    """The record of a sensitive read is committed before the answer is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallOrigin:
-    """From where a call came, as far as it can be known."""
+    """The origin of a call: protocol, client address and user agent, if known."""
 
     protocol: str = ""
     address: str = ""
@@ -65,7 +65,7 @@ class CallOrigin:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """All that is known of a call before it is carried out; also what tells one denial from another."""
+    """The facts of a call that are known before it runs. Equal facts identify equal denials."""
 
     operation: str
     entity: str
@@ -85,7 +85,7 @@ def render_record(
     trace_id: str | None = None,
     **more: Any,
 ) -> str:
-    """The record as canonical JSON, with 0 for the sequence that it has yet to be given; what is not known, or empty, is left out.
+    """Render a record as canonical JSON, without unknown and empty fields. Its sequence is 0 until it is sealed.
 
     Args:
         more: `asked`, `before` and `after` as JSON documents, `code` and `count`.
@@ -112,11 +112,11 @@ def render_record(
 
 
 def seal_all(before: Anchor, records: list[str]) -> list[tuple[int, str, bytes]]:
-    """Sequence, text and hash of records that follow `before`, in this order."""
+    """Return sequence, text and hash of records that follow `before` in the chain, in this order."""
     sealed = []
     for record in records:
         sequence = before.sequence + 1
-        # The last of its kind is the record's own: behind it, in the order of keys, come ids alone.
+        # Keys are sorted and only ids follow `sequence`, so the last match is the record's own field.
         head, _, tail = record.rpartition(_UNSEALED)
         text = f'{head}"sequence":{sequence}{tail}'
         before = Anchor(sequence, link(before.hash, text))
@@ -125,12 +125,12 @@ def seal_all(before: Anchor, records: list[str]) -> list[tuple[int, str, bytes]]
 
 
 def name_entity(path: str, values: Mapping[str, str], made: Mapping[str, Any] | None = None) -> str:
-    """What an operation is about, as `kind/name/…`: what its path names, or else the kind of its path with what was made.
+    """Return the entity of an operation as `kind/name/…`: from the path's parameters, or the path's kind with the created resource.
 
     Args:
-        path: the operation's, with its places in braces.
-        values: what stands in the places.
-        made: what the operation has made, if it is that.
+        path: the operation's path, with parameters in braces.
+        values: values of the parameters.
+        made: the resource that the operation has created, if any.
     """
     if values:
         return "/".join(f"{kind}/{name}" for kind, name in values.items())
@@ -141,12 +141,12 @@ def name_entity(path: str, values: Mapping[str, str], made: Mapping[str, Any] | 
 
 
 def requested_fields(document: dict[str, Any]) -> dict[str, Any]:
-    """What was asked, as far as it is kept."""
+    """Return the recorded fields of a request."""
     return {name: value for name, value in document.items() if name not in _LEFT_OUT}
 
 
 def without_secrets(value: Any, name: str = "") -> Any:
-    """The JSON value without what nobody but its owner should see: by the field's name, or by its form."""
+    """Return a JSON value with secrets hidden, recognized by field name or by form."""
     if name in _SECRET and value not in (None, "", [], {}):
         return HIDDEN
     if isinstance(value, dict):
@@ -166,8 +166,8 @@ def _part(document: dict[str, Any]) -> orjson.Fragment | dict[str, int] | None:
     if not document:
         return None
     text = _canonical(document).encode()
-    # Most hold no secret, which is seen sooner than by walking through them.
-    if any(word in text for word in _SUSPECTS) or _SUSPECT.search(text):
+    # A search for marks is faster than walking the document, and most documents contain no secret.
+    if any(mark in text for mark in _SECRET_MARKS) or _TOKEN_START.search(text):
         text = _canonical(without_secrets(document)).encode()
     return orjson.Fragment(text) if len(text) <= MAX_PART_BYTES else {"left_out_bytes": len(text)}
 
@@ -175,12 +175,12 @@ def _part(document: dict[str, Any]) -> orjson.Fragment | dict[str, int] | None:
 def _canonical(document: dict[str, Any]) -> str:
     try:
         return orjson.dumps(document, option=orjson.OPT_SORT_KEYS).decode()
-    except TypeError:  # Integers of more than 64 bits, which users may write in a config.
+    except TypeError:  # Configs may contain integers of more than 64 bits.
         return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _plain(text: str) -> str:
-    """Without what neither JSON nor a terminal should hold; cut where it is long."""
+    """Replace characters that are not printable, hide tokens, and truncate long text."""
     if text.isprintable() and "_" not in text and len(text) <= MAX_TEXT_CHARS:
         return text
     cleaned = "".join(one if one.isprintable() else "?" for one in text[: MAX_TEXT_CHARS + 1])

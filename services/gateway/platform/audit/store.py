@@ -1,4 +1,4 @@
-"""The audit log: appending what waits to be sealed, sealing it, and reading what is sealed."""
+"""Stores the audit log: appends waiting records, seals them into chains, and reads sealed records."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,29 +25,29 @@ RECORDS = Cells(
         "count": func.coalesce(audit.c.record["count"].as_integer(), 1),
     },
 )
-"""What of a record a list can go by."""
+"""Columns that lists of records filter and sort by."""
 
 
 async def append(connection: AsyncConnection, tenants: Sequence[UUID], records: Sequence[str]) -> None:
-    """Under a tenant's role: records of that tenant only."""
+    """Append records to be sealed. A tenant's role can append records of that tenant only."""
     given = rows_given([audit_waiting.c.tenant, column("record", Text)], zip(tenants, records, strict=True))
     rows = select(given.c.tenant, cast(given.c.record, JSON))
     await connection.execute(insert(audit_waiting).from_select(["tenant", "record"], rows))
 
 
 async def load_waiting_tenants(connection: AsyncConnection) -> list[TenantId]:
-    """Whose records wait to be sealed."""
+    """Load the tenants with records that wait to be sealed."""
     return list(map(TenantId, await connection.scalars(select(audit_waiting.c.tenant).distinct())))
 
 
 async def try_lock_chain(connection: AsyncConnection, tenant: UUID) -> bool:
-    """Until the transaction ends nobody else seals this tenant's records; False where somebody does."""
+    """Try to lock a tenant's chain until the transaction ends. Return False if another replica holds the lock."""
     key = func.hashtextextended(f"muster:audit:{tenant}", 0)
     return bool(await connection.scalar(select(func.pg_try_advisory_xact_lock(key))))
 
 
 async def take_waiting(connection: AsyncConnection, tenant: UUID, limit: int) -> list[str]:
-    """Takes records away from those that wait, in the order in which they came."""
+    """Remove and return waiting records, in the order of their insertion."""
     waiting = audit_waiting.alias("waiting")
     first = select(waiting.c.position).where(waiting.c.tenant == tenant).order_by(waiting.c.position)
     take = delete(audit_waiting).where(audit_waiting.c.position.in_(first.limit(limit)))
@@ -59,7 +59,7 @@ async def take_waiting(connection: AsyncConnection, tenant: UUID, limit: int) ->
 async def insert_sealed(
     connection: AsyncConnection, tenant: UUID, now: datetime, sealed: Sequence[Sealed]
 ) -> None:
-    """Fails where a sequence is taken already."""
+    """Insert sealed records. Fails if a sequence is taken."""
     given = rows_given([audit.c.sequence, column("record", Text), audit.c.hash], sealed)
     constants = literal(tenant, Uuid), literal(now, DateTime(timezone=True))
     rows = select(given.c.sequence, cast(given.c.record, JSON), given.c.hash, *constants)
@@ -68,14 +68,14 @@ async def insert_sealed(
 
 
 async def load_head(connection: AsyncConnection, tenant: UUID) -> Anchor:
-    """The last sealed record's sequence and hash."""
+    """Load the sequence and hash of the last sealed record."""
     query = select(audit.c.sequence, audit.c.hash).where(audit.c.tenant == tenant)
     last = (await connection.execute(query.order_by(audit.c.sequence.desc()).limit(1))).one_or_none()
     return Anchor(last.sequence, bytes(last.hash)) if last is not None else Anchor()
 
 
 async def load_hash(connection: AsyncConnection, tenant: UUID, sequence: int) -> bytes | None:
-    """The hash that a record was sealed with."""
+    """Load the hash of a sealed record."""
     query = select(audit.c.hash).where(audit.c.tenant == tenant, audit.c.sequence == sequence)
     found = (await connection.execute(query)).scalar_one_or_none()
     return bytes(found) if found is not None else None
@@ -84,7 +84,7 @@ async def load_hash(connection: AsyncConnection, tenant: UUID, sequence: int) ->
 async def load_texts(
     connection: AsyncConnection, tenant: UUID, after: int, last: int | None, limit: int
 ) -> Sequence[Row[Any]]:
-    """Sequences, texts as they were sealed, and hashes, in order, behind `after` and up to `last`."""
+    """Load sequences, sealed texts and hashes after `after` and up to `last`, in order."""
     text = cast(audit.c.record, Text).label("text")
     query = select(audit.c.sequence, text, audit.c.hash).where(
         audit.c.tenant == tenant, audit.c.sequence > after
@@ -97,7 +97,7 @@ async def load_texts(
 async def load_bounds(
     connection: AsyncConnection, tenant: UUID, since: datetime | None, until: datetime | None
 ) -> tuple[int, int]:
-    """The first and the last sequence of what happened from `since` to before `until`; the last lies before the first where nothing did."""
+    """Load the first and last sequence of the records from `since` to before `until`; (1, 0) if there are none."""
     query = select(func.min(audit.c.sequence), func.max(audit.c.sequence)).where(audit.c.tenant == tenant)
     if since is not None:
         query = query.where(audit.c.at >= _as_stored(since))
@@ -115,7 +115,7 @@ async def load_records(
     until: datetime | None,
     wanted: ListQuery,
 ) -> RowPage:
-    """`given` says what columns must hold."""
+    """Load a page of records. `given` holds the required values of columns."""
     query = select(audit.c.sequence, audit.c.record, audit.c.hash).where(audit.c.tenant == tenant)
     for name, value in given.items():
         query = query.where(audit.c[name] == value)

@@ -1,1 +1,1 @@
-"""Who is there: from what a caller brings to a person or a program that is known."""
+"""Authentication and authorization of callers."""

@@ -1,4 +1,4 @@
-"""From a bearer token, a session, a provider's token or a client certificate to a caller and what they may do: cached for two seconds, refused the same way whatever is wrong."""
+"""Authenticates callers by access token, session, provider token or client certificate. Results are cached for two seconds; every failure has the same answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ from shared.ids import TenantId, derived_id
 from shared.runtime.cache import Cache
 
 CACHED_S = 2.0
-"""A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""
+"""Revocations and changes of roles take effect on all replicas within this time."""
 _MAX_CALLERS = 4096
 _TOUCHED_EVERY = timedelta(minutes=1)
-"""A session in use is written so often, and no call pays for more."""
-_SHOWN = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
-"""Who calls by a provider's token or a certificate has no token of ours: its id is derived from this."""
+"""Minimum interval between writes of a session's last use."""
+_TOKEN_NAMESPACE = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
+"""Namespace for the token ids of callers who use a provider's token or a certificate instead of an access token."""
 _log = structlog.get_logger()
 _BEARER = "Bearer "
 
 
 def read_bearer(header: str | None) -> str | None:
-    """The token of an Authorization header; None for anything else."""
+    """Return the bearer token of an Authorization header; None for anything else."""
     if header is None or not header.startswith(_BEARER):
         return None
     return header[len(_BEARER) :].strip() or None
@@ -44,15 +44,15 @@ def read_bearer(header: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class CallerCredentials:
-    """What a caller shows to be known by."""
+    """The credentials of a request."""
 
     bearer: str | None = None
     certificates: tuple[str, ...] = ()
-    """The URIs of the client certificate that the connection was made with; a bearer goes before them."""
+    """URIs of the connection's client certificate. A bearer token takes precedence."""
 
 
 class Authenticator:
-    """Knows who calls. The look-ups need the system role: the tenant is what they find out."""
+    """Finds the caller of a request. The look-ups use the system role, as they determine the tenant."""
 
     def __init__(
         self,
@@ -70,13 +70,13 @@ class Authenticator:
         self._callers = Cache[bytes, Caller]("callers", _MAX_CALLERS, CACHED_S, clock)
 
     async def caller_of(self, shown: CallerCredentials) -> Caller:
-        """Raises Unauthenticated for what is missing, unknown, expired or revoked."""
+        """Return the caller. Raises Unauthenticated for missing, unknown, expired or revoked credentials."""
         text = shown.bearer
         if text is None:
             text = next((f"uri:{uri}" for uri in shown.certificates if uri in self._certificates), None)
         if text is None:
             raise Unauthenticated("no_token")
-        hashed = hash_token(self._pepper, text)  # no token stays in memory
+        hashed = hash_token(self._pepper, text)  # The cache must not contain tokens.
         caller = await self._callers.load(hashed, partial(self._look_up, shown.bearer, text, hashed))
         if caller.expires_at is not None and caller.expires_at <= self._clock.now():
             raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
@@ -131,7 +131,7 @@ class Authenticator:
         return Caller(
             tenant=TenantId(row.tenant),
             tenant_name=row.tenant_name,
-            # What stands for a token that is nobody's is the token: views and operations are found again after the next sign-in.
+            # A session of a token without a user acts as the token, so that views and operations persist across sign-ins.
             token_id=row.id if row.account is not None else row.token,
             name=row.account_name or row.token_name,
             grants=combine_bindings(given, _scope(row.token_scope)),
@@ -142,11 +142,11 @@ class Authenticator:
         )
 
     async def _of_provider(self, bearer: str, hashed: bytes) -> Caller:
-        """A program with a token that a provider of its tenant signed."""
+        """Authenticate a program by a token that a provider of its tenant signed."""
         try:
             section, claims = await self._providers.verify_program(bearer)
         except NotValid as error:
-            _log.info("a provider's token was refused", reason=str(error))
+            _log.info("provider token refused", reason=str(error))
             raise Unauthenticated("bad_token") from None
         async with self._database.system() as connection:
             row = await sign_in.find_account_in(connection, section.tenant, section.issuer, claims["sub"])
@@ -159,7 +159,7 @@ class Authenticator:
             return await self._of_account(connection, row, uri.encode(), None)
 
     async def _of_account(
-        self, connection: AsyncConnection, row: Any, shown: bytes, expires_at: datetime | None
+        self, connection: AsyncConnection, row: Any, credential: bytes, expires_at: datetime | None
     ) -> Caller:
         if row is None:
             raise Unauthenticated("unknown_program")
@@ -169,7 +169,7 @@ class Authenticator:
         return Caller(
             tenant=TenantId(row.tenant),
             tenant_name=row.tenant_name,
-            token_id=derived_id(_SHOWN, shown.hex()),
+            token_id=derived_id(_TOKEN_NAMESPACE, credential.hex()),
             name=row.name,
             grants=combine_bindings(given),
             roles=_held(given),
@@ -181,7 +181,7 @@ class Authenticator:
 async def _given(
     connection: AsyncConnection, tenant: UUID, account: UUID | None, role: str
 ) -> Sequence[Binding]:
-    """An account's roles, or that of a token that is nobody's."""
+    """Load the role bindings of an account, or of a token without one."""
     if account is None:
         return [Binding(role, ROLES[role])]
     return await roles.load_account_bindings(connection, tenant, account)
@@ -192,7 +192,7 @@ def _scope(listed: list[str] | None) -> Permissions | None:
 
 
 def _why_not(session: Any, now: datetime) -> str | None:
-    """A session that is past its time is told by the caller's own end."""
+    """Return why a session is invalid. Expiry is checked with the caller's own `expires_at`."""
     if session.disabled_at is not None:
         return "user_disabled"
     if session.ended_at is not None:
@@ -207,7 +207,7 @@ def _held(given: Sequence[Binding]) -> tuple[AssignedRole, ...]:
 
 
 def _moment(seconds: float) -> datetime:
-    """The end of a token that a provider signed; one beyond all calendars never comes."""
+    """Convert a provider token's expiry; a time beyond the range of `datetime` becomes its maximum."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):

@@ -1,25 +1,25 @@
-"""When a browser's cookie counts: only for requests that a page of the gateway's own has made.
+"""Protection against cross-site request forgery: the session cookie is accepted only in requests of the gateway's own pages.
 
-A browser adds the cookie to whatever asks the gateway, whoever wrote the page. So a request must show what no foreign page can make it show:
-a header of ours (which another origin may not set without our leave, and we give none), or the browser's own word on where it comes from.
+Browsers add the cookie to requests of any page. A request must therefore contain something that pages of other sites cannot send: the header
+`Muster-Session`, which other origins may not set without CORS, or `Origin` and `Sec-Fetch-Site` with the gateway's own origin.
 """
 
 from dataclasses import dataclass
 
 HEADER = "Muster-Session"
 COOKIE = "cookie"
-"""The header's one value: `my session is in the cookie`."""
+"""The only value of the header: the session is in the cookie."""
 _SAFE = ("GET", "HEAD")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserRequest:
-    """What a request says of the page that made it.
+    """The headers of a request that identify the web page that sent it.
 
     Attributes:
-        origin: `Origin`; browsers send it with whatever may change something, and with each WebSocket.
-        site: `Sec-Fetch-Site`; browsers send it over https and on loopback, and no script can set it.
+        origin: `Origin`. Browsers send it with requests that may change something, and with WebSockets.
+        site: `Sec-Fetch-Site`. Browsers send it over https and on loopback; scripts cannot set it.
         asks: `Muster-Session: cookie` was sent.
     """
 
@@ -32,27 +32,27 @@ class BrowserRequest:
 
     @property
     def own_origin(self) -> str:
-        """The origin of the gateway's own pages, as the browser that calls knows it."""
+        """The origin of the gateway's own pages, as the browser sees it."""
         return f"{'https' if self.is_secure else 'http'}://{self.host}".lower()
 
     @property
     def is_own(self) -> bool:
-        """True where the request was made by a page of the gateway's."""
+        """True if a page of this gateway sent the request."""
         if self.origin is not None and self.origin.lower() != self.own_origin:
             return False
         if self.site is not None and self.site != "same-origin":
             return False
         if self.asks:
             return True
-        # What a page cannot give a header: event sources, WebSockets, pictures, links.
+        # Pages cannot set headers on event sources, WebSockets, images and links.
         return self.verb in _SAFE and (self.origin is not None or self.site is not None)
 
     @property
     def cookie_name(self) -> str | None:
-        """What the cookie is called; None where none may be given, because whoever listens could take it.
+        """The name of the session cookie. None if the connection is not encrypted, as others could read the cookie.
 
-        Over https the prefix has browsers refuse what another host, another path or an unencrypted answer has set. On loopback, where there is
-        no encryption, cookies do not know of ports: the name does, so that two gateways on one machine do not overwrite each other's.
+        Over https, the prefix `__Host-` makes browsers reject cookies of other hosts, other paths and unencrypted answers. On loopback, the name
+        contains the port, because cookies do not: otherwise two gateways on one machine would overwrite each other's cookies.
         """
         if self.is_secure:
             return "__Host-muster"

@@ -1,4 +1,4 @@
-"""Nobody hands out or takes back what they have not, nor takes from themselves what would leave a tenant without anybody to manage it."""
+"""Checks on changes of access: callers can grant and revoke only permissions that they hold, and cannot remove their own access management."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -13,45 +13,45 @@ from services.gateway.platform.call import Call
 
 
 def read_permissions(names: Sequence[str], place: str) -> Permissions:
-    """Raises Rejected for a name that is no permission."""
+    """Parse names of permissions. Raises Rejected for an unknown name."""
     known = [str(permission) for permission in Permission]
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            raise Rejected("unknown_permission", f"there is no permission {name!r}", place, hint)
+            hint = f"did you mean {near[0]}?" if near else f"permissions: {', '.join(known)}"
+            raise Rejected("unknown_permission", f"unknown permission {name!r}", place, hint)
     return frozenset(map(Permission, names))
 
 
 def check_caller_holds(call: Call, handed_out: Grants, what: str, place: str | None = None) -> None:
-    """Raises Rejected where the caller would hand out, or take back, more than the caller has."""
+    """Raise Rejected if the caller would grant or revoke permissions that the caller does not hold."""
     if call.caller.grants.covers(handed_out):
         return
     lacking = sorted(
         permission
-        for permission, places in handed_out.held.items()
-        if not all(call.caller.grants.holds(permission, one) for one in places)
+        for permission, scopes in handed_out.held.items()
+        if not all(call.caller.grants.holds(permission, one) for one in scopes)
     )
     raise Rejected(
         "forbidden",
-        f"{what} holds more than you have yourself: {', '.join(lacking)}",
+        f"{what} has permissions that you do not hold: {', '.join(lacking)}",
         place,
-        "let somebody do it who has all of it",
+        "ask somebody who holds all of them",
     )
 
 
 async def check_no_self_lockout(call: Call, connection: AsyncConnection) -> None:
-    """Raises Conflict where what was just changed takes the caller's own management of access away: so that one who has it always stays."""
+    """Raise Conflict if the change in this transaction removes the caller's own `access.manage`. A tenant thus always keeps somebody who has it."""
     managing, user = Permission.ACCESS_MANAGE, call.caller.user
     if user is None or not call.caller.grants.holds(managing):
         return
-    # Two who take the other's access at once would each find their own still there.
+    # Without the lock, two callers could remove each other's access concurrently.
     await roles.lock_access(connection, call.tenant)
     account = await people.load_account(connection, user)
     given = await roles.load_account_bindings(connection, call.tenant, user)
     if account is None or account.disabled_at is not None or not combine_bindings(given).holds(managing):
         raise Conflict(
             "own_access",
-            "this would take the management of access from yourself",
-            hint="let another admin of the tenant do it",
+            "this change would remove your own permission access.manage",
+            hint="ask another admin of the tenant to make the change",
         )

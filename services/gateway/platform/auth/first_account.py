@@ -1,4 +1,4 @@
-"""Who a tenant begins with: an account whose roles are then its own to change, and which comes back with no restart."""
+"""Creates the first account of a tenant. The tenant may change or remove its roles; restarts do not restore them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,14 +18,14 @@ SERVICE_ACCOUNT = "service_account"
 async def ensure_first_account(
     connection: AsyncConnection, tenant: UUID, given: Sequence[str], now: datetime
 ) -> UUID:
-    """The account; it is given these roles when it is made, and never again."""
+    """Return the tenant's first account. Create it with the given roles if it does not exist."""
     account = derived_id(tenant, "account", FIRST_ACCOUNT)
     values = {
         "tenant": tenant,
         "id": account,
         "name": FIRST_ACCOUNT,
         "kind": SERVICE_ACCOUNT,
-        "display_name": "who began",
+        "display_name": "first account",
         "created_at": now,
     }
     if await people.insert_account(connection, values):
@@ -38,7 +38,7 @@ async def ensure_first_account(
 def binding_values(
     tenant: UUID, role: str, account: UUID | None, team: UUID | None, place: Scope
 ) -> dict[str, Any]:
-    """A binding under the id that it always has."""
+    """Return the row of a role binding. Its id is derived from its contents."""
     parts = (role, str(account or team), place.workspace or "", place.project or "")
     return {
         "tenant": tenant,

@@ -1,4 +1,4 @@
-"""Who a call comes from where a proxy stands between: what a proxy of the site says is believed, and what anybody else says is not."""
+"""Finds the client address behind proxies. Only headers of the site's own proxies are trusted."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,10 @@ from services.gateway.platform.outbound.addresses import Address, Network, is_na
 
 ForwardedHeader = Literal["X-Forwarded-For", "Forwarded"]
 SCHEME = "X-Forwarded-Proto"
-"""Beside `X-Forwarded-For`; `Forwarded` says it itself."""
+"""Read together with `X-Forwarded-For`; `Forwarded` contains the scheme itself."""
 MOST_HOPS = 32
 _ONE_CALLER_BITS = 64
-"""Who has an address of IPv6 has all of its network: 64 bits of it are one caller's."""
+"""An IPv6 client controls a whole /64 network, so its addresses count as one client."""
 _PAIR = re.compile(
     r"""[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("(?:[^"\\]|\\.)*"|[^;,\s"]*)[ \t]*)?([;,]|\Z)""", re.DOTALL
 )
@@ -24,9 +24,9 @@ _NODE = re.compile(r"\[?([^\[\]]*?)\]?(?::[A-Za-z0-9._-]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Proxies:
-    """The networks that the site's proxies stand in, and the one header in which they tell of callers.
+    """Networks of the site's proxies, and the header in which they forward client addresses.
 
-    Only one: a proxy rewrites the header that it knows of and passes the other on as the caller wrote it.
+    Only one header is read: a proxy rewrites the header that it knows and passes on the other one as the client wrote it.
     """
 
     networks: tuple[Network, ...] = ()
@@ -34,7 +34,7 @@ class Proxies:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The headers that are looked at."""
+        """The headers that are read."""
         return (self.header, SCHEME) if self.header == "X-Forwarded-For" else (self.header,)
 
 
@@ -43,7 +43,7 @@ NO_PROXIES = Proxies()
 
 @dataclass(frozen=True, slots=True)
 class ClientAddress:
-    """Where a call comes from, and whether all its way was encrypted as far as the proxies say."""
+    """The client's address, and whether the whole path is encrypted according to the proxies."""
 
     address: str
     is_secure: bool
@@ -58,14 +58,14 @@ class _Hop:
 def client_address(
     proxies: Proxies, peer: str, is_secure: bool, headers: Sequence[Sequence[str]]
 ) -> ClientAddress:
-    """The nearest address that is no proxy of the site: each proxy is believed about whom it was called by, and no further.
+    """Return the nearest address that is not a proxy of the site. Each trusted proxy vouches for the address that called it, no further.
 
     Args:
-        peer: the connection's other end.
+        peer: address of the connection's peer.
         is_secure: whether the connection is encrypted.
-        headers: the lines of each of `proxies.names`.
+        headers: lines of each header in `proxies.names`.
     Raises:
-        Rejected: a proxy of the site passes on what cannot be read.
+        Rejected: a proxy of the site forwards a malformed header.
     """
     address, plain = _read_peer(peer)
     if address is None or not is_named(address, proxies.networks):
@@ -75,7 +75,7 @@ def client_address(
             is_secure = hop.scheme.lower() == "https"
         found = _address_in(hop.node)
         if found is None:
-            break  # A proxy that does not know, or does not tell: the call is its own.
+            break  # The proxy gives no address: the call counts as its own.
         address = found
         if not is_named(address, proxies.networks):
             break
@@ -83,7 +83,7 @@ def client_address(
 
 
 def caller_key(address: str) -> str:
-    """What counts as one caller where attempts are counted."""
+    """Return the key under which attempts from an address are counted: for IPv6, the /64 network."""
     found = parse_address(address)
     if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
         return str(IPv6Network((found, _ONE_CALLER_BITS), strict=False))
@@ -92,13 +92,13 @@ def caller_key(address: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _read_peer(peer: str) -> tuple[Address | None, str]:
-    """The connection's other end, and how it is written: the same for all requests of a connection, and to read it costs as much as to know the caller."""
+    """Parse the peer's address. Cached: it is the same for all requests of a connection, and parsing costs as much as authentication."""
     address = parse_address(peer)
     return address, _plain(address) if address else peer
 
 
 def _hops(proxies: Proxies, headers: Sequence[Sequence[str]]) -> Iterator[_Hop]:
-    """From the nearest proxy outwards."""
+    """Yield the hops from the nearest proxy outwards."""
     line = ",".join(headers[0])
     if proxies.header == "Forwarded":
         yield from reversed(_read_forwarded(line)[-MOST_HOPS:])
@@ -109,14 +109,14 @@ def _hops(proxies: Proxies, headers: Sequence[Sequence[str]]) -> Iterator[_Hop]:
 
 
 def _read_forwarded(line: str) -> list[_Hop]:
-    """The elements of RFC 7239, in the order in which they were added."""
+    """Parse the elements of a `Forwarded` header (RFC 7239), in the order in which they were added."""
     found: list[_Hop] = []
     pairs: dict[str, str] = {}
     position = 0
     while position < len(line):
         match = _PAIR.match(line, position)
         if match is None:
-            raise Rejected("invalid_request", "this is not as RFC 7239 says it", "Forwarded")
+            raise Rejected("invalid_request", "the header does not follow RFC 7239", "Forwarded")
         name, value, end = match.groups()
         if name is not None:
             pairs[name.lower()] = re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
@@ -128,7 +128,7 @@ def _read_forwarded(line: str) -> list[_Hop]:
 
 
 def _address_in(node: str) -> Address | None:
-    """The address of `1.2.3.4`, `1.2.3.4:80`, `2001:db8::1` or `[2001:db8::1]:80`."""
+    """Parse the address in `1.2.3.4`, `1.2.3.4:80`, `2001:db8::1` or `[2001:db8::1]:80`."""
     whole = parse_address(node)
     if whole is not None:
         return whole
@@ -137,5 +137,5 @@ def _address_in(node: str) -> Address | None:
 
 
 def _plain(address: Address) -> str:
-    """In one spelling: an address of IPv4 is that, however it was carried."""
+    """Return the canonical spelling. IPv4 addresses mapped to IPv6 become IPv4."""
     return str((address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address)

@@ -1,4 +1,4 @@
-"""Who holds which permission where: roles that were given on places, added up."""
+"""Combines role bindings into the permissions that a caller holds, with their scopes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,20 +23,20 @@ _KINDS = {
     "templates": frozenset({Permission.POLICY_MANAGE}),
     "webhooks": frozenset({Permission.WEBHOOK_MANAGE}),
 }
-"""What row-level security narrows, with the permissions that say to where."""
+"""Kinds of rows that row-level security filters, with the permissions whose scopes it filters by."""
 
 _EVERYTHING, _NOTHING = "", "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A tenant as a whole, a workspace of it, or a project of that."""
+    """A scope: the whole tenant, a workspace, or a project of a workspace."""
 
     workspace: str | None = None
     project: str | None = None
 
     def covers(self, other: Self) -> bool:
-        """True when what counts here counts there too."""
+        """True if `other` lies within this scope."""
         if self.workspace is None:
             return True
         return self.workspace == other.workspace and self.project in (None, other.project)
@@ -53,7 +53,7 @@ TENANT_SCOPE = Scope()
 
 @dataclass(frozen=True, slots=True)
 class AssignedRole:
-    """A role that somebody has, and where, as they are told."""
+    """A role of a caller and its scope, for messages and responses."""
 
     role: str
     place: Scope = TENANT_SCOPE
@@ -64,7 +64,7 @@ class AssignedRole:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A role as it was given on a place."""
+    """A role granted in a scope."""
 
     role: str
     permissions: Permissions
@@ -73,59 +73,62 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """Each permission that is held, with the places where it is."""
+    """The permissions that a caller holds, each with its scopes."""
 
     held: Mapping[Permission, frozenset[Scope]]
     _narrowed: dict[Permission | Access, Mapping[str, str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """What `row_filters` has found: it is asked for by every call of a caller who is remembered."""
+    """Cache of `row_filters`, which every call of a cached caller needs."""
 
     def holds(self, permission: Permission, place: Scope | None = None) -> bool:
-        """True when it is held at `place`; without one, when it is held anywhere."""
-        places = self.held.get(permission, frozenset())
-        return bool(places) if place is None else any(one.covers(place) for one in places)
+        """True if the permission is held in `place`, or in any scope if `place` is None."""
+        scopes = self.held.get(permission, frozenset())
+        return bool(scopes) if place is None else any(one.covers(place) for one in scopes)
 
     @property
     def only_workspace(self) -> str | None:
-        """The one workspace that all that is held counts in; None where it is several, or the tenant."""
-        places = {
+        """The workspace of all permissions; None if there are several workspaces, or the tenant is a scope."""
+        workspaces = {
             place.workspace
             for permission, held in self.held.items()
             if permission is not Permission.SELF
             for place in held
         }
-        return next(iter(places)) if len(places) == 1 else None
+        return next(iter(workspaces)) if len(workspaces) == 1 else None
 
     def covers(self, other: "Grants") -> bool:
-        """True when all that the other holds is held here: nobody hands out what they have not."""
+        """True if these grants include all of `other`. Callers can only grant what they hold."""
         return all(
-            self.holds(permission, place) for permission, places in other.held.items() for place in places
+            self.holds(permission, scope) for permission, scopes in other.held.items() for scope in scopes
         )
 
     def within(self, permission: Permission) -> str:
-        """Where the permission is held, as the database's row-level security reads it: nothing written for everywhere.
+        """Return the scopes of a permission in the format of the database's row-level security; empty for the whole tenant.
 
-        Names are written as hexadecimal digits, so that no text of a user stands in a statement.
+        Names are hex-encoded, so that no text of users gets into a statement.
         """
-        places = self.held.get(permission, frozenset())
-        if TENANT_SCOPE in places:
+        scopes = self.held.get(permission, frozenset())
+        if TENANT_SCOPE in scopes:
             return _EVERYTHING
-        return ",".join(sorted(map(_digits, places))) or _NOTHING
+        return ",".join(sorted(map(_digits, scopes))) or _NOTHING
 
 
 def combine_bindings(bindings: Iterable[Binding], scope: Permissions | None = None) -> Grants:
-    """What the bindings come to, narrowed to `scope` where one is given. Everybody may ask who they are."""
+    """Combine bindings into grants, limited to the permissions in `scope` if given. Every caller holds `self`."""
     held: dict[Permission, set[Scope]] = {Permission.SELF: {TENANT_SCOPE}}
     for binding in bindings:
         counted = binding.permissions if binding.place == TENANT_SCOPE else binding.permissions - WIDE
         for permission in counted if scope is None else counted & scope:
             held.setdefault(permission, set()).add(binding.place)
-    return Grants({permission: frozenset(places) for permission, places in held.items()})
+    return Grants({permission: frozenset(scopes) for permission, scopes in held.items()})
 
 
 def row_filters(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
-    """By kind of row, where the caller may do what is needed, or else may look; kinds that are seen everywhere are left out."""
+    """Return the scopes that row-level security filters by, per kind of row: those of the needed permission, or else of the read permission.
+
+    Kinds that the caller may access in the whole tenant are left out.
+    """
     found = grants._narrowed.get(needed)
     if found is None:
         found = grants._narrowed[needed] = _narrow(grants, needed)
@@ -141,11 +144,11 @@ def _narrow(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     }
     if isinstance(needed, Permission):
         asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}
-    return {kind: places for kind, needs in asked.items() if (places := grants.within(needs))}
+    return {kind: scopes for kind, needs in asked.items() if (scopes := grants.within(needs))}
 
 
 def nearest_role(grants: Grants) -> str:
-    """The widest of the first four roles of which all is held on the tenant: what clients of before are told."""
+    """Return the widest of the four basic roles whose permissions are all held on the whole tenant. Older clients read it."""
     names = ("admin", "editor", "operator", "viewer")
     whole = (name for name in names if all(grants.holds(one, TENANT_SCOPE) for one in ROLES[name]))
     return next(whole, "viewer")

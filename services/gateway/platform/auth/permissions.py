@@ -1,10 +1,10 @@
-"""What may be done, and the roles that are sets of it. Neighbour: `grants`, which knows who holds them where."""
+"""Permissions, and the built-in roles as sets of permissions. `grants` combines them with scopes."""
 
 from enum import StrEnum
 
 
 class Permission(StrEnum):
-    """What a row of the table of operations asks of its caller."""
+    """A permission that an operation requires of its caller."""
 
     EXPERIMENT_READ = "experiment.read"
     EXPERIMENT_WRITE = "experiment.write"
@@ -31,7 +31,7 @@ class Permission(StrEnum):
 
 
 class Access(StrEnum):
-    """What stands in a permission's place where no access token is asked for; each is named in a test."""
+    """Takes the place of a permission for operations without an access token. A test lists all such operations."""
 
     PUBLIC = "public"
     JOIN_TOKEN = "join_token"
@@ -42,7 +42,7 @@ Permissions = frozenset[Permission]
 EXPERIMENTS = frozenset(
     {Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE, Permission.CHECKPOINT_DOWNLOAD}
 )
-"""Those about an experiment and what came of it."""
+"""Permissions on experiments and their results."""
 MODELS = frozenset({Permission.MODEL_READ, Permission.MODEL_WRITE, Permission.MODEL_APPROVE})
 BINDINGS = frozenset({Permission.ACCESS_READ, Permission.ACCESS_GRANT})
 SITE = frozenset(
@@ -54,9 +54,9 @@ SITE = frozenset(
         Permission.SITE_AUDIT,
     }
 )
-"""About what belongs to no tenant. No tenant's admin has them, so none can hand them out."""
+"""Permissions on the site, beyond any tenant. Tenant admins do not hold them, so they cannot grant them."""
 WIDE = SITE | {Permission.TOKEN_MANAGE, Permission.ACCESS_MANAGE, Permission.AUDIT_READ}
-"""These count on the tenant as a whole only; a role that holds one cannot be given on a workspace."""
+"""Permissions that apply to the whole tenant only. Roles with one of them cannot be granted on a workspace."""
 
 _VIEW = frozenset(
     {
@@ -89,10 +89,10 @@ ROLES: dict[str, Permissions] = {
     ),
     OPERATOR: SITE | {Permission.SELF, Permission.CLUSTER_READ},
 }
-"""The roles that every tenant has, widest first. An operator sees tenants' machines and no tenant's content."""
+"""The built-in roles, widest first. Operators see tenants' machines, but no tenant's content."""
 
 
 def parse_permissions(names: list[str]) -> Permissions:
-    """Those of the names that are permissions here; a newer replica may know more."""
+    """Return the permissions with these names. Unknown names, perhaps of a newer replica, are ignored."""
     known = {str(permission) for permission in Permission}
     return frozenset(Permission(name) for name in names if name in known)

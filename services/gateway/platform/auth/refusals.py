@@ -1,4 +1,4 @@
-"""That somebody is not known: one answer to whatever is wrong, and for the audit log alone what it was."""
+"""Errors for failed authentication. Clients get the same answer for every cause; only the audit log records the cause."""
 
 from uuid import UUID
 
@@ -7,7 +7,7 @@ from shared.ids import SITE, TenantId
 
 
 class Unauthenticated(Rejected):
-    """The one answer to whatever is wrong with a token; what it was, and whose, is for the audit log alone."""
+    """The answer for any invalid token. The attributes (cause, tenant, token, user) are for the audit log only."""
 
     def __init__(
         self,
@@ -19,8 +19,8 @@ class Unauthenticated(Rejected):
     ) -> None:
         super().__init__(
             "unauthenticated",
-            "a valid access token is needed",
-            hint="send `Authorization: Bearer mst_…`, or sign in with `muster login`; the admin token stands in the file that the first start wrote",
+            "the request needs a valid access token",
+            hint="send `Authorization: Bearer mst_…`, or sign in with `muster login`; the first start wrote the admin token to a file",
         )
         self.why = why
         self.tenant = tenant
@@ -30,31 +30,31 @@ class Unauthenticated(Rejected):
 
 
 class SignInRefused(Unauthenticated):
-    """The one answer to whatever is wrong with who signs in."""
+    """The answer for any failed sign-in."""
 
     def __init__(self, why: str, tenant: TenantId = SITE, user: UUID | None = None, name: str = "") -> None:
         super().__init__(why, tenant, None, user, name)
-        self.message = "this sign-in is not good"
-        self.hint = "begin again, or ask an administrator of your tenant"
+        self.message = "sign-in failed"
+        self.hint = "try again, or ask an administrator of your tenant"
 
 
 class SignInLinkRefused(SignInRefused):
-    """The one answer to whatever is wrong with a sign-in link; only a person who holds one sees it."""
+    """The answer for any invalid sign-in link."""
 
     def __init__(self, why: str, tenant: TenantId = SITE, user: UUID | None = None, name: str = "") -> None:
         super().__init__(why, tenant, user, name)
         self.code = "bad_sign_in_link"
-        self.message = (
-            "this sign-in link was used already, or its time is over: a link signs in once, within 15 minutes"
+        self.message = "this sign-in link has been used or has expired: a link works once, within 15 minutes"
+        self.hint = (
+            "run `muster session link` on the machine where the platform was started to get another link"
         )
-        self.hint = "`muster session link` prints another, where the platform was started"
 
 
 class UnknownUser(SignInRefused):
-    """Who was proved to be somebody, whom nobody knows here."""
+    """The answer for a subject that the provider confirmed, but that no account is linked to."""
 
     def __init__(self, tenant: TenantId, provider: str, subject: str) -> None:
         super().__init__("unknown_person", tenant)
         self.code = "unknown_person"
-        self.message = f"nobody here is known by your subject {subject!r} at {provider}"
-        self.hint = f"let an administrator of your tenant run `muster user link NAME --provider {provider} --subject …` with it"
+        self.message = f"no user is linked to your subject {subject!r} at {provider}"
+        self.hint = f"ask an administrator of your tenant to run `muster user link NAME --provider {provider} --subject …`"

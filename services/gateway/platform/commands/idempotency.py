@@ -1,6 +1,6 @@
-"""Idempotency keys: the same request again has the same answer, another request with the same key is refused.
+"""Idempotency keys: a repeated request gets the same answer; another request with the same key is rejected.
 
-An answer that holds a secret is kept sealed, under a key made of the pepper and of the idempotency key.
+Stored answers that contain a secret are encrypted with a key derived from the pepper and the idempotency key.
 """
 
 import base64
@@ -28,7 +28,7 @@ _SEALED = "sealed"
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyClaim:
-    """What a request ordered: the operation, where the feed stood before it, and its answer, once that is known."""
+    """The claim of an idempotency key: the operation, the end of the feed before it, and its answer once it is known."""
 
     operation_id: UUID
     position: int
@@ -38,10 +38,10 @@ class IdempotencyClaim:
 async def claim(
     call: Call, unit: Unit, request: Request, operation_id: UUID, position: int = 0
 ) -> IdempotencyClaim | None:
-    """Claims the call's key for an operation; what was ordered under it before instead, if anything.
+    """Claim the call's key for an operation. If the key is taken, return the earlier claim instead.
 
     Args:
-        position: the last of the tenant's feed, behind which the operation's outcome will be told.
+        position: the last position of the tenant's feed; the outcome of the operation comes after it.
 
     Raises:
         Conflict: the key was used for another request.
@@ -66,7 +66,7 @@ async def claim(
 def claimed_by(
     call: Call, unit: Unit, request: Request, operation_id: UUID, position: int = 0
 ) -> dict[str, Any] | None:
-    """The claim of the call's key as a row; None where the call has none."""
+    """Return the row for the claim of the call's key; None if the call has no key."""
     if call.idempotency_key is None:
         return None
     return {
@@ -81,32 +81,32 @@ def claimed_by(
 
 
 async def claim_apart(call: Call, request: Request, operation_id: UUID) -> IdempotencyClaim | None:
-    """Claims as `claim`, where another service is asked for what is made: in a transaction of its own, before that."""
+    """Claim like `claim`, in a separate transaction, before another service is asked for the change."""
     async with call.transaction(audited=False) as unit:
         return await claim(call, unit, request, operation_id)
 
 
 async def remember(call: Call, connection: AsyncConnection, answer: A) -> A:
-    """Keeps the answer for whoever repeats the request; returns the one that is kept, where two were made at once."""
+    """Store the answer for repeated requests. Return the stored one, which may be that of a concurrent request."""
     key = call.idempotency_key
     if key is None:
         return answer
-    shown = _closed(call, key, answer.model_dump(mode="json"))
-    kept = await save_answer(connection, call.tenant, call.operation, key, shown)
-    return answer if kept == shown else type(answer).model_validate(_opened(call, key, kept))
+    stored = _closed(call, key, answer.model_dump(mode="json"))
+    kept = await save_answer(connection, call.tenant, call.operation, key, stored)
+    return answer if kept == stored else type(answer).model_validate(_opened(call, key, kept))
 
 
 async def forget(call: Call, operation_id: UUID) -> None:
-    """The owner refused the operation: the key may be used again."""
+    """Free the call's key after the owner has refused the operation."""
     if call.idempotency_key is not None:
         async with call.transaction() as unit:
             await drop_key(unit.connection, call.tenant, call.operation, call.idempotency_key, operation_id)
 
 
 def _fingerprint(call: Call, request: Request) -> bytes:
-    """Who asks is part of what is asked: another person's approval is another request."""
+    """Hash the request together with the caller: the same approval by another person is another request."""
     asked = {"by": str(call.caller.user or call.caller.name), "request": request.model_dump(mode="json")}
-    if call.is_secret:  # Two tokens without a user may bear one name.
+    if call.is_secret:  # Two tokens without a user may have the same name.
         asked["token"] = str(call.caller.token_id)
     return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).digest()
 

@@ -1,4 +1,4 @@
-"""Answering before the outcome is known: what was ordered goes on, and becomes a thing of its own that can be looked at (`long`)."""
+"""Answers requests before their outcome is known: the operation continues as a long operation that clients can poll."""
 
 from collections.abc import Awaitable
 from typing import TypeVar
@@ -19,8 +19,8 @@ class OperationInProgress(Transient):
     """The owner has not answered within the time that a request waits.
 
     Attributes:
-        operation: what goes on.
-        present: what the request is about, as it is until then; None: the edges tell of the operation alone.
+        operation: the long operation that continues.
+        present: the requested resource in its current state; None: the answer contains the operation only.
     """
 
     def __init__(self, operation: LongOperation, present: Resource | None = None) -> None:
@@ -48,14 +48,14 @@ async def deferred(
     present: Resource | None = None,
     wanted: BaseModel | None = None,
 ) -> OperationInProgress:
-    """Remembers what was ordered, and returns the error that tells of it.
+    """Store the long operation and return the error that carries it.
 
     Args:
-        entity: what it changes, where it is known already.
-        version: of the entity, as it was before.
-        position: where the tenant's feed stood before.
-        present: the entity as it is shown now.
-        wanted: how the scheduler's view will tell that it has worked, of what is the site's.
+        entity: the entity that the operation changes, if it is known already.
+        version: the entity's version before the operation.
+        position: the end of the tenant's feed before the operation.
+        present: the resource in its current state.
+        wanted: for operations on the site's machines, the desired state to look for in the scheduler's view.
     """
     async with call.transaction() as unit:
         values = {
@@ -83,7 +83,7 @@ async def deferred(
 
 
 async def unless_silent(present: Awaitable[T]) -> T | None:
-    """What a thing is like now; None where its owner does not answer: what was ordered is deferred all the same."""
+    """Return the current resource, or None if its owner does not answer, so that the operation is deferred anyway."""
     try:
         return await present
     except Transient:
@@ -91,16 +91,16 @@ async def unless_silent(present: Awaitable[T]) -> T | None:
 
 
 def orderer_of(call: Call) -> UUID:
-    """Whose operations these are: the user's, or the token's where it is nobody's."""
+    """Return the id that owns the caller's operations: the user's, or the token's if it has no user."""
     return call.caller.user or call.caller.token_id
 
 
 def waiting_for_bus(call: Call) -> str | None:
-    """Return why what this request has stored is not on its way yet; None while the bus takes messages."""
+    """Return why the stored command of this request is not sent yet; None while the bus accepts messages."""
     since = call.doors.site.bus.since()
     if since is None:
         return None
     return (
-        f"stored; it waits for the message bus, which has accepted no messages since {since:%H:%M:%S} UTC,"
-        " and takes effect when the bus accepts messages again"
+        f"the request is stored; the message bus has accepted no messages since {since:%H:%M:%S} UTC,"
+        " and the request takes effect when it does again"
     )

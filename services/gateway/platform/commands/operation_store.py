@@ -1,4 +1,4 @@
-"""Operations that took longer than their request waited: remembered when it is answered, for a day."""
+"""Stores long operations for a day."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -14,11 +14,11 @@ from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
 ORDERED = Cells(ordered, {})
-"""By what operations are ordered. How far one is nobody has written down, so they are filtered where they are shown."""
+"""Columns that lists of operations sort by. Their state is not stored, so filters apply after loading."""
 
 
 async def insert_ordered(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
-    """One that is there already, as its request came again, stays."""
+    """Insert an operation, unless a repeated request finds it stored."""
     await connection.execute(upsert(ordered).values(**values).on_conflict_do_nothing())
 
 
@@ -28,11 +28,11 @@ async def load_ordered(connection: AsyncConnection, orderer: UUID, operation_id:
 
 
 async def load_page(connection: AsyncConnection, orderer: UUID, wanted: ListQuery) -> RowPage:
-    """Ids rise with time."""
+    """Load a page of operations. Ids increase with time."""
     query = select(ordered).where(ordered.c.orderer == orderer)
     return await load_part(connection, query, ORDERED, wanted)
 
 
 async def sweep(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
-    """Deletes what is past its time, over all tenants."""
+    """Delete expired operations of all tenants."""
     await connection.execute(delete(ordered).where(ordered.c.created_at < now - kept))

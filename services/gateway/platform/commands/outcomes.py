@@ -1,4 +1,4 @@
-"""How a long operation is seen to have worked: each row of the table names its own way, and `long_operations` asks it."""
+"""Finders for the outcomes of long operations. Each row of the table of operations names one; `long_operations` calls it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from shared.messages.pools import ClusterView
 
 @dataclass(frozen=True, slots=True)
 class TenantOutcome:
-    """Of an operation on a tenant's own: found in the gateway's tables, by the row of `ordered`."""
+    """Finds the outcome of an operation on a tenant's entity in the gateway's tables, by the row of `ordered`."""
 
     find: Callable[[AsyncConnection, Any], Awaitable[Resource | None]]
-    """The resource as it is now; None while the operation has not worked."""
+    """Return the current resource; None while the operation has not taken effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteOutcome:
-    """Of an operation on the site's machines: found in the scheduler's view, by what was wanted."""
+    """Finds the outcome of an operation on the site's machines in the scheduler's view, by the desired state."""
 
     find: Callable[[Any, ClusterView], Resource | None]
-    """The resource as it is now; None while the operation has not worked."""
+    """Return the current resource; None while the operation has not taken effect."""
 
 
 OperationOutcome = TenantOutcome | SiteOutcome

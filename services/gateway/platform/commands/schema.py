@@ -1,4 +1,4 @@
-"""An operation that takes longer than its request waits, as users see it."""
+"""The resource for a long operation: one that takes longer than its request waits."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,7 @@ from services.gateway.platform.schema import JsonObject, Resource
 
 
 class OperationState(StrEnum):
-    """How far an operation is."""
+    """State of a long operation."""
 
     RUNNING = "running"
     DONE = "done"
@@ -18,19 +18,19 @@ class OperationState(StrEnum):
 
 
 class LongOperation(Resource):
-    """An operation whose request was answered before its outcome was known; it can be looked at for a day."""
+    """A long operation, whose request was answered before its outcome was known. It can be read for 24 hours."""
 
     id: UUID
-    operation: str = Field(description="What was asked for, such as `PauseExperiment`.")
+    operation: str = Field(description="Name of the requested operation, such as `PauseExperiment`.")
     state: OperationState
     created_at: datetime
     result: JsonObject | None = Field(
-        default=None, description="When it is done: what the request would have been answered with."
+        default=None, description="For `done`: the resource that the request would have returned."
     )
-    code: str | None = Field(default=None, description="When it was refused: the stable word of the reason.")
-    message: str | None = Field(default=None, description="When it was refused: why.")
+    code: str | None = Field(default=None, description="For `refused`: the stable error code.")
+    message: str | None = Field(default=None, description="For `refused`: the error message.")
     hint: str | None = None
     waiting: str | None = Field(
         default=None,
-        description="While it runs: that it is stored and not on its way yet, because the message bus accepts no messages.",
+        description="Set while the operation is stored but not sent, because the message bus accepts no messages.",
     )

@@ -1,4 +1,4 @@
-"""Commands to the owners: committed to the outbox, then waited for until the owner's answer is projected."""
+"""Sends commands to the services that own the entities: commits them to the outbox and waits until the owner's answer is projected."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from shared.messages.base import Command, Event
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
 Order = Callable[[AsyncConnection, UUID], Awaitable[Command]]
-"""Finds what a request names, and makes the command under the operation's id. What it raises leaves the idempotency key free."""
+"""Resolves the references of a request and returns the command for the operation's id. If it raises, the idempotency key stays free."""
 _POLL_S = 0.25
 _CONFLICTS = frozenset(
     {
@@ -41,12 +41,12 @@ _CONFLICTS = frozenset(
         "experiment_in_use",
     }
 )
-"""Refusals that are a matter of the present state: the announcement of one carries its code only."""
+"""Codes of refusals that are conflicts with the current state. The refusal event carries only the code."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandTarget(Generic[R]):
-    """What commands change: its word in the feed, how its row is found by id, and how it is shown."""
+    """The kind of entity that commands change: its kind in the feed, and how its row is loaded and rendered."""
 
     kind: str
     load: Callable[[AsyncConnection, UUID], Awaitable[Any | None]]
@@ -55,7 +55,7 @@ class CommandTarget(Generic[R]):
 
 
 def outcome_from_feed(entity: CommandTarget[R]) -> TenantOutcome:
-    """How `carried_out` is seen to have worked once its request was answered: the feed tells it."""
+    """Return the finder for the outcome of a long operation of `carried_out`, which reads it from the feed."""
 
     async def find(connection: AsyncConnection, row: Any) -> R | None:
         changed = await find_changed_entity(connection, row.position, entity.kind, row.id)
@@ -66,7 +66,7 @@ def outcome_from_feed(entity: CommandTarget[R]) -> TenantOutcome:
 
 
 async def send(call: Call, command: Command) -> None:
-    """Commits the command; from then on it is not lost."""
+    """Commit the command to the outbox. It is not lost after that."""
     async with call.transaction() as unit:
         unit.emit(command)
 
@@ -81,16 +81,18 @@ async def wait_for(
     is_new: bool = False,
     answered: Callable[[Event], T] | None = None,
 ) -> T | None:
-    """What `look` finds, or `ask` learns from the owner, once the command has worked; None when no answer came within the time for it.
+    """Wait until the command has taken effect and return what `look` or `ask` finds. Return None if the timeout expires first.
 
     Args:
-        sent_for: whose command it is, as a refusal comes back to that tenant: `ids.SITE` for the site's; None: the caller's.
-        about: the experiment that it changes; None: perhaps any.
-        is_new: it was sent just now, so that nothing can be found yet.
-        answered: what the owner's answer says that `look` would find, where this replica has projected it itself; None: it is looked for.
+        look: finds the effect in the gateway's tables.
+        ask: asks the owner for the effect.
+        sent_for: tenant that receives a refusal: `ids.SITE` for commands of the site; None: the caller's tenant.
+        about: the experiment that the command changes; None: any.
+        is_new: the command was sent just now, so wait once before the first look.
+        answered: converts the owner's answer to the result of `look`, if this replica has projected the answer itself.
 
     Raises:
-        MusterError: the owner refused.
+        MusterError: the owner refused the command.
     """
     clock = call.doors.clock
     tenant = sent_for or call.tenant
@@ -104,14 +106,14 @@ async def wait_for(
                 call.doors.feed.note(tenant)
                 return answered(waiter.answer)
             try:
-                # No session is open meanwhile: an owner that is slow to answer would keep its connection from others.
+                # Ask without an open session: a slow owner would otherwise hold a database connection.
                 found = await ask() if ask is not None else None
                 async with call.doors.database.read(tenant) as connection:
                     if look is not None:
                         found = await look(connection)
                     refusal = None if found is not None else await load_refusal(connection, operation_id)
             except Transient:
-                # Who is asked does not answer: the command stands, and may work within the time that is left.
+                # The owner does not answer. The command stays valid and may still take effect in time.
                 found = refusal = None
             if found is not None:
                 call.doors.feed.note(tenant)
@@ -125,13 +127,13 @@ async def wait_for(
 
 
 async def carried_out(call: Call, request: Request, order: Order, entity: CommandTarget[R]) -> R:
-    """Orders what a request asks for, and returns what the command made of its entity, once it has worked.
+    """Send the command of a request and return the entity once the command has taken effect.
 
-    The feed tells that it has: the row itself may say already what a later command made of it. A request that comes again under its
-    idempotency key orders nothing: it waits for the first's command, or has its answer. A refusal frees the key.
+    The feed shows that it has, as the row may already contain later changes. A repeated request with the same idempotency key sends no
+    command: it waits for the first command or gets its answer. A refusal frees the key.
 
     Raises:
-        StillWorking: the owner has not answered yet.
+        StillWorking: the owner has not answered within the timeout.
     """
     ordered = await _ordered(call, request, order)
     if ordered.response is not None:
@@ -143,7 +145,10 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Comman
 
     try:
         row = await wait_for(call, ordered.operation_id, made)
-    except (Rejected, Conflict):  # The owner's refusal; what is Transient leaves the command on its way.
+    except (
+        Rejected,
+        Conflict,
+    ):  # The owner refused. After a Transient error the command is still on its way.
         await forget(call, ordered.operation_id)
         raise
     if row is None:
@@ -153,7 +158,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Comman
 
 
 async def _ordered(call: Call, request: Request, order: Order) -> IdempotencyClaim:
-    """The command that this request sends, or sent when it came before under its key."""
+    """Send the command of this request, or return the claim of an earlier request with the same key."""
     async with call.transaction() as unit:
         position = await feed_end(unit.connection, call.tenant)
         operation_id = new_id(call.doors.clock)
@@ -165,7 +170,7 @@ async def _ordered(call: Call, request: Request, order: Order) -> IdempotencyCla
 
 
 def refused(row: Any, call: Call) -> Exception:
-    """The error that a refused command is told with."""
+    """Return the error for a refused command."""
     if call.if_match is not None and row.code in VERSION_CONFLICTS:
         return precondition_failed(row.message)
     if row.code == "not_found":

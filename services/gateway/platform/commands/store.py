@@ -1,4 +1,4 @@
-"""Idempotency keys with their answers, and refused commands."""
+"""Stores idempotency keys with their answers, and refused commands."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -33,13 +33,13 @@ async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Row[A
 
 
 async def load_refusals(connection: AsyncConnection, operations: Collection[UUID]) -> dict[UUID, Row[Any]]:
-    """Those of the operations that their owner refused, by id."""
+    """Load the refusals among these operations, by operation id."""
     rows = await connection.execute(select(operation).where(operation.c.id.in_(operations)))
     return {row.id: row for row in rows}
 
 
 async def claim_key(connection: AsyncConnection, values: dict[str, Any]) -> Row[Any] | None:
-    """Takes the key for this request, after whoever is just taking it; returns the earlier claim instead, if any."""
+    """Claim the key for this request, after waiting for a concurrent claim. Return the earlier claim if the key is taken."""
     claim = upsert(idempotency).values(**values).on_conflict_do_nothing().returning(idempotency.c.key)
     if (await connection.execute(claim)).one_or_none() is not None:
         return None
@@ -50,7 +50,7 @@ async def claim_key(connection: AsyncConnection, values: dict[str, Any]) -> Row[
 async def save_answer(
     connection: AsyncConnection, tenant: UUID, name: str, key: str, response: JsonValue
 ) -> JsonValue:
-    """Returns what is kept: the first answer, where there were several."""
+    """Store an answer unless there is one already. Return the stored answer."""
     first = func.coalesce(idempotency.c.response, literal(response, JSON))
     statement = update(idempotency).where(_kept(tenant, name, key)).values(response=first)
     kept: JsonValue = (await connection.execute(statement.returning(idempotency.c.response))).scalar_one()
@@ -60,7 +60,7 @@ async def save_answer(
 async def drop_key(
     connection: AsyncConnection, tenant: UUID, name: str, key: str, operation_id: UUID
 ) -> None:
-    """The request failed for good: the key may be used again, unless it is already."""
+    """Delete the claim of a refused operation, unless another operation has the key already."""
     here = _kept(tenant, name, key) & (idempotency.c.entity == operation_id)
     await connection.execute(delete(idempotency).where(here))
 
@@ -71,6 +71,6 @@ def _kept(tenant: UUID, name: str, key: str) -> ColumnElement[bool]:
 
 
 async def sweep(connection: AsyncConnection, now: datetime, keys_kept: timedelta) -> None:
-    """Deletes keys and refusals that are past their time, over all tenants."""
+    """Delete expired keys and refusals of all tenants."""
     await connection.execute(delete(idempotency).where(idempotency.c.created_at < now - keys_kept))
     await connection.execute(delete(operation).where(operation.c.created_at < now - keys_kept))

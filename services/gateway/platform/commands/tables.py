@@ -1,4 +1,4 @@
-"""Idempotency keys, refused commands, and operations that took longer than their request waited."""
+"""Tables of idempotency keys, refused commands, and long operations."""
 
 from sqlalchemy import BigInteger, Column, DateTime, LargeBinary, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
@@ -18,7 +18,11 @@ ordered = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("wanted", JSON(none_as_null=True)),
 )
-"""`wanted`: of what is the site's, how it will be seen to have worked. `orderer`: the user, or the token of none; who asks for what is under way already has the same operation. `version`: of the entity before; `position`: of the feed before. Kept a day."""
+"""Long operations, kept for a day.
+
+`orderer`: the user, or the token if it has none; several callers may wait for the same operation. `version` and `position`: of the entity and of
+the feed before the operation. `wanted`: for operations on the site's machines, the desired state.
+"""
 
 operation = Table(
     "operation",
@@ -30,7 +34,7 @@ operation = Table(
     Column("message", Text, nullable=False),
     Column("hint", Text),
 )
-"""Commands that their owner refused; kept a day."""
+"""Refused commands, kept for a day."""
 
 idempotency = Table(
     "idempotency",

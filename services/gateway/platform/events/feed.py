@@ -1,6 +1,6 @@
-"""Wakes whoever waits for a tenant's changes: event streams, and commands that wait for their answer.
+"""Wakes tasks that wait for a tenant's changes: event streams, and requests that wait for the answer to a command.
 
-A wake is a hint. Who waits reads the table from its own position, and does so on a slow poll too; whose answer is handed over with it need not.
+A wake is only a hint: a waiter then reads the table from its own position, and it also polls slowly. A waiter that gets the answer itself need not read.
 """
 
 import asyncio
@@ -18,24 +18,24 @@ from shared.ids import TenantId
 from shared.messages.base import Event, Hint
 
 View = tuple[TenantId, frozenset[tuple[str, str]]]
-"""Whose things, and what row-level security leaves of them."""
+"""The tenant, and the scopes that row-level security filters by."""
 _ENTITY = "feed"
 _MOST_ABOUT = 64
-"""A hint names no more experiments than this; one about more may be about any."""
+"""Maximum number of ids in a hint. A hint about more is sent without ids and wakes every waiter of the tenant."""
 _log = structlog.get_logger()
 
 
 class _Carries(Protocol):
-    """A message of the bus, as far as it is read here."""
+    """The part of a bus message that is read here."""
 
     data: bytes
 
 
 class Waiter:
-    """One place where changes of a tenant are waited for; a change between two waits is not missed.
+    """Waits for changes of a tenant. A change between two waits is not missed.
 
     Args:
-        about: the experiments and operations whose changes are waited for; None: any.
+        about: the experiments and operations to wait for; None: any.
     """
 
     def __init__(self, about: frozenset[UUID] | None = None) -> None:
@@ -44,15 +44,15 @@ class Waiter:
         self._ended = False
         self._hinted: set[UUID] = set()
         self.answer: Event | None = None
-        """What the owner said to the operation that is waited for, where this replica has projected it."""
+        """The owner's answer to the awaited operation, if this replica has projected it."""
 
     def take(self, answers: Mapping[UUID, Event]) -> None:
-        """Keeps the answer to the operation that is waited for, if it is among these."""
+        """Keep the answer to the awaited operation, if it is among `answers`."""
         for operation_id in (self._about or frozenset()) & answers.keys():
             self.answer = answers[operation_id]
 
     def hear(self, about: Collection[UUID] | None) -> None:
-        """Wakes who waits, unless the change is of other things than they wait for; None: perhaps of any."""
+        """Wake the waiter if the change concerns it. `about` None: the change may concern anything."""
         if self._about is None or about is None or not self._about.isdisjoint(about):
             self.wake()
 
@@ -60,12 +60,12 @@ class Waiter:
         self._changed.set()
 
     def hint(self, entity: UUID) -> None:
-        """Wakes who waits, and keeps what it is about until it is taken."""
+        """Wake the waiter and keep the entity until `take_hinted`."""
         self._hinted.add(entity)
         self.wake()
 
     def take_hinted(self) -> set[UUID]:
-        """What hints were about since this was last asked. A hint may be lost: who goes by them looks at everything now and then."""
+        """Return and clear the hinted entities. Hints may be lost, so callers must also check everything now and then."""
         hinted, self._hinted = self._hinted, set()
         return hinted
 
@@ -74,7 +74,7 @@ class Waiter:
         self.wake()
 
     async def wait(self, timeout_s: float) -> None:
-        """Returns at the next change, or after `timeout_s`. Raises Transient when the gateway goes down."""
+        """Return at the next change or after `timeout_s` seconds. Raises Transient when the gateway shuts down."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._changed.wait()
@@ -83,7 +83,7 @@ class Waiter:
         finally:
             self._changed.clear()
             if self._ended:
-                raise Transient("this gateway is going down; connect again", 0.5, "restarting")
+                raise Transient("this gateway is shutting down; connect again", 0.5, "restarting")
 
 
 class Feed:
@@ -95,12 +95,12 @@ class Feed:
         self._versions: defaultdict[TenantId, int] = defaultdict(int)
 
     async def start(self) -> None:
-        """Listens to the other replicas."""
+        """Subscribe to the hints of other replicas."""
         await self._bus.subscribe(f"live.v{Hint.VERSION}.*.{_ENTITY}.*", self._on_hint)
 
     @contextmanager
     def waiting(self, tenant: TenantId, about: frozenset[UUID] | None = None) -> Iterator[Waiter]:
-        """A waiter for the tenant's changes: of these experiments and refused operations, or (None) of any."""
+        """Yield a waiter for the tenant's changes: of these experiments and refused operations, or of any if `about` is None."""
         waiter = Waiter(about)
         self._waiters[tenant].add(waiter)
         try:
@@ -112,13 +112,13 @@ class Feed:
 
     @asynccontextmanager
     async def waiting_on(self, tenant: TenantId) -> AsyncIterator[Waiter]:
-        """`waiting`, where it is entered as `waiting_for` is."""
+        """`waiting` as an async context manager, interchangeable with `waiting_for`."""
         with self.waiting(tenant) as waiter:
             yield waiter
 
     @asynccontextmanager
     async def waiting_for(self, tenant: TenantId, entity: str, id: UUID | None) -> AsyncIterator[Waiter]:
-        """Woken by the tenant's changes, and by hints of the entity (None: of any): `logs` of a trial, the `search` of an experiment."""
+        """Yield a waiter that the tenant's changes wake, and hints of an entity: `logs` of a trial, the `search` of an experiment. `id` None: any."""
         with self.waiting(tenant) as waiter:
 
             async def wake(message: _Carries) -> None:
@@ -129,40 +129,40 @@ class Feed:
             try:
                 yield waiter
             finally:
-                with suppress(Exception):  # a connection that is gone holds no subscription
+                with suppress(Exception):  # A closed connection has no subscriptions.
                     await subscription.unsubscribe()
 
     def version(self, tenant: TenantId) -> int:
-        """A number that rises with each change of the tenant that this process learns of: part of the key under which its things are cached."""
+        """Return a number that increases with every change of the tenant that this process learns of. It is part of cache keys."""
         return self._versions[tenant]
 
     def note(self, tenant: TenantId) -> None:
-        """Raise the tenant's version: a change was seen, perhaps before it is told of."""
+        """Increase the tenant's version: a change was seen, perhaps before its hint."""
         self._versions[tenant] += 1
 
     async def changed(self, tenant: TenantId, position: int, about: Collection[UUID] | None = None) -> None:
-        """Wakes the tenant's waiters here and on the other replicas.
+        """Wake the tenant's waiters on all replicas.
 
         Args:
-            about: the experiments that are another's view now than before, or the operations that were refused; None: perhaps any.
+            about: the experiments whose representation has changed, or the refused operations; None: any.
         """
         if about is not None and len(about) > _MOST_ABOUT:
             about = None
         self._wake(tenant, about)
-        await asyncio.sleep(0)  # who waits here goes on before the others are told
+        await asyncio.sleep(0)  # Let local waiters run before the other replicas are notified.
         named = None if about is None else tuple(about)
         try:
             await self._bus.hint(Hint(entity=_ENTITY, id=tenant, cursor=position, about=named), tenant)
         except MusterError as error:
-            _log.debug("a hint was not sent", error=str(error))
+            _log.debug("hint not sent", error=str(error))
 
     async def answered(self, tenant: TenantId, answers: Mapping[UUID, Event]) -> None:
-        """Hands owners' answers, by their operations, to those who wait for them here: they need not look. `changed` wakes them."""
+        """Pass the owners' answers, by operation, to local waiters, which then need not read the tables. `changed` wakes them."""
         for waiter in self._waiters.get(tenant, ()):
             waiter.take(answers)
 
     def end(self) -> None:
-        """Sends whoever waits here away: streams are taken up again at another replica, or at the next start."""
+        """End all waits with an error. Clients resume their streams on another replica or after the restart."""
         for waiters in self._waiters.values():
             for waiter in waiters:
                 waiter.end()

@@ -1,4 +1,4 @@
-"""Publishes what has happened, in the transaction that changes it: into the tenant's feed, and to subscribers outside the platform."""
+"""Publishes events in the transaction of their change: to the tenant's feed, and to subscribers outside the platform."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -16,30 +16,30 @@ from shared.bus import Unit
 from shared.ids import TenantId
 
 CHANGE_A_VIEW = frozenset({"experiment", "labels", "request"})
-"""Kinds of events that change what is shown of an experiment; the others stand beside it."""
+"""Kinds of events that change the representation of an experiment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribers:
-    """Those outside the platform that a tenant's events are sent to."""
+    """Hooks for subscribers outside the platform (webhooks)."""
 
     exist: Callable[[UUID], ColumnElement[bool]]
-    """Whether a tenant has any, as a condition of the statement that appends events."""
+    """Returns the SQL condition that a tenant has subscribers, for the statement that appends events."""
     plan: Callable[[AsyncConnection, UUID, datetime, Sequence[NewEvent], int], Awaitable[bool]]
-    """Writes down what is to be sent of the events just appended, the last at a position; True where that is anything."""
+    """Stores deliveries for the events just appended, given the last position. Returns True if there are any."""
     wake: Callable[[], None]
-    """Has what was written down sent now."""
+    """Sends stored deliveries now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """Publishes the events of tenants, and of the site."""
+    """Publishes the events of tenants and of the site."""
 
     feed: Feed
     subscribers: Subscribers
 
     async def publish(self, unit: Unit, tenant: TenantId, events: Sequence[NewEvent]) -> None:
-        """Appends events; the feed's lock is held already (`store.feed_lock`)."""
+        """Append events. The caller must hold the feed's lock (`store.feed_lock`)."""
         if not events:
             return
         condition = self.subscribers.exist(tenant)
@@ -53,7 +53,7 @@ class Publisher:
 
 
 def as_callback(act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
-    """As something to do after the commit."""
+    """Wrap a function as a callback for `Unit.then`."""
 
     async def acted() -> None:
         act()

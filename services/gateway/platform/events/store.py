@@ -1,4 +1,4 @@
-"""Feeds of events (a tenant's, and the site's of machines), refused commands, and answers kept for idempotency keys."""
+"""Stores the event feeds of tenants, and of the site for machines."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _GIVEN = [
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """A change as it goes into the feed; `resource` is JSON. `name`: as webhooks are told it; None for one that they are not."""
+    """An event to append to the feed. `resource` is JSON. `name`: the event's name for webhooks; None if they do not get it."""
 
     kind: str
     change: str
@@ -48,15 +48,15 @@ class NewEvent:
 
 
 def feed_lock(tenant: UUID) -> str:
-    """The statement that is taken before anything is projected: what is found known stays so until the end of the transaction, and replicas cannot deadlock.
+    """Return the statement that locks a feed. Projections run it first, so that known states do not change during the transaction and replicas cannot deadlock.
 
-    The counter's row is taken by `append_events` alone, right before the end: creates wait for that too.
+    Only `append_events` locks the counter's row, right before the commit, as creates wait for that row too.
     """
     return f"SELECT pg_advisory_xact_lock(hashtextextended('muster:feed:{tenant}', 0))"
 
 
 async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
-    """The same, within a transaction that has begun."""
+    """Lock a feed within an open transaction."""
     key = func.hashtextextended(f"muster:feed:{tenant}", 0)
     await connection.execute(select(func.pg_advisory_xact_lock(key)))
 
@@ -68,9 +68,9 @@ async def append_events(
     events: Sequence[NewEvent],
     condition: ColumnElement[bool],
 ) -> tuple[int, bool]:
-    """Appends under the feed's lock; returns the last position, and whether the condition holds.
+    """Append events under the feed's lock. Return the last position, and whether the condition holds.
 
-    Positions rise in the order of commits: the counter's row is held until then.
+    Positions increase in commit order, because the counter's row is locked until the commit.
     """
     before = (
         upsert(counter)
@@ -96,7 +96,7 @@ async def append_events(
 async def load_events(
     connection: AsyncConnection, tenant: UUID, after: int, kinds: Collection[str], limit: int
 ) -> Sequence[Row[Any]]:
-    """In order, those of a feed behind `after` of these kinds: a newer replica may tell of others."""
+    """Load events after `after` in order, of the given kinds only: a newer replica may have appended unknown kinds."""
     query = select(event).where(event.c.tenant == tenant, event.c.position > after, event.c.kind.in_(kinds))
     query = query.order_by(event.c.position).limit(limit)
     return (await connection.execute(query)).all()
@@ -105,7 +105,7 @@ async def load_events(
 async def find_changed_entity(
     connection: AsyncConnection, after: int, kind: str, operation_id: UUID
 ) -> UUID | None:
-    """Which entity of a kind an operation has changed, as the feed holds it behind `after`; None while it does not."""
+    """Return the entity of a kind that an operation has changed, by the feed after `after`; None if there is no such event yet."""
     query = select(event.c.entity).where(
         event.c.position > after,
         event.c.kind == kind,
@@ -117,7 +117,7 @@ async def find_changed_entity(
 async def has_event_of_operation(
     connection: AsyncConnection, since: datetime, entity: UUID, operation_id: UUID
 ) -> bool:
-    """Whether the feed has told since then that an operation changed the entity: its row may hold what a later one made of it."""
+    """Whether the feed contains an event since `since` in which the operation changed the entity. The row itself may contain later changes."""
     query = select(event.c.position).where(
         event.c.at > since,
         event.c.entity == entity,
@@ -127,20 +127,20 @@ async def has_event_of_operation(
 
 
 async def feed_bounds(connection: AsyncConnection, tenant: UUID) -> tuple[int, int]:
-    """The last position whose event is past its time, and the last given; (0, 0) for an empty feed."""
+    """Return the last deleted position and the last position of a feed; (0, 0) for an empty feed."""
     query = select(counter.c.swept, counter.c.events).where(counter.c.tenant == tenant)
     found = (await connection.execute(query)).one_or_none()
     return (found.swept, found.events) if found is not None else (0, 0)
 
 
 async def feed_end(connection: AsyncConnection, tenant: UUID) -> int:
-    """The last position given, whoever sees what is there."""
+    """Return the last position of a feed."""
     query = select(counter.c.events).where(counter.c.tenant == tenant)
     return (await connection.execute(query)).scalar_one_or_none() or 0
 
 
 async def sweep_feeds(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
-    """Deletes events that are past their time, over all tenants, and writes down where each feed begins since."""
+    """Delete expired events of all tenants, and update where each feed begins."""
     swept = (
         delete(event).where(event.c.at < now - kept).returning(event.c.tenant, event.c.position).cte("old")
     )

@@ -1,4 +1,4 @@
-"""Open streams: how many a tenant has here, since each holds memory and a place, and the silences between what comes on one."""
+"""Limits the open streams of a tenant on this replica, and marks idle intervals in streams."""
 
 import asyncio
 from collections import Counter
@@ -10,13 +10,13 @@ from services.gateway.platform.limits.exceeded import LimitExceeded
 from shared.ids import TenantId
 
 IDLE_TICK_S = 15.0
-"""After so long without anything a stream shows that it is there, and whose it is is looked at again."""
+"""Idle interval after which a stream sends a sign of life and its caller's permissions are checked again."""
 _RETRY_AFTER_S = 5.0
 T = TypeVar("T")
 
 
 class OpenStreams:
-    """Counts them, by replica."""
+    """Counts the open streams of this replica by tenant."""
 
     def __init__(self, most_of_tenant: int) -> None:
         self._most = most_of_tenant
@@ -24,10 +24,10 @@ class OpenStreams:
 
     @contextmanager
     def one(self, tenant: TenantId) -> Iterator[None]:
-        """Around one stream. Raises LimitExceeded where the tenant has too many."""
+        """Count a stream until the block ends. Raises LimitExceeded if the tenant has too many."""
         if self._open[tenant] >= self._most:
-            told = f"your tenant has {self._most} streams open here; close some, or follow several things with one"
-            raise LimitExceeded("streams", told, _RETRY_AFTER_S)
+            message = f"your tenant has {self._most} open streams on this replica, which is the maximum; close some of them"
+            raise LimitExceeded("streams", message, _RETRY_AFTER_S)
         self._open[tenant] += 1
         try:
             yield
@@ -38,7 +38,7 @@ class OpenStreams:
 
 
 async def with_idle_ticks(items: AsyncIterator[T], quiet_s: float) -> AsyncIterator[T | None]:
-    """The items, and None whenever none came for a while. Closes the items when it is closed."""
+    """Yield the items, and None after every idle interval. Closing this generator closes `items`."""
     waiting: asyncio.Future[T] | None = None
     try:
         while True:
@@ -55,5 +55,5 @@ async def with_idle_ticks(items: AsyncIterator[T], quiet_s: float) -> AsyncItera
     finally:
         if waiting is not None:
             waiting.cancel()
-            await asyncio.wait({waiting})  # What is still under way cannot be closed.
+            await asyncio.wait({waiting})  # A generator cannot be closed while it runs.
         await cast(AsyncGenerator[T], items).aclose()

@@ -1,4 +1,4 @@
-"""How long a stream waits: for an owner that is busy or away, and for what is still on its way once the thing that it is of has ended."""
+"""Timeouts of streams: for an owner that does not answer, and for the last data of a trial that has ended."""
 
 import asyncio
 from typing import TypeVar
@@ -17,10 +17,12 @@ _AGAIN_S = 1.0
 
 
 async def ask_with_retries(call: Call, question: Query[R]) -> R:
-    """The owner's answer, asked again for half a minute: a stream that ended would be taken up at once, and have read anew what it had told, by an owner without the time for less.
+    """Ask the owner, with retries for about half a minute.
+
+    If the stream ended instead, the client would reconnect at once and make a busy owner read everything again.
 
     Raises:
-        Transient: There was none by then.
+        Transient: the owner has not answered by then.
     """
     for _ in range(_ATTEMPTS - 1):
         try:
@@ -31,14 +33,14 @@ async def ask_with_retries(call: Call, question: Query[R]) -> R:
 
 
 class FinalDataTimeout:
-    """Of one stream: how long the last of something that has ended is waited for, should the registry not say that all is there."""
+    """Limits how long a stream waits for the last data of something that has ended, if the registry does not report that all of it is stored."""
 
     def __init__(self, call: Call) -> None:
         self._clock = call.doors.clock
         self._since_s: float | None = None
 
     def is_over(self, final: bool) -> bool:
-        """Whether it has ended, and long enough ago; said at each look."""
+        """Return True once `final` has been true for the timeout. Call it at each read."""
         if final and self._since_s is None:
             self._since_s = self._clock.monotonic()
         return self._since_s is not None and self._clock.monotonic() - self._since_s > _LAST_S

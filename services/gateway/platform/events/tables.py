@@ -1,4 +1,4 @@
-"""A tenant's counter, and its feed of events."""
+"""Tables of the tenants' counters and event feeds."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Integer, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
@@ -13,8 +13,8 @@ counter = Table(
     Column("events", BigInteger, nullable=False),
     Column("swept", BigInteger, nullable=False, server_default="0"),
 )
-"""One row a tenant; changing it gives running numbers without gaps, and events whose order is that of their commits. Held for as short as can be: both wait for it.
-`swept`: the last position of the feed that was kept for its time; before it an id cannot be gone on from."""
+"""One row per tenant. Its row lock gives numbers without gaps, and feed positions in commit order. Hold it briefly: creates and events both wait for it.
+`swept`: the last position whose event is deleted; streams cannot resume before it."""
 
 event = Table(
     "event",

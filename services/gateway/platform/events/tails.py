@@ -1,4 +1,4 @@
-"""The newest of what grows (a tenant's events, a trial's points), read once for all streams that see the same of it: a thousand idle streams cost as much as one."""
+"""Shares one reader of a growing sequence (a tenant's events, a trial's points) among all streams with the same view, so that a thousand idle streams cost as much as one."""
 
 import asyncio
 from collections import deque
@@ -11,11 +11,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from services.gateway.platform.events.feed import Waiter
 
 MAX_HELD_ITEMS = 256
-"""So many items are held for streams that follow; who is further behind reads by itself."""
+"""Number of items held for streams. A stream that is further behind reads by itself."""
 
 
 class Ordered(Protocol):
-    """A position: what comes later is greater."""
+    """A position in a sequence. Later positions are greater."""
 
     def __lt__(self, other: Any, /) -> bool: ...
     def __le__(self, other: Any, /) -> bool: ...
@@ -35,8 +35,7 @@ class PositionedItem(Generic[P, I]):
 
 @dataclass(frozen=True, slots=True)
 class TailPage(Generic[P, I]):
-    """What follows a position, oldest first. All that may be seen up to `end` is in it; `is_last` where nothing was left out behind it,
-    and `is_over` where nothing will ever be."""
+    """The visible items after a position up to `end`, oldest first. `is_last`: there are no items after `end` yet; `is_over`: there will never be."""
 
     told: Sequence[PositionedItem[P, I]]
     end: P
@@ -45,23 +44,23 @@ class TailPage(Generic[P, I]):
 
 
 Read = Callable[[P], Awaitable[TailPage[P, I]]]
-"""Reads what is behind a position, as one kind of caller sees it."""
+"""Reads the items after a position, filtered for one view."""
 Waiting = Callable[[], AbstractAsyncContextManager[Waiter]]
-"""Where changes are waited for."""
+"""Opens a waiter for changes."""
 
 
 class Tail(Generic[P, I]):
-    """The end of something that grows, as one kind of caller sees it; all that came behind `begin` is held, up to `end`."""
+    """The end of a growing sequence for one view. It holds all items after `begin` up to `end`."""
 
     def __init__(self, begin: P) -> None:
         self.begin = self.end = begin
         self.is_over = False
         self._held: deque[PositionedItem[P, I]] = deque()
-        self._told = asyncio.Event()
+        self._advanced = asyncio.Event()
         self._failure: BaseException | None = None
 
     async def follow(self, read: Read[P, I], wait: Callable[[], Awaitable[None]]) -> None:
-        """Reads on at each wake, until it is over, is cancelled or fails."""
+        """Read new items at each wake, until the sequence is over, the task is cancelled or a read fails."""
         while not self.is_over:
             page = await read(self.end)
             self._hold(page)
@@ -69,23 +68,23 @@ class Tail(Generic[P, I]):
                 await wait()
 
     def fail(self, error: BaseException) -> None:
-        """Raises to all who follow what reading on has failed with."""
+        """Raise the error of the reader in all streams that follow."""
         self._failure = error
-        self._told.set()
+        self._advanced.set()
 
     def since(self, position: P) -> list[PositionedItem[P, I]]:
-        """What is held behind `position`, which is not before `begin`; oldest first."""
+        """Return the held items after `position`, oldest first. `position` must not be before `begin`."""
         newer: list[PositionedItem[P, I]] = []
-        for told in reversed(self._held):
-            if told.position <= position:
+        for positioned in reversed(self._held):
+            if positioned.position <= position:
                 break
-            newer.append(told)
+            newer.append(positioned)
         return newer[::-1]
 
     async def more(self, position: P) -> bool:
-        """Returns once something may stand behind `position`; False: nothing ever will. Raises what reading on has failed with."""
+        """Wait until there may be items after `position`. Return False if there will never be. Raises the error of the reader."""
         while self.end <= position and self._failure is None and not self.is_over:
-            await self._told.wait()
+            await self._advanced.wait()
         if self._failure is not None:
             raise self._failure
         return position < self.end
@@ -97,8 +96,8 @@ class Tail(Generic[P, I]):
         self.end, self.is_over = page.end, page.is_over
         while len(self._held) > MAX_HELD_ITEMS:
             self.begin = self._held.popleft().position
-        self._told.set()
-        self._told = asyncio.Event()
+        self._advanced.set()
+        self._advanced = asyncio.Event()
 
 
 @dataclass(slots=True)
@@ -109,7 +108,7 @@ class _Followed:
 
 
 class Tails:
-    """The tails that are followed in this process, each as long as a stream follows it."""
+    """The tails of this process. Each exists as long as a stream follows it."""
 
     def __init__(self, poll_s: float) -> None:
         self._poll_s = poll_s
@@ -117,7 +116,7 @@ class Tails:
 
     @contextmanager
     def following(self, key: Hashable, begin: P, read: Read[P, I], waiting: Waiting) -> Iterator[Tail[P, I]]:
-        """The tail of what `key` names, read by `read` at each change and, where it is new, from `begin` on."""
+        """Yield the tail for `key`. A new tail starts after `begin`, and `read` extends it at each change."""
         one = self._followed.get(key)
         if one is None or one.reading.done():
             tail = Tail[P, I](begin)

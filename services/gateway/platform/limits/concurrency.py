@@ -14,7 +14,7 @@ from shared.telemetry import metrics
 
 T = TypeVar("T")
 Occupied = Literal["working", "waiting", "upload"]
-"""What a request does most of the time: keep the replica busy, wait for another service, or send its body."""
+"""The main activity of a request: keep the replica busy, wait for another service, or send its body."""
 SenderKey = TenantId | str
 """A tenant, or the address of a caller without a token."""
 _RETRY_AFTER_S = 1.0
@@ -40,7 +40,7 @@ class ConcurrencyLimit:
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
-        """Hold one of the places, once there is one.
+        """Count the request as in progress until the block ends; wait in the queue if the limit is reached.
 
         Raises:
             LimitExceeded: the queue is full, or the request has waited in it for too long.
@@ -83,7 +83,7 @@ class PerSender(Generic[T]):
         self._of: WeakValueDictionary[SenderKey, T] = WeakValueDictionary()
 
     def of(self, sender: SenderKey) -> T:
-        """Return the sender's, made when there is none."""
+        """Return the sender's object; create it if there is none."""
         found = self._of.get(sender)
         if found is None:
             found = self._of[sender] = self._make()
@@ -93,7 +93,7 @@ class PerSender(Generic[T]):
 class ConcurrencyLimits:
     """A limit of each sender, below that of the replica, so that one sender cannot occupy the replica.
 
-    Requests that wait for other services, and uploads, have limits of the sender of their own, so that they occupy no place of a request that the replica works on.
+    Requests that wait for other services, and uploads, have separate limits per sender, so that they do not block requests that the replica works on.
     """
 
     def __init__(self, replica: Bounds, working: Bounds, waiting: Bounds, upload: Bounds) -> None:
@@ -105,7 +105,7 @@ class ConcurrencyLimits:
 
     @asynccontextmanager
     async def hold(self, sender: SenderKey, occupied: Occupied) -> AsyncIterator[None]:
-        """Hold a place of the sender, and of the replica if it works on the request. Raises LimitExceeded."""
+        """Count a request against the sender's limit and, if the replica works on it, the replica's. Raises LimitExceeded."""
         async with self._of_sender[occupied].of(sender).hold():
             if occupied != "working":
                 yield

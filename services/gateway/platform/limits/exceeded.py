@@ -1,4 +1,4 @@
-"""The refusal of a request that exceeds a limit; it changes nothing and may be repeated."""
+"""The error for a request that exceeds a limit. It has changed nothing and may be repeated."""
 
 from typing import Literal
 
@@ -7,16 +7,16 @@ from muster.errors import Transient
 Limit = Literal["rate", "tenant_concurrency", "replica_concurrency", "streams"]
 
 RATE_LIMITED = "rate_limited"
-"""The code of a tenant that sends too much (429)."""
+"""Error code for a tenant that exceeds a limit (429)."""
 OVERLOADED = "overloaded"
-"""The code of a replica that has too much to do (503)."""
+"""Error code for an overloaded replica (503)."""
 
 
 class LimitExceeded(Transient):
     """A request over a limit of its tenant, or of the replica.
 
     Attributes:
-        limit: Which one, for metrics.
+        limit: the exceeded limit, for metrics.
     """
 
     def __init__(self, limit: Limit, message: str, retry_after_s: float) -> None:

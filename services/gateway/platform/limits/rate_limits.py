@@ -86,7 +86,7 @@ class RateLimiter:
         """Count a request of the tenant.
 
         Args:
-            own: requests a second set for the tenant ("") and for workspaces by name.
+            own: requests per second set for the tenant ("") and for workspaces by name.
         Raises:
             LimitExceeded: with the time until the emptiest bucket has a token; nothing was counted.
         """
@@ -96,10 +96,10 @@ class RateLimiter:
         _status.set(min(found, key=lambda one: one.tokens))
 
     async def attempt(self, kind: str, who: str) -> None:
-        """Count an attempt to sign in, whether or not `who` exists. Raises LimitExceeded."""
+        """Count a sign-in attempt for an account or from an address, whether or not the account exists. Raises LimitExceeded."""
         # A name may be long, or a secret typed into the wrong field.
         key = f"muster:attempt:{kind}:{hashlib.sha256(who.encode()).hexdigest()}"
-        await self._take([_Limit(key, kind, ATTEMPTS[kind], "there were too many attempts to sign in")])
+        await self._take([_Limit(key, kind, ATTEMPTS[kind], "too many sign-in attempts")])
 
     async def _take(self, limits: Sequence[_Limit]) -> list[RateLimitStatus]:
         allowed, found = await self._take_shared(limits) or self._take_local(limits)
@@ -110,7 +110,7 @@ class RateLimiter:
         return found
 
     async def _take_shared(self, limits: Sequence[_Limit]) -> tuple[bool, list[RateLimitStatus]] | None:
-        """None while Redis is down."""
+        """Take tokens from the buckets in Redis. Return None while Redis is down."""
         if self._script is None or not self._may_ask():
             return None
         rates = [number for limit in limits for number in (limit.rate.per_s, limit.rate.burst)]
@@ -132,7 +132,7 @@ class RateLimiter:
         ]
 
     def _may_ask(self) -> bool:
-        """False while Redis is down, but for one request a second, which tries whether it is back."""
+        """Return False while Redis is down, except for one request per second, which checks whether it is back."""
         now_s = self._clock.monotonic()
         if now_s < self._retry_at_s:
             return False
@@ -157,7 +157,7 @@ class RateLimiter:
 
 @lru_cache(maxsize=4096)
 def _limit_of_class(tenant: TenantId, rate_class: RateClass, rate: Rate) -> _Limit:
-    message = f"your tenant sends more than {rate.per_s:g} {rate_class} requests a second"
+    message = f"your tenant exceeds its rate limit of {rate.per_s:g} {rate_class} requests per second"
     return _Limit(_key(tenant, rate_class), rate_class, rate, message)
 
 
@@ -168,7 +168,7 @@ def _own_limit(tenant: TenantId, workspace: str, per_s: float) -> _Limit:
         _key(tenant, f"own:{workspace.encode().hex()}"),
         "workspace" if workspace else "tenant",
         Rate(per_s, max(1.0, per_s * _BURST_S)),
-        f"{whose} sends more than the {per_s:g} requests a second that were set for it",
+        f"{whose} exceeds its quota of {per_s:g} requests per second",
     )
 
 

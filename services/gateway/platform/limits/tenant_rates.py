@@ -1,4 +1,4 @@
-"""Which rates of their own a tenant and its workspaces have, cached for a moment."""
+"""Rate limits that are set for a tenant and its workspaces, cached for two seconds."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -12,16 +12,16 @@ from shared.ids import TenantId
 from shared.runtime.cache import Cache
 
 CACHED_S = 2.0
-"""A rate that was set counts everywhere after this long."""
+"""A new rate takes effect on all replicas within this time."""
 _MAX_TENANTS = 4096
 LoadRates = Callable[[AsyncConnection], Awaitable[Mapping[str, float]]]
 
 
 class TenantRates:
-    """Reads rates as the tenant itself.
+    """Loads and caches the rates of tenants.
 
     Args:
-        load_rates: Requests a second by workspace; the empty one is the tenant as a whole.
+        load_rates: returns requests per second by workspace; "" is the whole tenant.
     """
 
     def __init__(self, database: Database, load_rates: LoadRates, clock: Clock) -> None:
@@ -30,7 +30,7 @@ class TenantRates:
         self._rates = Cache[TenantId, Mapping[str, float]]("tenant_rates", _MAX_TENANTS, CACHED_S, clock)
 
     async def rates_of(self, caller: Caller) -> Mapping[str, float]:
-        """Requests a second that this call counts against: of the tenant ("") and of the one workspace that the caller is of."""
+        """Return the rates that a call counts against: of the tenant ("") and, if the caller's permissions are all in one workspace, of that."""
         rates = await self._rates.load(caller.tenant, partial(self._load, caller.tenant))
         if not rates:
             return rates

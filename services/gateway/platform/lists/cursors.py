@@ -1,4 +1,4 @@
-"""Opaque page cursors: signed, so that nobody can forge a position or carry one to another list."""
+"""Opaque page cursors, signed so that clients cannot forge them or use them for another list."""
 
 import base64
 import binascii
@@ -13,16 +13,16 @@ _MAC_BYTES = 12
 
 
 def encode_cursor(key: bytes, scope: str, position: Position) -> str:
-    """The cursor for `position` within `scope` (tenant, operation and filters)."""
+    """Return the cursor for `position` within `scope` (tenant, operation and filters)."""
     body = json.dumps(position, separators=(",", ":")).encode()
     return base64.urlsafe_b64encode(_mac(key, scope, body) + body).rstrip(b"=").decode()
 
 
 def decode_cursor(key: bytes, scope: str, cursor: str, place: str = "cursor") -> Position:
-    """The position that `encode_cursor` was given.
+    """Verify a cursor and return its position.
 
     Raises:
-        Rejected: the cursor was made for another list, by another key, or was changed.
+        Rejected: the cursor belongs to another list or another key, or was changed.
     """
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
@@ -42,7 +42,7 @@ def _mac(key: bytes, scope: str, body: bytes) -> bytes:
 def _invalid(place: str) -> Rejected:
     return Rejected(
         "cursor_invalid",
-        "this cursor does not belong to this list; begin again without one",
+        "this cursor does not belong to this list",
         place,
-        "a cursor is good for the same caller, operation and filters only",
+        "use a cursor only with the same tenant, operation and filters; start again without a cursor",
     )

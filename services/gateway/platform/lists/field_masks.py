@@ -1,4 +1,4 @@
-"""Field masks: of what is shown only those fields that the caller names. Pure."""
+"""Field masks: return only the fields that the caller names. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast, get_args, get_origin
@@ -12,25 +12,27 @@ MOST_CHARACTERS = 2_000
 FIELDS = "fields"
 """The parameter over REST, and the metadata over gRPC."""
 ITEMS = "items"
-"""What of a page is masked; its cursor and the like stay."""
+"""The field of a page that the mask applies to. The page's other fields are always returned."""
 EACH = "__all__"
 
 T = TypeVar("T")
 Include = dict[str, Any]
-"""By a field's name what is kept of it: True for all, or an `Include`; of a list's items under `EACH`."""
+"""Maps field names to True (the whole field) or to a nested `Include`; for lists, the key `EACH` holds the mask of the items."""
 
 
 def read_mask(text: str, model: type[BaseModel]) -> Include:
-    """Return which fields of a model, or of a page's items, a text names: `id,name,best.value`.
+    """Parse a mask such as `id,name,best.value` for a model, or for the items of a page.
 
     Raises:
-        Rejected: It names none, or one that is not there.
+        Rejected: a name is empty or unknown, or the mask is too long.
     """
     if len(text) > MOST_CHARACTERS:
-        raise Rejected("too_many_values", f"at most {MOST_CHARACTERS} characters", FIELDS)
+        raise Rejected(
+            "too_many_values", f"the field mask is longer than {MOST_CHARACTERS} characters", FIELDS
+        )
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise Rejected("unknown_name", "a field's name is empty", FIELDS, "write as id,name,best.value")
+        raise Rejected("unknown_name", "a field name is empty", FIELDS, "use the form id,name,best.value")
     page = ITEMS in model.model_fields
     masked = _model_in(model.model_fields[ITEMS].annotation) if page else model
     found: Include = {}
@@ -42,7 +44,7 @@ def read_mask(text: str, model: type[BaseModel]) -> Include:
 
 
 def keep(value: T, include: Include) -> T:
-    """Return what is kept of JSON, or of a model, which then has None for the rest."""
+    """Apply a mask to JSON, or to a model, whose other fields become None."""
     return cast(T, _kept(value, include))
 
 
@@ -60,11 +62,11 @@ def _kept(value: Any, include: Any) -> Any:
 
 
 def _lay(found: Include, parts: list[str], model: type[BaseModel], name: str) -> None:
-    """Lays one dotted name into the tree; what is kept whole stays whole."""
+    """Add a dotted name to the mask. A whole field stays whole."""
     first, *rest = parts
     if first not in model.model_fields:
         known = ", ".join(model.model_fields)
-        raise Rejected("unknown_name", f"there is no field '{name}'", FIELDS, f"there are {known}")
+        raise Rejected("unknown_name", f"unknown field '{name}'", FIELDS, f"fields: {known}")
     if not rest or found.get(first) is True:
         found[first] = True
         return
@@ -72,7 +74,7 @@ def _lay(found: Include, parts: list[str], model: type[BaseModel], name: str) ->
     inner = _model_in(annotation)
     is_list = get_origin(annotation) is list
     if inner is None and get_origin(annotation) is not dict:
-        raise Rejected("unknown_name", f"'{first}' has no fields of its own", FIELDS, f"write {first}")
+        raise Rejected("unknown_name", f"'{first}' has no nested fields", FIELDS, f"use {first}")
     below = cast(Include, found.setdefault(first, {EACH: {}} if is_list else {}))
     if inner is not None:
         _lay(below[EACH] if is_list else below, rest, inner, name)
@@ -81,7 +83,7 @@ def _lay(found: Include, parts: list[str], model: type[BaseModel], name: str) ->
 
 
 def _lay_free(found: Include, parts: list[str]) -> None:
-    """Within what users own every name may be there."""
+    """Add a name below a JSON object of users, where every name may exist."""
     first, *rest = parts
     if not rest or found.get(first) is True:
         found[first] = True
@@ -90,7 +92,7 @@ def _lay_free(found: Include, parts: list[str]) -> None:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that an annotation names, alone or in a list."""
+    """Return the model that an annotation names, directly or as a list's items."""
     plain, _ = without_none(annotation)
     if get_origin(plain) is list:
         plain, _ = without_none(get_args(plain)[0])

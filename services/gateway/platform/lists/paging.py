@@ -1,4 +1,4 @@
-"""Pages of lists: signed cursors bound to caller, operation and filters."""
+"""Pages of lists, with signed cursors that are bound to tenant, operation and filters."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ _NOT_A_FILTER = {"cursor", "limit", "after"}
 
 
 def read_wanted(call: Call, request: ListRequest) -> ListQuery:
-    """What a request asks of its list. Raises Rejected for a filter or a sort that cannot be understood, and for a foreign cursor."""
+    """Parse filter, order and cursor of a request. Raises Rejected for a malformed expression or a foreign cursor."""
     filter_, orders = request.listing.read(request.filter, request.sort)
     return ListQuery(filter_, orders, read_cursor(call, request, request.cursor), request.limit)
 
@@ -24,29 +24,29 @@ def read_wanted(call: Call, request: ListRequest) -> ListQuery:
 def choose_page(
     call: Call, request: ListRequest, wanted: ListQuery, items: Sequence[Res]
 ) -> tuple[list[Res], str | None]:
-    """What is wanted of items that are all at hand, and the cursor of what comes next."""
+    """Filter and sort items in memory. Return the page and the cursor of the next one."""
     found = select(items, wanted, cell_of)
-    shown = found[: wanted.limit]
-    if len(found) == len(shown):
-        return shown, None
-    last = position_of(cell_of(shown[-1], order.column) for order in wanted.orders)
-    return shown, make_cursor(call, request, last)
+    page = found[: wanted.limit]
+    if len(found) == len(page):
+        return page, None
+    last = position_of(cell_of(page[-1], order.column) for order in wanted.orders)
+    return page, make_cursor(call, request, last)
 
 
 def next_cursor(call: Call, request: Request, position: Position | None) -> str | None:
-    """The cursor of a position; None where a list has ended."""
+    """Return the cursor of a position; None at the end of the list."""
     return None if position is None else make_cursor(call, request, position)
 
 
 def read_cursor(call: Call, request: Request, cursor: str | None, place: str = "cursor") -> Position | None:
-    """The position that `cursor` names; None without one. Raises Rejected for a foreign or changed cursor."""
+    """Return the position of a cursor; None without a cursor. Raises Rejected for a foreign or changed cursor."""
     if not cursor:
         return None
     return decode_cursor(call.doors.keys.cursor, _scope(call, request), cursor, place)
 
 
 def make_cursor(call: Call, request: Request, position: Position) -> str:
-    """The cursor of `position` in this list."""
+    """Return the cursor of a position in this list."""
     return encode_cursor(call.doors.keys.cursor, _scope(call, request), position)
 
 

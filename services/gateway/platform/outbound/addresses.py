@@ -1,4 +1,4 @@
-"""Which addresses the platform may be made to call: the internet's, and networks that the site names. Everything else is somebody's inside."""
+"""Classifies IP addresses: public ones, and networks that the site allows. Outbound calls to all others are refused."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -19,12 +19,12 @@ _INSIDE_4 = tuple(
 """IANA's special-purpose registry: this host, private, shared, loopback, link-local (metadata services), documentation, multicast, reserved."""
 _OUTSIDE_6 = IPv6Network("2000::/3")
 _INSIDE_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
-"""Of the global unicast range: Teredo, ORCHID and benchmarks, documentation, 6to4. What is outside the range is inside anyway."""
+"""Non-public parts of the global unicast range: Teredo, ORCHID and benchmarking, documentation, 6to4. Addresses outside that range count as internal."""
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def parse_address(text: str) -> Address | None:
-    """The address in its usual form, without a zone; None where it is none."""
+    """Parse an IP address, ignoring its zone; None if the text is not an address."""
     try:
         return ip_address(text.partition("%")[0])
     except ValueError:
@@ -32,7 +32,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def is_outside(address: Address) -> bool:
-    """True for an address of the internet; one that carries another within it is what that is."""
+    """True for a public address. An address that embeds an IPv4 address is classified by that."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _INSIDE_4)
     within = _carried(address)
@@ -42,7 +42,7 @@ def is_outside(address: Address) -> bool:
 
 
 def is_named(address: Address, networks: Sequence[Network]) -> bool:
-    """True when one of the networks holds the address, or the one that it carries."""
+    """True if one of the networks contains the address, or the IPv4 address embedded in it."""
     addresses = [address]
     if isinstance(address, IPv6Address) and (within := _carried(address)) is not None:
         addresses.append(within)
@@ -50,7 +50,7 @@ def is_named(address: Address, networks: Sequence[Network]) -> bool:
 
 
 def _carried(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that a mapped or NAT64 address leads to."""
+    """Return the IPv4 address embedded in a mapped or NAT64 address."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.ipv4_mapped

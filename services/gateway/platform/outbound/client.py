@@ -1,5 +1,5 @@
-"""Calls to addresses that others name: of the internet, and of networks that the site allows. Nothing inside is reached, whatever a name resolves to.
-Used by the sender of webhooks and by the providers of OpenID Connect."""
+"""HTTP client for addresses that users and the sign-in file name: on the internet and in networks that the site allows. Internal addresses are refused,
+whatever a name resolves to. Webhooks and OpenID Connect providers use it."""
 
 import asyncio
 import errno
@@ -14,26 +14,26 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.gateway.platform.outbound.addresses import Network, is_named, is_outside, parse_address
 
-INTERNAL_ADDRESS = "the address is of an internal network, which the site does not allow"
+INTERNAL_ADDRESS = "the address belongs to an internal network that the site does not allow"
 _RESOLVERS = 8
 _HEADER_BYTES = 8190
 
 
 class InternalAddressError(OSError):
-    """The address may not be called."""
+    """The address belongs to an internal network that is not allowed."""
 
     def __init__(self) -> None:
         super().__init__(errno.EACCES, INTERNAL_ADDRESS)
 
 
 class OutboundClient:
-    """Sessions without redirect, cookie, proxy or shared connection.
+    """HTTP sessions for addresses that users name: without redirects, cookies, proxies and connection reuse.
 
-    Each address is judged when its socket is made, behind all names and spellings: what was judged is what is connected to.
+    Each address is checked when its socket is created, after name resolution, so the checked address is the one that is connected to.
 
     Args:
-        networks: internal networks that may be called too, the only ones that may be without encryption.
-        reads: whether answers are read, and so unpacked.
+        networks: internal networks that may be called. Only they may be called without TLS.
+        reads: whether answers are read, and so decompressed.
     """
 
     def __init__(self, networks: Sequence[Network], *, reads: bool = False) -> None:
@@ -56,7 +56,7 @@ class OutboundClient:
         self._resolver.pool.shutdown(wait=False, cancel_futures=True)
 
     def session(self, scheme: str) -> aiohttp.ClientSession:
-        """The session of `http` or `https`."""
+        """Return the session for `http` or `https`."""
         return self._sessions[scheme]
 
     def _session(self, sockets: Any) -> aiohttp.ClientSession:
@@ -73,7 +73,7 @@ class OutboundClient:
         )
 
     def _plain_socket(self, found: Any) -> socket.socket:
-        """Unencrypted, within the networks that the site names alone."""
+        """Create a socket without TLS, only for the networks that the site allows."""
         return _socket(found, allowed=self._is_named(found[4][0]))
 
     def _secure_socket(self, found: Any) -> socket.socket:
@@ -87,7 +87,7 @@ class OutboundClient:
 
 
 class _Resolver(AbstractResolver):
-    """Looks names up on threads of its own: one whose servers answer slowly holds up nothing else."""
+    """Resolves names on its own threads, so that slow name servers do not block other work."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(_RESOLVERS, "outward-names")
@@ -108,7 +108,7 @@ class _Resolver(AbstractResolver):
         ]  # fmt: skip
 
     async def close(self) -> None:
-        """The pool is closed with the sessions, which share it."""
+        """Do nothing: the sessions share the thread pool, and it is closed with them."""
 
 
 def _socket(found: Any, *, allowed: bool) -> socket.socket:

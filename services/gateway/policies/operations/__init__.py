@@ -1,4 +1,4 @@
-"""The operations on policies, one row each."""
+"""Table of the operations on policies and templates."""
 
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import KEY, NATURAL, POLICY, READ_EXPERIMENT, SAFE

@@ -1,4 +1,4 @@
-"""Policies: what experiments' configs are held to in a workspace or the whole tenant. Who leads a workspace sets its own."""
+"""Operations on policies of the tenant and of workspaces. Setting a workspace's policy takes `policy.manage` in that workspace only."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _ELSEWHERE = ("workspace", "project")
 
 
 async def list_policies(call: Call, request: Empty) -> ConfigPolicies:
-    """Shows what configs are held to in the caller's tenant, and in those of its workspaces that the caller sees."""
+    """List the policies of the tenant and of the workspaces that the caller may read."""
     async with call.read() as connection:
         rows = await store.load_policies(connection)
     grants = call.caller.grants
@@ -29,14 +29,14 @@ async def list_policies(call: Call, request: Empty) -> ConfigPolicies:
 
 
 async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
-    """Says what configs are held to from now on, in a workspace or the whole tenant."""
+    """Set the policy on experiment configs in a workspace or the whole tenant."""
     call.check_place(Permission.POLICY_MANAGE, Scope(request.workspace))
     _check(request.invariant_config)
-    said = request.model_dump(include={"invariant_config", "max_slots", "priority_limit"})
+    rules = request.model_dump(include={"invariant_config", "max_slots", "priority_limit"})
     workspace = request.workspace or ""
     async with call.transaction() as unit:
         values: dict[str, Any] = {
-            **said,
+            **rules,
             "tenant": call.tenant,
             "workspace": workspace,
             "changed_at": unit.now,
@@ -44,7 +44,7 @@ async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
         }
         known = await store.find_policy(unit.connection, workspace)
         before = None if known is None else _render(known._mapping)
-        if any(value not in (None, {}) for value in said.values()):
+        if any(value not in (None, {}) for value in rules.values()):
             await store.save_policy(unit.connection, values)
         else:
             await store.delete_policy(unit.connection, call.tenant, workspace)
@@ -58,9 +58,9 @@ def _check(invariant: JsonObject) -> None:
         if key in invariant:
             raise Rejected(
                 "invalid_value",
-                f"a policy cannot set '{key}': which policy holds follows from it",
+                f"a policy cannot set '{key}': it determines which policy applies",
                 f"invariant_config.{key}",
-                "leave it out",
+                "remove the key",
             )
     check_partial(invariant, "invariant_config")
 

@@ -1,4 +1,4 @@
-"""Templates: parts of configs under a name, for the tenant or a workspace of it."""
+"""Operations on templates: named partial configs of the tenant or a workspace."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from shared.ids import derived_id
 
 
 async def create_template(call: Call, request: CreateTemplateRequest) -> Template:
-    """Keeps a part of a config under a name that is new in the tenant."""
+    """Create a template: a partial config with a name that is unique in the tenant."""
     call.check_place(Permission.POLICY_MANAGE, Scope(request.workspace))
     check_partial(request.config, "config")
     async with call.transaction() as unit:
@@ -43,9 +43,9 @@ async def create_template(call: Call, request: CreateTemplateRequest) -> Templat
         if not await store.insert_template(unit.connection, values):
             raise Conflict(
                 "template_exists",
-                f"there is a template '{request.name}'",
+                f"a template named '{request.name}' already exists",
                 "name",
-                "take another name, or change that one with `muster template edit`",
+                "choose another name, or change the template with `muster template edit`",
             )
         template = _render(values)
         call.note(after=template, entity=f"template/{request.name}")
@@ -54,7 +54,7 @@ async def create_template(call: Call, request: CreateTemplateRequest) -> Templat
 
 
 async def list_templates(call: Call, request: ListTemplatesRequest) -> TemplatePage:
-    """Lists the templates of the tenant, and of those of its workspaces that the caller sees, by name or as they are sorted."""
+    """List the templates of the tenant and of the workspaces that the caller may read, by name unless `sort` is set."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         found = await store.load_templates(connection, wanted)
@@ -65,13 +65,13 @@ async def list_templates(call: Call, request: ListTemplatesRequest) -> TemplateP
 
 
 async def get_template(call: Call, request: TemplateRequest) -> Template:
-    """Shows one template."""
+    """Get one template."""
     async with call.read() as connection:
         return _render((await _template_in(connection, request.template))._mapping)
 
 
 async def edit_template(call: Call, request: EditTemplateRequest) -> Template:
-    """Changes a template for what is submitted from now on."""
+    """Change a template. The change applies to later submissions."""
     if request.config is not None:
         check_partial(request.config, "config")
     async with call.transaction() as unit:
@@ -86,7 +86,7 @@ async def edit_template(call: Call, request: EditTemplateRequest) -> Template:
 
 
 async def delete_template(call: Call, request: TemplateRequest) -> Done:
-    """Takes a template away; experiments that were made from it stay as they are."""
+    """Delete a template. Experiments created from it do not change."""
     async with call.transaction() as unit:
         row = await _managed(call, unit.connection, request.template)
         await store.delete_template(unit.connection, row.name)
@@ -95,7 +95,7 @@ async def delete_template(call: Call, request: TemplateRequest) -> Done:
 
 
 async def _managed(call: Call, connection: AsyncConnection, name: str) -> Any:
-    """The template, where the caller may change it; one that is only seen is as absent."""
+    """Lock and return a template that the caller may change. Raises NotFound for all others, also for readable ones."""
     await store.lock_template(connection, name)
     row = await _template_in(connection, name)
     if not call.caller.grants.holds(Permission.POLICY_MANAGE, Scope(row.workspace or None)):

@@ -1,4 +1,4 @@
-"""The operations on pools, one row each."""
+"""Table of the operations on pools and limits."""
 
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import CLUSTER, MANAGE, NATURAL, POLICY, SAFE

@@ -1,4 +1,4 @@
-"""What tenants and workspaces may hold in pools: written here, told to the scheduler, which rules by it."""
+"""Limits of tenants and workspaces in pools: stored here, enforced by the scheduler."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ from shared.messages.limits import LimitsChanged
 
 
 async def list_limits(call: Call, request: ListLimitsRequest) -> LimitPage:
-    """Lists what the caller's tenant and its workspaces may hold, by pool, tenant and workspace or as they are sorted; an operator sees every tenant's."""
+    """List the slot limits of the caller's tenant and its workspaces, by pool unless `sort` is set. Operators see all tenants."""
     wanted = read_wanted(call, request)
     rows, names = await _load(call, request.pool)
     every = [_render(row._mapping, names.get(row.tenant, str(row.tenant))) for row in rows]
@@ -36,7 +36,7 @@ async def list_limits(call: Call, request: ListLimitsRequest) -> LimitPage:
 
 
 async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
-    """Says what a tenant, or a workspace of one, may hold in a pool, from now on."""
+    """Set the slot limit of a tenant or a workspace in a pool."""
     _check_maximum(request.guaranteed, request.maximum)
     await view_of(call, request.pool)
     tenant, name = await named_tenant(call, request.tenant)
@@ -48,13 +48,13 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
 
 
 async def set_workspace_limit(call: Call, request: SetWorkspaceLimitRequest) -> Limit:
-    """Says what a workspace of the caller's tenant may hold in a pool, from now on, within what the tenant may."""
+    """Set the slot limit of a workspace of the caller's tenant in a pool, within the tenant's own limit."""
     call.check_place(Permission.POLICY_MANAGE, TENANT_SCOPE)
     _check_maximum(request.guaranteed, request.maximum)
     await view_of(call, request.pool)
-    # The scheduler is told in the site's name, as of all limits.
+    # Limits are published for the site, not for a tenant.
     async with call.site_transaction() as unit:
-        # Held until the end: of two who hand out the same guarantee one comes second.
+        # The lock keeps two concurrent requests from assigning the same guarantee.
         await limits.lock_limits(unit.connection, call.tenant)
         known = await limits.load_limits(unit.connection, request.pool)
         _check_within(request, [row for row in known if row.tenant == call.tenant])
@@ -68,28 +68,28 @@ def _check_maximum(guaranteed: int, maximum: int | None) -> None:
     if maximum is not None and maximum < guaranteed:
         raise Rejected(
             "invalid_request",
-            f"the maximum ({maximum}) is below what is guaranteed ({guaranteed})",
+            f"the maximum ({maximum}) is below the guarantee ({guaranteed})",
             "maximum",
-            "raise the maximum, or guarantee less",
+            "raise `maximum` or lower `guaranteed`",
         )
 
 
 def _check_within(request: SetWorkspaceLimitRequest, known: Sequence[Any]) -> None:
-    """Raises Rejected where a workspace would have more than its tenant has to give."""
+    """Raise Rejected if the workspace would exceed the tenant's maximum or guarantee."""
     own = next((row for row in known if not row.workspace), None)
     most = own.maximum if own is not None else None
     if most is not None and request.maximum is not None and request.maximum > most:
         raise Rejected(
-            "beyond_tenant", f"the tenant itself may hold {most} slots of {request.pool}", "maximum"
+            "beyond_tenant", f"the tenant's maximum is {most} slots in pool {request.pool}", "maximum"
         )
     given = sum(row.guaranteed for row in known if row.workspace not in ("", request.workspace))
     whole = own.guaranteed if own is not None else 0
     if request.guaranteed and given + request.guaranteed > whole:
         raise Rejected(
             "beyond_tenant",
-            f"{whole} slots of {request.pool} are guaranteed to the tenant, and {given} of them to its other workspaces",
+            f"the tenant's guarantee in pool {request.pool} is {whole} slots, of which its other workspaces have {given}",
             "guaranteed",
-            "guarantee less, or ask who keeps the site for more",
+            "lower `guaranteed`, or ask the operators of the site for a larger guarantee",
         )
 
 
@@ -101,21 +101,21 @@ def _values(
 
 
 async def _save(call: Call, unit: Unit, tenant: TenantId, name: str, values: dict[str, Any]) -> Limit:
-    """Keeps a limit, tells who enforces it, and the audit log what stood before."""
+    """Store a limit, publish it to the scheduler, and add the previous limit to the audit record."""
     before = await limits.load_limit(unit.connection, values)
     version = await limits.save_limit(unit.connection, values)
-    told = {key: values[key] for key in ("pool", "guaranteed", "maximum", "weight")}
+    published = {key: values[key] for key in ("pool", "guaranteed", "maximum", "weight")}
     changed = LimitsChanged(
         limit_id=_id_of(values),
         version=version,
         tenant=tenant,
         workspace=values["workspace"] or None,
-        **told,
+        **published,
     )
     unit.emit(changed, tenant=SITE)
-    stood = _render(dict(before._mapping), name) if before is not None else None
+    previous = _render(dict(before._mapping), name) if before is not None else None
     limit = _render(values, name)
-    call.note(before=stood, after=limit, entity=f"limit/{values['pool']}/{name}")
+    call.note(before=previous, after=limit, entity=f"limit/{values['pool']}/{name}")
     return limit
 
 

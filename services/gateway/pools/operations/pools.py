@@ -1,4 +1,4 @@
-"""Pools: read, and their rules changed while things run."""
+"""Operations on pools: read them, and change their rules while work runs."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from services.gateway.pools.schema import EditPoolRequest, ListPoolsRequest, Poo
 from shared.ids import SITE, new_id
 from shared.messages.pools import ClusterView, EditPool, PoolRules
 
-_TAKEN_AWAY = {
+_REMOVALS = {
     "no_ageing": "ageing_s",
     "no_max_preemptions": "max_preemptions",
     "no_quantum": "quantum_s",
@@ -27,13 +27,13 @@ _TAKEN_AWAY = {
 
 
 class DesiredPoolRules(BaseModel):
-    """A pool that is to have these rules."""
+    """The desired rules of a pool."""
 
     pool: str
     rules: PoolRules
 
     def seen_in(self, view: ClusterView) -> Pool | None:
-        """The pool once it has them; None before."""
+        """Return the pool once it has these rules, else None."""
         now = next((one for one in view.pools if one.pool == self.pool), None)
         return render_pool(now) if now is not None and now.rules == self.rules else None
 
@@ -46,7 +46,7 @@ POOL_RULES_OUTCOME = SiteOutcome(_ruled)
 
 
 async def list_pools(call: Call, request: ListPoolsRequest) -> PoolPage:
-    """Lists the pools by name, or as they are sorted."""
+    """List the pools, by name unless `sort` is set."""
     wanted = read_wanted(call, request)
     view = await load_cluster(call)
     items, cursor = choose_page(call, request, wanted, [render_pool(pool) for pool in view.pools])
@@ -54,12 +54,12 @@ async def list_pools(call: Call, request: ListPoolsRequest) -> PoolPage:
 
 
 async def get_pool(call: Call, request: PoolRequest) -> Pool:
-    """Shows one pool and how it is shared."""
+    """Get one pool and its scheduling rules."""
     return render_pool(await view_of(call, request.pool))
 
 
 async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
-    """Changes who goes first in a pool, who may be asked for slots, and how soon; at once, for all that waits and runs."""
+    """Change a pool's rules for queue order, preemption and placement. They apply at once to waiting and running work."""
     before = await view_of(call, request.pool)
     check_unchanged(call, render_pool(before))
     rules = _changed(before.rules, request)
@@ -84,12 +84,15 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
 def _changed(before: PoolRules, request: EditPoolRequest) -> PoolRules:
     given: dict[str, object] = request.model_dump(exclude={"pool"}, exclude_defaults=True)
     if not given:
-        raise Rejected("invalid_request", "nothing is to be changed", hint="give at least one of the rules")
-    for taken, rule in _TAKEN_AWAY.items():
-        if given.pop(taken, False):
+        raise Rejected("invalid_request", "the request changes nothing", hint="set at least one rule")
+    for removal, rule in _REMOVALS.items():
+        if given.pop(removal, False):
             if rule in given:
                 raise Rejected(
-                    "invalid_request", f"{rule} is given and taken away at once", taken, "leave one out"
+                    "invalid_request",
+                    f"`{rule}` and `{removal}` cannot be set together",
+                    removal,
+                    "leave one of them out",
                 )
             given[rule] = () if rule == "topology" else None
     return PoolRules.model_validate(before.model_dump() | given)

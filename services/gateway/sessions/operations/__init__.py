@@ -1,4 +1,4 @@
-"""The operations on sessions, one row each."""
+"""Table of the operations on sign-in, sessions, passwords and identities."""
 
 from services.gateway.platform.auth.permissions import Access, Permission
 from services.gateway.platform.operation import Operation

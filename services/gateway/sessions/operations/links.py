@@ -1,4 +1,4 @@
-"""Links that sign a browser in once: made with a token, traded for a session that stands for that token."""
+"""Single-use sign-in links: created with a token, exchanged for a session with that token's permissions."""
 
 import secrets
 from datetime import timedelta
@@ -21,7 +21,7 @@ LIFE = timedelta(minutes=15)
 
 
 async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
-    """Makes the code of a link that signs a browser in once, within 15 minutes, to do what the caller's token may."""
+    """Create a single-use sign-in link that expires after 15 minutes. The session gets the permissions of the caller's token."""
     code, link_id = render_token(secrets.token_bytes(RANDOM_BYTES), LINK_PREFIX), new_id(call.doors.clock)
     async with call.transaction() as unit:
         earlier = await claim(call, unit, request, link_id)
@@ -33,17 +33,17 @@ async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
         if token is None:
             raise Rejected(
                 "token_needed",
-                "this call was not made with an access token, and a link's session stands for one",
-                hint="call with a token (`mst_…`), such as the platform's admin token",
+                "this request was not sent with an access token, which the link's session needs",
+                hint="send an access token (`mst_…`), such as the platform's admin token",
             )
-        ends_at = unit.now + LIFE
+        expires_at = unit.now + LIFE
         link = {
             "tenant": call.tenant,
             "id": link_id,
             "token": token.id,
             "hash": hash_token(call.doors.keys.token, code),
             "created_at": unit.now,
-            "expires_at": ends_at if token.expires_at is None else min(ends_at, token.expires_at),
+            "expires_at": expires_at if token.expires_at is None else min(expires_at, token.expires_at),
         }
         await store.insert_link(unit.connection, link)
         call.note(entity=f"token/{token.id}/sign-in-link/{link_id}")
@@ -52,9 +52,9 @@ async def create_sign_in_link(call: Call, request: Empty) -> SignInLink:
 
 
 async def sign_in_with_link(call: Call, request: LinkSignInRequest) -> CreatedSession:
-    """Begins the session that a link is for, and shows its secret, this one time; the link is used up."""
+    """Sign in with a link and return the session's secret, only in this response. The link cannot be used again."""
     if call.pen is not None:
-        call.pen.asked.clear()  # A code is good for whoever has it.
+        call.pen.asked.clear()  # The code is a secret: keep it out of the audit log.
     await check_attempts(call, None)
     hashed = hash_token(call.doors.keys.token, request.code)
     async with call.doors.database.system() as connection:

@@ -1,4 +1,4 @@
-"""Sessions as they are seen and ended, passwords as they are set, and who of a provider a user is. How sessions begin: `signing_in`."""
+"""Operations that list and end sessions, set passwords and link identities. `signing_in` creates sessions."""
 
 from typing import Any
 from uuid import UUID
@@ -35,14 +35,14 @@ CURRENT = "current"
 
 
 async def list_sessions(call: Call, request: ListSessionsRequest) -> SessionPage:
-    """Lists the caller's sessions that count, newest first or as they are sorted; who calls with a token has none to see."""
+    """List the caller's active sessions, newest first unless `sort` is set. The list is empty for requests with an access token."""
     if call.caller.session is None or call.caller.user is None:
         return SessionPage(items=[])
     return await _page(call, request, call.caller.user)
 
 
 async def revoke_session(call: Call, request: SessionRequest) -> Session:
-    """Ends a session of the caller's; every replica refuses it within seconds."""
+    """End one of the caller's sessions. Every replica rejects it within seconds."""
     asked = call.caller.session if request.session == CURRENT else parse_uuid(request.session)
     is_own = call.caller.user is not None or asked == call.caller.session
     if call.caller.session is not None and asked is not None and is_own:
@@ -55,14 +55,14 @@ async def revoke_session(call: Call, request: SessionRequest) -> Session:
 
 
 async def list_user_sessions(call: Call, request: ListUserSessionsRequest) -> SessionPage:
-    """Lists the sessions of a user that count, newest first or as they are sorted."""
+    """List a user's active sessions, newest first unless `sort` is set."""
     async with call.read() as connection:
         user = await user_in(connection, request.user)
     return await _page(call, request, user.id)
 
 
 async def revoke_user_sessions(call: Call, request: UserRequest) -> SessionsEnded:
-    """Ends all sessions of a user; its tokens stay."""
+    """End all sessions of a user. The user's tokens remain valid."""
     async with call.transaction() as unit:
         user = await user_in(unit.connection, request.user)
         await _check_covered(call, unit, user)
@@ -70,16 +70,16 @@ async def revoke_user_sessions(call: Call, request: UserRequest) -> SessionsEnde
 
 
 async def change_password(call: Call, request: ChangePasswordRequest) -> Done:
-    """Sets the caller's password in place of the one before, and ends the caller's other sessions."""
+    """Change the caller's password and end the caller's other sessions."""
     passwords, caller = _passwords(call), call.caller
     if caller.user is None:
-        raise Rejected("forbidden", "this token is nobody's, and has no password")
+        raise Rejected("forbidden", "this token belongs to no user, so there is no password to change")
     check_password(request.new_password, caller.name, "new_password")
     await call.doors.sign_in.attempts.attempt("account", str(caller.user))
     async with call.read() as connection:
         before = await store.load_password(connection, caller.user)
     if not await passwords.matches(before, request.old_password):
-        raise Rejected("wrong_password", "this is not your password of before", "old_password")
+        raise Rejected("wrong_password", "this is not your current password", "old_password")
     hashed = await passwords.hash(request.new_password)
     async with call.transaction() as unit:
         await _save_password(call, unit, caller.user, hashed)
@@ -88,13 +88,16 @@ async def change_password(call: Call, request: ChangePasswordRequest) -> Done:
 
 
 async def set_password(call: Call, request: SetPasswordRequest) -> Done:
-    """Gives a person a password, and ends that person's sessions."""
+    """Set a person's password and end that person's sessions."""
     passwords = _passwords(call)
     async with call.read() as connection:
         user = await user_in(connection, request.user)
     if user.kind != UserKind.PERSON:
         raise Rejected(
-            "not_a_person", f"{user.name} is a program", "user", "`muster user token` gives it a token"
+            "not_a_person",
+            f"{user.name} is a service account, which cannot have a password",
+            "user",
+            "create a token for it with `muster user token`",
         )
     check_password(request.password, user.name, "password")
     hashed = await passwords.hash(request.password)
@@ -106,13 +109,15 @@ async def set_password(call: Call, request: SetPasswordRequest) -> Done:
 
 
 async def link_identity(call: Call, request: LinkIdentityRequest) -> Identity:
-    """Lets a user sign in, or a program call, as this subject of a provider of the tenant."""
+    """Link a subject of one of the tenant's providers to a user. The subject can then sign in or call the API as that user."""
     section = call.doors.sign_in.providers.of_tenant(request.provider, call.caller.tenant_name)
     async with call.transaction() as unit:
         user = await user_in(unit.connection, request.user)
         await _check_covered(call, unit, user)
         if section is None:
-            raise NotFound(f"provider {request.provider}", "the site's sign-in file names your tenant's")
+            raise NotFound(
+                f"provider {request.provider}", "the site's sign-in file lists your tenant's providers"
+            )
         values = {
             "tenant": call.tenant,
             "id": derived_id(call.tenant, "identity", section.issuer, request.subject),
@@ -125,14 +130,14 @@ async def link_identity(call: Call, request: LinkIdentityRequest) -> Identity:
             known = await store.load_identities(unit.connection, user.id)
             mine = next((one for one in known if one.id == values["id"]), None)
             if mine is None:
-                raise Conflict("identity_taken", "this subject is another user's", "subject")
+                raise Conflict("identity_taken", "this subject is linked to another user", "subject")
             return Identity.model_validate(mine._mapping)
         call.note(after=Identity.model_validate(values), entity=f"user/{user.name}/identity/{values['id']}")
         return Identity.model_validate(values)
 
 
 async def list_identities(call: Call, request: UserRequest) -> IdentityList:
-    """Lists what a user is known by at providers."""
+    """List the identities that are linked to a user."""
     async with call.read() as connection:
         user = await user_in(connection, request.user)
         rows = await store.load_identities(connection, user.id)
@@ -140,7 +145,7 @@ async def list_identities(call: Call, request: UserRequest) -> IdentityList:
 
 
 async def unlink_identity(call: Call, request: IdentityRequest) -> Identity:
-    """Takes from a user what it is known by at a provider, and ends its sessions."""
+    """Unlink an identity from a user and end the user's sessions."""
     identity_id = parse_uuid(request.identity)
     async with call.transaction() as unit:
         user = await user_in(unit.connection, request.user)
@@ -166,12 +171,12 @@ async def _page(call: Call, request: ListRequest, whose: UUID) -> SessionPage:
 
 def _passwords(call: Call) -> Passwords:
     if call.doors.sign_in.passwords is None:
-        raise Rejected("no_passwords", "this site takes no passwords")
+        raise Rejected("no_passwords", "this site does not accept passwords")
     return call.doors.sign_in.passwords
 
 
 async def _check_covered(call: Call, unit: Unit, user: Any) -> None:
-    """Who can sign in as somebody has what that one has."""
+    """Raise Rejected unless the caller holds all of the user's permissions: the caller could sign in as that user."""
     given = await roles.load_account_bindings(unit.connection, call.tenant, user.id)
     check_caller_holds(call, combine_bindings(given), f"user {user.name}", "user")
 

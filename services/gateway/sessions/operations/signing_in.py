@@ -1,4 +1,4 @@
-"""Signing in, by password or with a provider. Nobody is known yet: every refusal is the same, and takes the same work."""
+"""Sign-in by password, token or provider. Every refusal has the same answer and takes the same work, so that it reveals nothing about accounts."""
 
 import hmac
 import secrets
@@ -37,16 +37,18 @@ from shared.ids import SITE, TenantId, new_id
 
 PASSWORD, TOKEN = "password", "token"
 _NOWHERE = TenantId(UUID(int=1))
-"""A tenant that is none: what is asked of it is found nowhere."""
+"""Placeholder for an unknown tenant: look-ups in it find nothing."""
 _log = structlog.get_logger()
 
 
 async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
-    """Begins a session with a user's name and password, and shows its secret, this one time."""
+    """Sign in with a user's name and password and return the session's secret, only in this response."""
     passwords = call.doors.sign_in.passwords
     if passwords is None:
         raise Rejected(
-            "no_passwords", "this site takes no passwords", hint="`muster login URL --with PROVIDER`"
+            "no_passwords",
+            "this site does not accept passwords",
+            hint="sign in with a provider: `muster login URL --with PROVIDER`",
         )
     await check_attempts(call, f"{request.tenant}\0{request.user}")
     mine = call.as_tenant(await _tenant(call, request.tenant))
@@ -55,17 +57,17 @@ async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
         hashed = await store.load_password(connection, account.id if account is not None else _NOWHERE)
     is_right = await passwords.matches(hashed, request.password)
     if account is None:
-        # What was typed is not kept: it may be a password in the wrong field.
+        # The name is not logged: it may be a password in the wrong field.
         raise SignInRefused("unknown_user", _logged(mine.tenant))
     if not is_right or account.disabled_at is not None:
         why = "user_disabled" if is_right else "wrong_password"
         raise SignInRefused(why, mine.tenant, account.id, account.name)
     async with mine.transaction() as unit:
-        return await _begin_session(mine, unit, _Who(account.id, account.name), request.tenant, PASSWORD)
+        return await _begin_session(mine, unit, _Subject(account.id, account.name), request.tenant, PASSWORD)
 
 
 async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> CreatedSession:
-    """Begins a session that may what a token may, as long as that counts, and shows its secret, this one time."""
+    """Sign in with an access token and return the session's secret, only in this response. The session has the token's permissions and expires with it."""
     await check_attempts(call, None)
     hashed = hash_token(call.doors.keys.token, request.token)
     async with call.doors.database.system() as connection:
@@ -78,71 +80,71 @@ async def sign_in_with_token(call: Call, request: TokenSignInRequest) -> Created
 
 
 async def session_for_token(mine: Call, unit: Unit, token: Any, via: str) -> CreatedSession:
-    """Begins a session that stands for a token, as `access.find_token` found it. Raises RefusedSignIn where that no longer counts."""
+    """Create a session for a token that `access.find_token` returned. Raises RefusedSignIn if the token is no longer valid."""
     name = token.account_name or token.name
     if token.revoked_at is not None or token.disabled_at is not None:
         why = "token_revoked" if token.revoked_at is not None else "user_disabled"
         raise SignInRefused(why, mine.tenant, token.account, name)
     if token.expires_at is not None and token.expires_at <= unit.now:
         raise SignInRefused("token_expired", mine.tenant, token.account, name)
-    who = _Who(token.account, name, token.id, token.expires_at)
-    return await _begin_session(mine, unit, who, token.tenant_name, via)
+    subject = _Subject(token.account, name, token.id, token.expires_at)
+    return await _begin_session(mine, unit, subject, token.tenant_name, via)
 
 
 async def list_sign_in_ways(call: Call, _: Empty) -> SignInWays:
-    """Tells by which ways people sign in here, as far as the site shows them to everybody."""
+    """List the public ways to sign in to this site."""
     ways = call.doors.sign_in
-    shown = [SignInProvider(name=name, label=label) for name, label in ways.providers.shown().items()]
-    return SignInWays(passwords=ways.passwords is not None, providers=shown)
+    public = [SignInProvider(name=name, label=label) for name, label in ways.providers.shown().items()]
+    return SignInWays(passwords=ways.passwords is not None, providers=public)
 
 
 async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
-    """Begins a sign-in with a provider: where the browser goes, and a ticket to finish with."""
+    """Start a sign-in with a provider. Returns the provider's page for the browser, and the ticket that finishes the sign-in."""
     section = call.doors.sign_in.providers.get(request.provider)
     if section is None or section.client_id is None:
-        raise Rejected("unknown_provider", "there is no such provider of people here", "provider")
+        raise Rejected("unknown_provider", "this site has no such sign-in provider for people", "provider")
     if not tickets.is_redirect(request.redirect, section.redirects, section.loopback):
         raise Rejected(
             "redirect_not_allowed",
-            "the browser may not be sent back to there",
+            "the site does not allow redirects to this address",
             "redirect",
-            "the site's sign-in file lists the addresses",
+            "the site's sign-in file lists the allowed addresses",
         )
     await check_attempts(call, None)
     described = await call.doors.sign_in.providers.describe(request.provider)
-    ends_at_s = int(call.doors.clock.now().timestamp()) + tickets.LIFE_S
-    ticket = tickets.Ticket(request.provider, request.redirect, ends_at_s, secrets.token_urlsafe(32))
+    expires_at_s = int(call.doors.clock.now().timestamp()) + tickets.LIFE_S
+    ticket = tickets.Ticket(request.provider, request.redirect, expires_at_s, secrets.token_urlsafe(32))
     text = tickets.render_ticket(call.doors.keys.sign_in, ticket)
     own = tickets.secrets_of(call.doors.keys.sign_in, text)
     url = tickets.authorization_url(
         described.authorization_endpoint, section.client_id, request.redirect, section.scope, own
     )
-    expires_at = datetime.fromtimestamp(ends_at_s, UTC)
+    expires_at = datetime.fromtimestamp(expires_at_s, UTC)
     return BegunSignIn(url=url, ticket=text, state=own.state, expires_at=expires_at)
 
 
 async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSession:
-    """Begins a session of who the provider says it is, and shows its secret, this one time."""
+    """Finish a sign-in with a provider and return the session's secret, only in this response."""
     providers, key = call.doors.sign_in.providers, call.doors.keys.sign_in
     ticket = tickets.read_ticket(key, request.ticket, call.doors.clock.now().timestamp())
     own = tickets.secrets_of(key, request.ticket)
     section = providers.get(ticket.provider)
     if call.pen is not None:
-        call.pen.asked.clear()  # A code is good for whoever has it.
+        call.pen.asked.clear()  # The code is a secret: keep it out of the audit log.
     if section is None or not hmac.compare_digest(own.state.encode(), request.state.encode()):
         raise SignInRefused("other_sign_in")
     await check_attempts(call, None)
     mine = call.as_tenant(await _tenant(call, section.tenant))
     if mine.tenant == _NOWHERE:
-        raise Rejected("unknown_tenant", f"this provider's tenant {section.tenant} is not there yet")
+        raise Rejected("unknown_tenant", f"this provider's tenant {section.tenant} does not exist yet")
     described = await providers.describe(ticket.provider)
     if request.iss != section.issuer and (request.iss is not None or described.says_issuer):
-        # The answer of another provider, whose code would be given away here (RFC 9207).
+        # Mix-up attack (RFC 9207): the code is another provider's, and would be disclosed to this one.
         raise SignInRefused("other_provider", mine.tenant)
     try:
         claims = await providers.redeem(ticket.provider, request.code, ticket.redirect, own)
     except NotValid as error:
-        _log.warning("a sign-in was refused", provider=ticket.provider, reason=str(error))
+        _log.warning("sign-in refused", provider=ticket.provider, reason=str(error))
         raise SignInRefused("bad_token", mine.tenant) from None
     return await _welcome(mine, ticket.provider, section, claims)
 
@@ -156,13 +158,13 @@ async def _welcome(call: Call, provider: str, section: ProviderSection, claims: 
             raise UnknownUser(call.tenant, provider, claims["sub"])
         if account.disabled_at is not None:
             raise SignInRefused("user_disabled", call.tenant, account.id, account.name)
-        who = _Who(account.id, account.name)
-        return await _begin_session(call, unit, who, section.tenant, provider)
+        subject = _Subject(account.id, account.name)
+        return await _begin_session(call, unit, subject, section.tenant, provider)
 
 
 @dataclass(frozen=True, slots=True)
-class _Who:
-    """Whose session begins: an account's, or what stands for a token, which may be nobody's."""
+class _Subject:
+    """The account or the token that a new session stands for. A token may have no account."""
 
     account: UUID | None
     name: str
@@ -170,33 +172,33 @@ class _Who:
     expires_at: datetime | None = None
 
 
-async def _begin_session(call: Call, unit: Unit, who: _Who, tenant: str, via: str) -> CreatedSession:
+async def _begin_session(call: Call, unit: Unit, subject: _Subject, tenant: str, via: str) -> CreatedSession:
     rules = call.doors.sign_in
-    ends_at = unit.now + timedelta(seconds=rules.life_s)
+    expires_at = unit.now + timedelta(seconds=rules.life_s)
     secret = render_token(secrets.token_bytes(RANDOM_BYTES), SESSION_PREFIX)
     values: dict[str, Any] = {
         "tenant": call.tenant,
         "id": new_id(call.doors.clock),
-        "account": who.account,
-        "token": who.token,
+        "account": subject.account,
+        "token": subject.token,
         "hash": hash_token(call.doors.keys.token, secret),
         "via": via,
         "address": call.address or "",
         "created_at": unit.now,
         "used_at": unit.now,
         "idle_s": rules.idle_s,
-        "expires_at": ends_at if who.expires_at is None else min(ends_at, who.expires_at),
+        "expires_at": expires_at if subject.expires_at is None else min(expires_at, subject.expires_at),
     }
     await store.insert_session(unit.connection, values)
     if call.pen is not None:
-        call.pen.facts = replace(call.pen.facts, actor=who.name, user=who.account)
-    call.note(after=Session.model_validate(values), entity=f"user/{who.name}/session/{values['id']}")
-    shown = {"secret": secret, "user": who.name, "tenant": tenant, "current": True}
-    return CreatedSession.model_validate(values | shown)
+        call.pen.facts = replace(call.pen.facts, actor=subject.name, user=subject.account)
+    call.note(after=Session.model_validate(values), entity=f"user/{subject.name}/session/{values['id']}")
+    visible = {"secret": secret, "user": subject.name, "tenant": tenant, "current": True}
+    return CreatedSession.model_validate(values | visible)
 
 
 async def check_attempts(call: Call, account: str | None) -> None:
-    """Raises Transient where there were too many, be there such an account or not."""
+    """Count an attempt by address and account. Raises Transient if there were too many, whether or not the account exists."""
     attempts = call.doors.sign_in.attempts
     if call.address is not None:
         await attempts.attempt("address", caller_key(call.address))
@@ -205,12 +207,12 @@ async def check_attempts(call: Call, account: str | None) -> None:
 
 
 def _logged(tenant: TenantId) -> TenantId:
-    """In whose log a refusal stands: of a tenant that is none, in the site's."""
+    """Return the tenant whose audit log records a refusal: the site's if the tenant does not exist."""
     return SITE if tenant == _NOWHERE else tenant
 
 
 async def _tenant(call: Call, name: str) -> TenantId:
-    """The tenant of this name, or one that has nobody. The system role: who signs in has no tenant yet."""
+    """Return the tenant of this name, or `_NOWHERE`. Uses the system role, as the client has no tenant yet."""
     async with call.doors.database.system() as connection:
         found = await access.find_tenant(connection, name)
     return found if found is not None and found != SITE else _NOWHERE

@@ -1,4 +1,4 @@
-"""How a field of a public model looks in protobuf: the one place that both the proto file and the mapper ask."""
+"""Protobuf types of the fields of public models, used by the proto file and the mapper."""
 
 import types
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _WITH_PRESENCE: set[Kind] = {"timestamp", "message", "value", "struct"}
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One field: its kind, the proto type's name, its label, and the model or enum behind it."""
+    """The protobuf type of a field: its kind, type name, label, and its model or enum."""
 
     kind: Kind
     proto: str
@@ -39,15 +39,15 @@ class Shape:
 
     @property
     def has_presence(self) -> bool:
-        """True when an absent field can be told from an empty one."""
+        """True if an absent field is distinguishable from an empty one."""
         return self.label == "optional" or (self.label == "one" and self.kind in _WITH_PRESENCE)
 
 
 def shape_of(field: FieldInfo) -> Shape:
-    """The shape of a model's field; a scalar that may be left out becomes `optional`.
+    """Return the protobuf type of a model's field. A scalar that is not required becomes `optional`.
 
     Raises:
-        TypeError: protobuf has nothing like it.
+        TypeError: the type has no protobuf equivalent.
     """
     shape = _shape(field.annotation)
     if shape.label == "one" and shape.kind not in _WITH_PRESENCE and not field.is_required():

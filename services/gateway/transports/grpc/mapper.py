@@ -1,6 +1,6 @@
-"""Public models to protobuf messages and back, compiled once for each model.
+"""Converts public models to protobuf messages and back, with converters that are compiled once per model.
 
-JSON numbers travel as doubles in `google.protobuf.Value`; whole ones come back as integers.
+`google.protobuf.Value` stores JSON numbers as doubles; whole numbers are converted back to integers.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Reader = Callable[[Any, str], Any]
 
 
 class Mapper:
-    """Maps models to the messages of one generated module, by name."""
+    """Converts between models and the messages of a generated module, matched by name."""
 
     def __init__(self, stubs: Any) -> None:
         self._stubs = stubs
@@ -35,25 +35,25 @@ class Mapper:
         self._readers: dict[type[BaseModel], list[tuple[str, Shape, Reader]]] = {}
 
     def message_type(self, model: type[BaseModel]) -> type[Message]:
-        """The generated class of `model`'s message."""
+        """Return the generated message class of a model."""
         return cast(type[Message], getattr(self._stubs, model.__name__))
 
     def to_message(self, model: BaseModel) -> Message:
-        """The message that says what `model` says; None stays absent."""
+        """Convert a model to a message. Fields that are None stay absent."""
         message = self.message_type(type(model))()
         self._write(message, model)
         return message
 
     def to_values(self, model: type[BaseModel], message: Message, place: str = "") -> dict[str, Any]:
-        """The fields that `message` carries, as pydantic takes them.
+        """Convert a message to field values for pydantic.
 
         Raises:
-            Rejected: it carries a field or enum value that this version does not know.
+            Rejected: the message contains a field or enum value that this version does not know.
         """
         if len(UnknownFieldSet(message)):
             number = next(iter(UnknownFieldSet(message))).field_number
             raise Rejected(
-                "unknown_field", f"field number {number} is not known in {model.__name__}", place or "request"
+                "unknown_field", f"{model.__name__} has no field with number {number}", place or "request"
             )
         values: dict[str, Any] = {}
         for name, shape, read in self._readers_of(model):
@@ -170,11 +170,11 @@ class Mapper:
 
 
 class Unreadable(Message):
-    """What came in place of a message and is none: said to the caller once it is known who that is."""
+    """Placeholder for bytes that could not be decoded. The error is raised after authentication."""
 
 
 def reader_of(kind: type[Message]) -> Callable[[bytes], Message]:
-    """Reads messages of a kind; gRPC itself would answer what it cannot read as a fault of the server's."""
+    """Return a decoder for messages of a kind. gRPC itself would report undecodable bytes as a server error."""
 
     def read(raw: bytes) -> Message:
         try:
@@ -186,19 +186,19 @@ def reader_of(kind: type[Message]) -> Callable[[bytes], Message]:
 
 
 def readable(message: Message) -> Message:
-    """Raises Rejected where it is none."""
+    """Return the message. Raises Rejected if it could not be decoded."""
     if isinstance(message, Unreadable):
-        raise Rejected("invalid_request", "the bytes are no message of this kind", "request")
+        raise Rejected("invalid_request", "the bytes are not a valid message of this type", "request")
     return message
 
 
 def upload_data(message: Message) -> bytes:
-    """The bytes that one message of an upload carries."""
+    """Return the bytes in one message of an upload."""
     return cast(bytes, getattr(message, UPLOAD_FIELD))
 
 
 def fill_value(target: Value, value: JsonValue) -> None:
-    """Makes `target` say `value`."""
+    """Set `target` to a JSON value."""
     match value:
         case None:
             target.null_value = NULL_VALUE
@@ -217,13 +217,13 @@ def fill_value(target: Value, value: JsonValue) -> None:
 
 
 def fill_struct(target: Struct, value: dict[str, JsonValue]) -> None:
-    """Makes `target` say `value`."""
+    """Set `target` to a JSON object."""
     for key, item in value.items():
         fill_value(target.fields[key], item)
 
 
 def read_value(value: Value, place: str, depth: int = 1) -> JsonValue:
-    """The JSON that `value` says; an empty Value is null."""
+    """Convert to JSON; an empty Value is null."""
     if depth > MAX_DEPTH:
         raise Rejected("too_deep", f"the value is nested deeper than {MAX_DEPTH} levels", place)
     match value.WhichOneof("kind"):
@@ -243,7 +243,7 @@ def read_value(value: Value, place: str, depth: int = 1) -> JsonValue:
 
 
 def read_struct(value: Struct, place: str, depth: int = 1) -> dict[str, JsonValue]:
-    """The JSON object that `value` says."""
+    """Convert to a JSON object."""
     return {key: read_value(item, f"{place}.{key}", depth + 1) for key, item in value.fields.items()}
 
 
@@ -262,4 +262,4 @@ def _read_time(value: Timestamp, place: str) -> datetime:
     try:
         return value.ToDatetime(UTC)
     except (ValueError, OverflowError):
-        raise Rejected("invalid_request", "this is not a time", place) from None
+        raise Rejected("invalid_request", "the timestamp is out of range", place) from None

@@ -1,4 +1,4 @@
-"""Writes the proto file from the table of operations; field numbers live in a lock file that is only ever appended to."""
+"""Renders the proto file from the table of operations. Field numbers are kept in an append-only lock file."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ SERVICE = "Muster"
 UPLOAD_FIELD = "data"
 
 Numbers = dict[str, dict[str, int]]
-"""Message or enum → field or value → number. A name that is gone keeps its number, as `reserved`."""
+"""Message or enum → field or value → number. A removed name keeps its number, as `reserved`."""
 
 _RETIRED = " { option deprecated = true; }"
 _HEADER = f"""// Generated from services/gateway/table.py by `make gen`; do not edit.
@@ -31,14 +31,14 @@ import "google/protobuf/timestamp.proto";
 
 @dataclass(slots=True)
 class Schema:
-    """All messages and enums that the operations reach, by name."""
+    """All messages and enums of the operations, by name."""
 
     models: dict[str, type[BaseModel]] = field(default_factory=dict)
     enums: dict[str, type[StrEnum]] = field(default_factory=dict)
 
 
 def collect_schema(operations: Iterable[Operation]) -> Schema:  # type: ignore[type-arg]
-    """Every model and enum reachable from the requests and responses."""
+    """Collect every model and enum reachable from the requests and responses."""
     schema = Schema()
     for row in operations:
         _collect(row.request, schema)
@@ -47,7 +47,7 @@ def collect_schema(operations: Iterable[Operation]) -> Schema:  # type: ignore[t
 
 
 def render_proto(operations: tuple[Operation, ...], numbers: Numbers) -> tuple[str, Numbers]:  # type: ignore[type-arg]
-    """The proto file's text and the lock with the numbers of new fields appended; `numbers` is not changed."""
+    """Return the text of the proto file, and the lock with the numbers of new fields added. `numbers` is not changed."""
     schema = collect_schema(operations)
     uploads = {row.request.__name__ for row in operations if row.stream == "upload"}
     lock: Numbers = {name: dict(fields) for name, fields in numbers.items()}
@@ -60,7 +60,7 @@ def render_proto(operations: tuple[Operation, ...], numbers: Numbers) -> tuple[s
 
 
 def enum_value(enum: str, value: str) -> str:
-    """The proto name of an enum's value: `EXPERIMENT_STATE_ACTIVE`."""
+    """Return the proto name of an enum value, such as `EXPERIMENT_STATE_ACTIVE`."""
     return f"{re.sub(r'(?<!^)(?=[A-Z])', '_', enum)}_{value}".upper()
 
 
@@ -109,8 +109,8 @@ def _message(name: str, model: type[BaseModel], numbers: dict[str, int], upload:
         numbers.setdefault(key, max(numbers.values(), default=0) + 1)
     lines = [*_comment(model.__doc__), f"message {name} {{", *_reserved(numbers, list(shapes))]
     for key, shape in shapes.items():
-        told = describe_field(model, key) if key in model.model_fields else ""
-        lines += [f"  // {line}" for line in told.splitlines()]
+        description = describe_field(model, key) if key in model.model_fields else ""
+        lines += [f"  // {line}" for line in description.splitlines()]
         lines.append(f"  {_type(shape)} {key} = {numbers[key]};")
     return "\n".join([*lines, "}", ""])
 
@@ -128,12 +128,12 @@ def _type(shape: Shape) -> str:
 
 
 def _reserved(numbers: dict[str, int], present: list[str], enum: str | None = None) -> list[str]:
-    gone = {name: number for name, number in numbers.items() if name not in present}
-    if not gone:
+    removed = {name: number for name, number in numbers.items() if name not in present}
+    if not removed:
         return []
-    names = (enum_value(enum, name) if enum else name for name in gone)
+    names = (enum_value(enum, name) if enum else name for name in removed)
     return [
-        f"  reserved {', '.join(str(number) for number in gone.values())};",
+        f"  reserved {', '.join(str(number) for number in removed.values())};",
         "  reserved " + ", ".join(f'"{name}"' for name in names) + ";",
     ]
 

@@ -1,4 +1,4 @@
-"""gRPC: every row of the table as a method, with reflection and health beside it."""
+"""The gRPC server: a method for every operation, with reflection and health checks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ LAST_EVENT_ID = "last-event-id"
 ETAG = "etag"
 OPERATION = "operation"
 WAITING = "muster-waiting"
-"""Why what was stored is not on its way yet."""
+"""Metadata with the reason why a stored command is not sent yet."""
 _IDLE_S = 15.0
 
 _OPTIONS = [
@@ -61,10 +61,10 @@ _OPTIONS = [
 _log = structlog.get_logger()
 
 MethodHandler = Any
-"""grpc.RpcMethodHandler, which its stubs make generic and the library does not."""
+"""grpc.RpcMethodHandler, which is generic in the stubs but not in the library."""
 
 Context = Any
-"""grpc.aio.ServicerContext, whose stubs are generic in what we do not use."""
+"""grpc.aio.ServicerContext, which is generic in the stubs."""
 
 Metadata = Sequence[tuple[str, str]]
 
@@ -75,7 +75,7 @@ class Rpc:
     def __init__(
         self, front: Dispatcher, proxies: Proxies = NO_PROXIES, mapper: Mapper | None = None
     ) -> None:
-        self._front = front
+        self._dispatcher = front
         self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
         self._serialized = Serialized()
@@ -87,7 +87,7 @@ class Rpc:
         address: str,
         credentials: grpc.ServerCredentials | None = None,
     ) -> tuple[grpc.aio.Server, int]:
-        """A server that is not started yet, and its port."""
+        """Return a server that is not started yet, and its port."""
         server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=4000)
         methods = {row.name: self.method(row) for row in operations}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(FULL_NAME, methods),))
@@ -99,7 +99,7 @@ class Rpc:
         return server, server.add_secure_port(address, credentials)
 
     async def show_serving(self, serving: bool) -> None:
-        """What the health service says."""
+        """Set the status that the health service reports."""
         kind = (
             health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
         )
@@ -107,7 +107,7 @@ class Rpc:
             await self.health.set(name, kind)
 
     def method(self, row: Operation[Any, Any]) -> MethodHandler:
-        """The handler of one row."""
+        """Return the handler of one operation."""
         kinds: dict[str | None, tuple[Callable[..., Any], Callable[..., Any]]] = {
             None: (grpc.unary_unary_rpc_method_handler, self._unary(row)),
             "server": (grpc.unary_stream_rpc_method_handler, self._stream(row)),
@@ -119,21 +119,23 @@ class Rpc:
 
     def _unary(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
         async def serve(message: Message, context: Context) -> bytes:
-            async with _Told(self._front, row, context):
+            async with _CallScope(self._dispatcher, row, context):
                 metadata = _metadata(context)
                 inputs = self._inputs(context, metadata)
                 async with self._admit(row, inputs, message) as caller:
                     request = self._read(row, message)
                     mask = _mask(row, metadata)
                     try:
-                        found = await self._front.call(row, caller, request, inputs, context.time_remaining())
+                        found = await self._dispatcher.call(
+                            row, caller, request, inputs, context.time_remaining()
+                        )
                     except OperationInProgress as error:
                         if error.present is None:
                             raise
-                        told = {OPERATION: str(error.operation.id)}
+                        details = {OPERATION: str(error.operation.id)}
                         if error.operation.waiting:
-                            told[WAITING] = error.operation.waiting
-                        context.set_trailing_metadata(_trailing(row, told))
+                            details[WAITING] = error.operation.waiting
+                        context.set_trailing_metadata(_trailing(row, details))
                         return self._written(error.present)
                     tag = {ETAG: self._serialized.once(found, ETAG, tag_of_resource)} if row.is_tagged else {}
                     context.set_trailing_metadata(_trailing(row, tag))
@@ -149,12 +151,12 @@ class Rpc:
             async def announce(position: str) -> None:
                 await context.send_initial_metadata(((LAST_EVENT_ID, position),))
 
-            async with _Told(self._front, row, context):
+            async with _CallScope(self._dispatcher, row, context):
                 inputs = self._inputs(context, _metadata(context), announce=announce)
                 async with self._admit(row, inputs, message) as caller:
                     context.set_trailing_metadata(_trailing(row, {}))
                     request = self._read(row, message)
-                    async for item in self._front.stream(row, caller, request, inputs):
+                    async for item in self._dispatcher.stream(row, caller, request, inputs):
                         if item is not None:
                             yield self._written(item)
 
@@ -162,16 +164,18 @@ class Rpc:
 
     def _upload(self, row: Operation[Any, Any]) -> Callable[[AsyncIterator[Message], Context], Any]:
         async def serve(messages: AsyncIterator[Message], context: Context) -> bytes:
-            async with _Told(self._front, row, context):
+            async with _CallScope(self._dispatcher, row, context):
                 inputs = self._inputs(context, _metadata(context))
                 async with self._admit(row, inputs) as caller:
                     iterator = aiter(messages)
                     first = await _next(iterator)
                     if first is None:
-                        raise Rejected("invalid_request", "the stream holds no message", "body")
+                        raise Rejected("invalid_request", "the stream contains no message", "body")
                     request = self._read(row, first)
                     inputs = replace(inputs, body=_bytes(first, iterator))
-                    found = await self._front.call(row, caller, request, inputs, context.time_remaining())
+                    found = await self._dispatcher.call(
+                        row, caller, request, inputs, context.time_remaining()
+                    )
                     context.set_trailing_metadata(_trailing(row, {}))
                     return self._written(found)
             raise AssertionError("unreachable")
@@ -183,7 +187,7 @@ class Rpc:
     ) -> AbstractAsyncContextManager[Caller]:
         is_read = message is not None and not isinstance(message, Unreadable)
         named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
-        return self._front.admit(row, inputs.presented, inputs.origin, named)
+        return self._dispatcher.admit(row, inputs.presented, inputs.origin, named)
 
     def _inputs(self, context: Context, metadata: Metadata, **more: Any) -> Inputs:
         last, bearer = dict(metadata), None
@@ -202,8 +206,8 @@ class Rpc:
 
     def _sender(self, peer: str, metadata: Metadata) -> str:
         names = self._proxies.names if self._proxies.networks else ()
-        said = [[value for key, value in metadata if key == name.lower()] for name in names]
-        return client_address(self._proxies, _address(peer), False, said).address
+        lines = [[value for key, value in metadata if key == name.lower()] for name in names]
+        return client_address(self._proxies, _address(peer), False, lines).address
 
     def _read(self, row: Operation[Any, Any], message: Message) -> Request:
         return validate(row.request, self._mapper.to_values(row.request, readable(message)))
@@ -212,11 +216,11 @@ class Rpc:
         return self._mapper.to_message(resource).SerializeToString()
 
 
-class _Told:
-    """Around one call: its span and figures; an error leaves as the call's status."""
+class _CallScope:
+    """Context of one call: its span and metrics. An error becomes the call's status."""
 
     def __init__(self, front: Dispatcher, row: Operation[Any, Any], context: Context) -> None:
-        self._front = front
+        self._dispatcher = front
         self._row = row
         self._context = context
         self._span = telemetry.span(f"rpc {row.name}", parent={}, operation=row.name, method="gRPC")
@@ -232,48 +236,52 @@ class _Told:
         self._span.__exit__(kind, error, trace)
         if error is None or not isinstance(error, Exception) or isinstance(error, grpc.aio.AbortError):
             return
-        request_id = new_id(self._front.doors.clock)
+        request_id = new_id(self._dispatcher.doors.clock)
         if not isinstance(error, MusterError):
-            _log.error("a call failed", exc_info=error, request=str(request_id))
+            _log.error("call failed", exc_info=error, request=str(request_id))
             error = Broken(f"the gateway failed: {type(error).__name__}")
         code, message, trailing = status_of(error, request_id, trace_id)
         await self._context.abort(code, message, (*trailing, *_trailing(self._row, {})))
 
 
 def _trailing(row: Operation[Any, Any], more: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """What REST tells in headers; gRPC's keys have small letters."""
+    """Return the REST headers as trailing metadata, with lower-case keys."""
     status = rate_limit_status()
-    told = {**(status.headers() if status else {}), **(row.retired.headers() if row.retired else {}), **more}
-    return tuple((key.lower(), value) for key, value in told.items())
+    headers = {
+        **(status.headers() if status else {}),
+        **(row.retired.headers() if row.retired else {}),
+        **more,
+    }
+    return tuple((key.lower(), value) for key, value in headers.items())
 
 
 def _metadata(context: Context) -> Metadata:
-    """What the call brings in texts, in its order. The library makes it anew whenever it is asked."""
+    """Return the call's text metadata in order. Call it once: the library rebuilds it for every access."""
     return [(key, value) for key, value in context.invocation_metadata() or () if isinstance(value, str)]
 
 
 @lru_cache(maxsize=4096)
 def _address(peer: str) -> str:
-    """The peer's address without its port, as the other protocol tells it."""
+    """Return the peer's address without the port, in the same form as REST."""
     kind, _, rest = peer.partition(":")
     return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
 
 
 def _mask(row: Operation[Any, Any], metadata: Metadata) -> Include | None:
-    """Which fields of the answer are asked for; None: all."""
+    """Return the requested fields of the response; None: all."""
     asked = next((value for key, value in metadata if key == FIELDS), None) if row.is_masked else None
     return None if asked is None else read_mask(asked, row.response)
 
 
 def _certificates(context: Context) -> tuple[str, ...]:
-    """The URIs among the names of the client's certificate, which TLS has verified; none on a connection without."""
+    """Return the URIs in the client's verified certificate; empty without a certificate."""
     names = context.auth_context().get("x509_subject_alternative_name", ())
     texts = (name.decode("utf-8", "replace") for name in names)
     return tuple(text for text in texts if "://" in text)
 
 
 async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[bytes]:
-    """The upload's bytes; a caller who stops sending is not waited for."""
+    """Yield the bytes of an upload. Raises Transient if the caller stops sending."""
     yield upload_data(readable(first))
     while True:
         message = await _next(rest)
@@ -283,7 +291,7 @@ async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[
 
 
 async def _next(messages: AsyncIterator[Message]) -> Message | None:
-    """The next message of an upload; None at its end."""
+    """Return the next message of an upload; None at its end."""
     try:
         async with asyncio.timeout(_IDLE_S):
             return await anext(messages, None)

@@ -1,4 +1,4 @@
-"""Errors as gRPC status with the details of google.rpc."""
+"""Renders errors as gRPC status with google.rpc details."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ Trailing = tuple[tuple[str, bytes], ...]
 def status_of(
     error: MusterError, request_id: UUID, trace_id: str | None
 ) -> tuple[grpc.StatusCode, str, Trailing]:
-    """The status code, its message, and the trailing metadata with all the facts."""
+    """Return the status code, the message, and trailing metadata with the error details."""
     code = grpc.StatusCode[meaning_of(error).grpc]
     status = status_pb2.Status(code=code.value[0], message=error.message)
     facts = {"kind": error.kind, "instance": f"urn:muster:request:{request_id}"}

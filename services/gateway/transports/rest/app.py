@@ -1,4 +1,4 @@
-"""REST: every row of the table as a route, behind one middleware that turns errors into problems."""
+"""The REST server: a route for every operation, and a middleware that converts errors to problem responses."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -60,7 +60,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class RestSettings:
-    """What the HTTP edge allows."""
+    """Settings of the REST server."""
 
     allowed_hosts: frozenset[str]
     body_timeout_s: float
@@ -74,11 +74,11 @@ class Rest:
     """Serves the operations over HTTP."""
 
     def __init__(self, front: Dispatcher, settings: RestSettings) -> None:
-        self._front = front
+        self._dispatcher = front
         self._settings = settings
 
     def application(self, operations: tuple[Operation[Any, Any], ...]) -> web.Application:
-        """The aiohttp application with a route for each operation, and no other but the document, its page and the dashboard."""
+        """Return the aiohttp application: a route for each operation, the OpenAPI document, its page, and the dashboard."""
         app = web.Application(middlewares=[self._guard], client_max_size=self._settings.max_code_bytes)
         for row in operations:
             app.router.add_route(row.verb, row.path, self._route(row), name=row.name)
@@ -93,9 +93,13 @@ class Rest:
         return app
 
     def refuse_malformed(self) -> web.Response:
-        """The answer to bytes that are no request."""
-        told = "this is no request of HTTP/1.1, or its headers are more than 128, or longer than 8 KiB"
-        response = problem_response(Rejected("invalid_request", told), new_id(self._front.doors.clock), None)
+        """Return the response to bytes that are not an HTTP request."""
+        message = (
+            "this is not an HTTP/1.1 request, or it has more than 128 headers or a header longer than 8 KiB"
+        )
+        response = problem_response(
+            Rejected("invalid_request", message), new_id(self._dispatcher.doors.clock), None
+        )
         response.headers["Server"] = SERVER
         return response
 
@@ -120,12 +124,12 @@ class Rest:
             bearer = secret_in_cookie(request, page)
         origin = CallOrigin("rest", sender.address, request.headers.get("User-Agent", ""))
         named = dict(request.match_info)
-        async with self._front.admit(row, CallerCredentials(bearer), origin, named) as caller:
+        async with self._dispatcher.admit(row, CallerCredentials(bearer), origin, named) as caller:
             inputs = self._inputs(request, row, bearer, origin)
             if row.stream == "server":
                 model = await read_request(request, row, self._settings.body_timeout_s)
                 stream = stream_frames if is_socket else stream_events
-                return await stream(request, self._front, row, caller, model, inputs)
+                return await stream(request, self._dispatcher, row, caller, model, inputs)
             return await self._call(request, row, caller, page, inputs)
 
     async def _call(
@@ -139,7 +143,7 @@ class Rest:
         model = await read_request(request, row, self._settings.body_timeout_s)
         mask = read_fields(row, request)
         try:
-            found = await self._front.call(row, caller, model, inputs)
+            found = await self._dispatcher.call(row, caller, model, inputs)
         except OperationInProgress as error:
             if (answer := accepted_response(request, error)) is None:
                 raise
@@ -166,7 +170,7 @@ class Rest:
         return client_address(proxies, request.remote or "", request.secure, lines)
 
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
-        """The body as it comes; a caller who stops sending is not waited for."""
+        """Yield the chunks of the body. Raises Transient if the caller stops sending."""
         limit = self._settings.max_code_bytes
         if request.content_length is not None and request.content_length > limit:
             raise too_large(limit)
@@ -182,11 +186,11 @@ class Rest:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """The request's span and id around everything, so that every answer can name them."""
+        """Handle the request within a span, so that every response can contain the trace id."""
         resource = request.match_info.route.resource
         name = f"{request.method} {resource.canonical}" if resource else "request of an unknown path"
         headers = {"traceparent": request.headers.get("traceparent", "")}
-        # A caller's trace is linked, not joined: whoever calls must not choose our trace ids.
+        # Link the caller's trace instead of joining it: callers must not choose trace ids.
         with telemetry.span(
             name, parent={}, links=[headers], operation=request.match_info.route.name
         ) as span:
@@ -195,12 +199,12 @@ class Rest:
         return response
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        request_id = new_id(self._front.doors.clock)
+        request_id = new_id(self._dispatcher.doors.clock)
         try:
             if request.host.rsplit(":", 1)[0].lower() not in self._settings.allowed_hosts:
-                raise Rejected("host_not_allowed", "this name is not one of the gateway's", "Host")
+                raise Rejected("host_not_allowed", "the gateway does not serve this host name", "Host")
             if not request.raw_path.startswith("/"):
-                raise Rejected("invalid_request", "a request names a path", "the request's first line")
+                raise Rejected("invalid_request", "the request must contain a path", "request line")
             check_encoding(request)
             response = await handler(request)
         except web.HTTPException as error:
@@ -213,33 +217,33 @@ class Rest:
         except Exception as error:
             if request.transport is None or request.transport.is_closing():
                 raise
-            _log.exception("a request failed", path=request.path, request=str(request_id))
+            _log.exception("request failed", path=request.path, request=str(request_id))
             return self._refuse(request, Broken(f"the gateway failed: {type(error).__name__}"), request_id)
         if not response.prepared:
             response.headers["X-Request-Id"] = str(request_id)
             response.headers["X-Content-Type-Options"] = "nosniff"
             response.headers.setdefault("Cache-Control", "no-store")
-            _tell_rate(response)
+            _add_rate_limit_headers(response)
         return response
 
     def _refuse(self, request: web.Request, error: MusterError, request_id: Any) -> web.Response:
         response = problem_response(error, request_id, telemetry.trace_id())
         response.headers["X-Request-Id"] = str(request_id)
-        _tell_rate(response)
+        _add_rate_limit_headers(response)
         if request.can_read_body and not request.content.is_eof():
-            # The rest of an unread body must not be taken for the next request, nor be waited for.
+            # Close the connection: the rest of the body must not be read as the next request.
             response.force_close()
         return response
 
 
 async def _sign(request: web.Request, response: web.StreamResponse) -> None:
-    """Who answers, and in which version of which library, is nobody's business; that an operation goes, its callers', streams and refusals included."""
+    """Set `Server` without library versions, and the deprecation headers, on all responses including streams and errors."""
     response.headers["Server"] = SERVER
     if (retired := request.get(_RETIRED)) is not None:
         response.headers.update(retired.headers())
 
 
-def _tell_rate(response: web.StreamResponse) -> None:
+def _add_rate_limit_headers(response: web.StreamResponse) -> None:
     if (status := rate_limit_status()) is not None:
         response.headers.update(status.headers())
 
@@ -249,7 +253,7 @@ def _translated(error: web.HTTPException) -> MusterError:
         case 404:
             return NotFound("this path", "GET /openapi.json lists the operations")
         case 405:
-            return Rejected("method_not_allowed", "this path does not take this method")
+            return Rejected("method_not_allowed", "this path does not support this method")
         case 413:
             return Rejected("too_large", "the body is too large", "body")
         case _ if error.status < 500:

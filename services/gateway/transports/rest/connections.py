@@ -1,6 +1,6 @@
-"""REST's connections: how many are open, and how long each may take to send a request's headers.
+"""Limits on REST connections: their number, and the time to send the headers of a request.
 
-Further protection from slow or many connections is a reverse proxy's task (`docs/security.md`).
+Use a reverse proxy for further protection against slow or many connections (`docs/security.md`).
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from aiohttp import web
 
 _HANDSHAKE_S = 10.0
 _RESERVED_FILES = 256
-"""Descriptors for everything else: the database, the bus, spooled code, gRPC."""
+"""File descriptors reserved for everything else: database, bus, spooled code, gRPC."""
 _BACKLOG = 1024
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -25,14 +25,14 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """At most `count` connections are open; one that has sent no complete headers for `keep_alive_s` is closed."""
+    """Limits: `count` open connections, and `keep_alive_s` seconds until complete headers must arrive."""
 
     count: int
     keep_alive_s: float
 
 
 def most_connections(wanted: int) -> int:
-    """As many as wanted and as descriptors allow; raises the process's limit of these as far as it may."""
+    """Raise the process's limit of file descriptors to its maximum, and return how many connections it allows, at most `wanted`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -51,9 +51,9 @@ async def listen(
     """Open the port.
 
     Args:
-        refuse_malformed: makes the answer to bytes that are no request.
+        refuse_malformed: returns the response to bytes that are not an HTTP request.
     Raises:
-        OSError: it is in use.
+        OSError: the port is in use.
     """
     assert runner.server is not None
     server = runner.server
@@ -67,7 +67,7 @@ async def listen(
 
 
 class _Connection(web.RequestHandler):
-    """One connection, which is refused when too many are open."""
+    """One connection. It is closed with 503 if too many are open."""
 
     __slots__ = ("_limits", "_refuse_malformed", "_server")
 
@@ -80,7 +80,7 @@ class _Connection(web.RequestHandler):
             access_log=None,  # type: ignore[arg-type]
             keepalive_timeout=limits.keep_alive_s,
             lingering_time=1,
-            # Compressed bodies are refused; aiohttp would unpack a bomb before that.
+            # Compressed bodies are rejected; aiohttp would decompress a zip bomb before that.
             auto_decompress=False,
         )
         self._server = server
@@ -90,7 +90,7 @@ class _Connection(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         if len(self._server.connections) > self._limits.count:
-            _log.warning("a connection was refused: too many are open", limit=self._limits.count)
+            _log.warning("connection refused: too many are open", limit=self._limits.count)
             cast(asyncio.WriteTransport, transport).write(_FULL)
             self.force_close()
 
@@ -101,11 +101,11 @@ class _Connection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer bytes that are no request; aiohttp would log each at length, whoever sends it."""
+        """Answer bytes that are not an HTTP request, without aiohttp's long log entry for each."""
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         if request.writer.output_size > 0:
-            raise ConnectionError("a part of an answer is sent already")
+            raise ConnectionError("part of a response has already been sent")
         response = self._refuse_malformed()
         response.force_close()
         return response

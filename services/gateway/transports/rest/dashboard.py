@@ -1,7 +1,7 @@
-"""The dashboard (`web/`) as it was built: a few files, read once, that show nothing of any tenant.
+"""Serves the built dashboard (`web/`): a few static files, read once, without data of any tenant.
 
-What the page is about it asks of the operations, as everybody else does. The build tells which paths are the application's (`routes.json`): they
-are answered with its page, and no other path is.
+The page gets its data through the API like any client. The build lists the paths of the application in `routes.json`: these, and no others,
+are answered with its page.
 """
 
 import mimetypes
@@ -18,18 +18,18 @@ from muster.errors import NotFound
 PAGE = "index.html"
 ROUTES = "routes.json"
 ASSETS = "assets"
-"""Files whose names hold a hash of what they hold: they never change."""
+"""Files whose names contain a hash of their content, so that they never change."""
 
 _BUILT = Path(__file__).resolve().parents[4] / "web" / "dist"
 _ENCODINGS = {"br": ".br", "gzip": ".gz"}
-"""By preference; the build has written them beside the files."""
+"""Suffixes of the compressed files that the build creates, by preference."""
 _NEVER_CHANGES = "public, max-age=31536000, immutable"
 _ASK_EACH_TIME = "no-cache"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Nothing runs that the build has not made, and nothing is asked of another host."""
+"""Only scripts of the build run, and only this host is contacted."""
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "Referrer-Policy": "no-referrer",
@@ -43,7 +43,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file in its forms: by encoding, "" for the plain one."""
+    """A file with its content by encoding; "" is uncompressed."""
 
     forms: Mapping[str, bytes]
     media: str
@@ -58,7 +58,7 @@ class Dashboard:
         self._rooms = rooms
 
     def add_to(self, router: web.UrlDispatcher) -> None:
-        """Adds the application's paths, and those of its files."""
+        """Add the routes of the application and of its files."""
         for path in (
             "/",
             *(f"/{room}" for room in self._rooms),
@@ -76,7 +76,7 @@ class Dashboard:
     async def _show_asset(self, request: web.Request) -> web.StreamResponse:
         found = self._files.get(f"{ASSETS}/{request.match_info['name']}")
         if found is None:
-            raise NotFound("this file", "the dashboard was built anew: load the page again")
+            raise NotFound("this file", "the dashboard has been updated; reload the page")
         return _answer(request, found)
 
     async def _show_file(self, request: web.Request) -> web.StreamResponse:
@@ -84,23 +84,23 @@ class Dashboard:
 
 
 def load_dashboard(directory: Path | None) -> Dashboard | None:
-    """The build in `directory`, or in the checkout; None where there is none.
+    """Load the build in `directory`, by default in the checkout; None if the checkout has no build.
 
     Raises:
-        FileNotFoundError: `directory` was named and holds no build.
+        FileNotFoundError: `directory` was given but contains no build.
     """
     root = directory or _BUILT
     if directory is None and not (root / ROUTES).exists():
-        _log.info("there is no dashboard", directory=str(root), hint="make setup builds it where Node is")
+        _log.info("no dashboard found", directory=str(root), hint="make setup builds it if Node is installed")
         return None
     rooms = tuple(orjson.loads((root / ROUTES).read_bytes())["rooms"])
     names = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
-    shown = [name for name in names if _is_shown(name)]
-    return Dashboard({name: _load(root, name) for name in shown}, rooms)
+    served = [name for name in names if _is_served(name)]
+    return Dashboard({name: _load(root, name) for name in served}, rooms)
 
 
-def _is_shown(name: str) -> bool:
-    """Not what the build tells the gateway, nor another form of a file."""
+def _is_served(name: str) -> bool:
+    """False for `routes.json`, hidden files, and compressed forms of files."""
     return name != ROUTES and not name.startswith(".") and not name.endswith(tuple(_ENCODINGS.values()))
 
 

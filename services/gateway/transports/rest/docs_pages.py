@@ -1,5 +1,7 @@
-"""The API's document (`/openapi.json`), and the same as a page (`/docs`), by Swagger UI: its files come from a wheel, so that nothing is loaded from
-elsewhere. Neither shows anything of any tenant."""
+"""Serves the OpenAPI document (`/openapi.json`) and a Swagger UI page for it (`/docs`), without data of any tenant.
+
+The files of Swagger UI come from an installed wheel, so that nothing is loaded from other hosts.
+"""
 
 import asyncio
 from functools import cache
@@ -20,7 +22,7 @@ _KINDS = {
     "favicon-32x32.png": "image/png",
 }
 _HEADERS = {
-    # Swagger UI writes styles into its elements; scripts come from here alone, and no other page may show this one.
+    # Swagger UI needs inline styles. Scripts come from this host only, and other pages cannot embed this one.
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
 }
@@ -45,30 +47,30 @@ _START = f"""SwaggerUIBundle({{
   requestInterceptor: (request) => {{ request.headers["{HEADER}"] = "{COOKIE}"; return request; }},
 }});
 """
-"""Who signs in from the page has a session in the browser's cookie: every request says that it may count."""
+"""Signing in on the page sets a session cookie; this header makes requests use it."""
 
 
 class Description:
-    """The document, rendered once, when it is first asked for: that takes most of a second, for which no start need wait."""
+    """The OpenAPI document. It is rendered at the first request, because that takes most of a second."""
 
     def __init__(self, operations: Rows) -> None:
         self._operations = operations
         self._rendering: asyncio.Task[bytes] | None = None
 
     async def show(self, request: web.Request) -> web.StreamResponse:
-        """Rendered apart from the loop, and for all who ask meanwhile; one who goes away takes it from nobody."""
+        """Return the document. A thread renders it once for all concurrent requests, even if one of them is cancelled."""
         if self._rendering is None:
             self._rendering = asyncio.create_task(asyncio.to_thread(render_openapi, self._operations))
         return web.Response(body=await asyncio.shield(self._rendering), content_type="application/json")
 
 
 async def show_docs(request: web.Request) -> web.StreamResponse:
-    """The page itself."""
+    """Return the Swagger UI page."""
     return web.Response(text=_PAGE, content_type="text/html", headers=_HEADERS)
 
 
 async def show_file(request: web.Request) -> web.StreamResponse:
-    """One of the few files that the page is made of."""
+    """Return a file of the Swagger UI page."""
     name = request.match_info["name"]
     if name == "start.js":
         return web.Response(text=_START, content_type="text/javascript", headers=_HEADERS)
@@ -82,6 +84,6 @@ def _read(name: str) -> bytes:
     found = find_spec("swagger_ui")
     if found is None or found.origin is None:
         raise NotFound(
-            "Swagger UI", "install swagger-ui-py beside the platform; /openapi.json is there without"
+            "Swagger UI", "install swagger-ui-py beside the platform; /openapi.json works without it"
         )
     return (Path(found.origin).with_name("static") / name).read_bytes()

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, from the table of operations."""
+"""Renders the OpenAPI 3.1 document from the table of operations."""
 
 from typing import Any, cast
 
@@ -22,36 +22,36 @@ Rows = tuple[Operation[Any, Any], ...]
 _REF = "#/components/schemas/{model}"
 _PROBLEM: Document = {
     "type": "object",
-    "description": "RFC 9457: what went wrong, where in the input, and what to do.",
+    "description": "An error (RFC 9457): what happened, where in the request, and what to do.",
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "code": {"type": "string", "description": "Stable; programs decide by it."},
+        "code": {"type": "string", "description": "Stable error code for programs."},
         "detail": {"type": "string"},
-        "place": {"type": "string", "description": "Where in the input."},
-        "hint": {"type": "string", "description": "What would help."},
+        "place": {"type": "string", "description": "The field or header that caused the error."},
+        "hint": {"type": "string", "description": "How to fix the error."},
         "instance": {"type": "string"},
         "trace_id": {"type": "string"},
-        "retry_after": {"type": "number", "description": "Seconds."},
+        "retry_after": {"type": "number", "description": "Seconds to wait before a retry."},
     },
     "required": ["type", "title", "status", "code", "detail", "instance"],
 }
 
 _ETAG: Document = {
-    "description": "Names the thing as it was when it was looked at: for `If-Match` and `If-None-Match`.",
+    "description": "Tag of the resource's current version, for `If-Match` and `If-None-Match`.",
     "schema": {"type": "string"},
 }
 
 _FIELDS: Document = {
-    "description": "Only these fields, separated by commas and dotted where they are parts of parts: `id,name,best.value`; of a list "
-    "they are its items'. The rest is left out, and the ETag is of the whole.",
+    "description": "Fields to return, separated by commas, with dots for nested fields: `id,name,best.value`. For a list, the fields of its "
+    "items. Other fields are omitted. The ETag is that of the whole resource.",
     "schema": {"type": "string", "maxLength": MOST_CHARACTERS},
 }
 
 
 def render_openapi(operations: Rows) -> bytes:
-    """The document as JSON."""
+    """Return the document as JSON."""
     document = {
         "openapi": "3.1.0",
         "info": {
@@ -71,14 +71,14 @@ def render_openapi(operations: Rows) -> bytes:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "__Host-muster",
-                    "description": f"A browser's session; counts with `{HEADER}: {COOKIE}` from a page of this gateway's own.",
+                    "description": f"A browser's session. Requests must send `{HEADER}: {COOKIE}` from a page of this gateway.",
                 },
                 "join_token": {"type": "http", "scheme": "bearer", "description": "A one-time join token."},
             },
             "headers": {"ETag": _ETAG},
             "responses": {
                 "Problem": {
-                    "description": "What went wrong.",
+                    "description": "The request failed.",
                     "content": {
                         "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
                     },
@@ -105,7 +105,7 @@ def _schemas(operations: Rows) -> Document:
 
 
 def _without(schema: Document, fields: tuple[str, ...]) -> Document:
-    """The body's schema: what stands in the path is not in it."""
+    """Return the schema of the body, without the fields of the path."""
     found = dict(schema)
     found["properties"] = {
         key: value for key, value in schema.get("properties", {}).items() if key not in fields
@@ -149,7 +149,7 @@ def _operation(row: Operation[Any, Any]) -> Document:
 
 
 def _asked_in_body(row: Operation[Any, Any]) -> list[str]:
-    """The fields that a body must have; who has none to give may leave the body out."""
+    """Return the required fields of the body. Without any, the body is optional."""
     fields = row.request.model_fields.items()
     return [name for name, info in fields if info.is_required() and name not in row.path_fields]
 
@@ -160,13 +160,13 @@ def _responses(row: Operation[Any, Any]) -> Document:
         found[str(row.status)]["headers"] = {"ETag": {"$ref": "#/components/headers/ETag"}}
     if row.long:
         found["202"] = {
-            "description": "It takes longer than a request waits: look at the operation until it is done. "
-            "`Prefer: respond-async` has it as the body; else it is the thing as it is until then.",
+            "description": "The request was accepted and is still in progress. Poll the operation in `Location` until it is done. "
+            "With `Prefer: respond-async`, the body is the operation; otherwise it is the resource in its current state.",
             "headers": {"Location": {"description": "The operation.", "schema": {"type": "string"}}},
             "content": {"application/json": {"schema": {"anyOf": [_ref(LongOperation), _ref(row.response)]}}},
         }
     if row.is_tagged and row.verb == "GET":
-        found["304"] = {"description": "`If-None-Match` names what it is still."}
+        found["304"] = {"description": "The resource has not changed since the version in `If-None-Match`."}
     return found
 
 
@@ -199,7 +199,7 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
                 "in": "path" if in_path else "query",
                 "required": in_path or name in schema.get("required", []),
                 "schema": _inline(found, definitions),
-                **({"description": told} if (told := describe_field(row.request, name)) else {}),
+                **({"description": text} if (text := describe_field(row.request, name)) else {}),
             }
         )
     if row.is_masked:
@@ -208,27 +208,36 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
         parameters.append(
             _header(
                 "Idempotency-Key",
-                "The same key and request have the same answer for 24 hours.",
+                "Makes retries safe: for 24 hours, the same request with the same key gets the same answer.",
                 minLength=1,
                 maxLength=MAX_KEY_CHARS,
             )
         )
     if row.response is CreatedSession:
         parameters.append(
-            _header(HEADER, f"`{COOKIE}`: the secret is not shown, and the browser has it in a cookie.")
+            _header(HEADER, f"`{COOKIE}`: set the secret as a cookie instead of returning it in the body.")
         )
     if row.long:
         parameters.append(
-            _header("Prefer", "`respond-async`: what takes long is answered with its operation.")
+            _header("Prefer", "`respond-async`: if the request takes long, answer with its operation.")
         )
     if row.conditional:
         parameters.append(
-            _header("If-Match", "The ETag of what you saw: changed since, it is left alone (412).")
+            _header(
+                "If-Match",
+                "ETag of the version to change. If the resource has changed since, the request fails (412).",
+            )
         )
     if row.is_tagged and row.verb == "GET":
-        parameters.append(_header("If-None-Match", "The ETag of what you have: 304 while it is still that."))
+        parameters.append(
+            _header(
+                "If-None-Match", "ETag of the version that you have. If it is current, the answer is 304."
+            )
+        )
     if row.stream == "server":
-        parameters.append(_header("Last-Event-ID", "Goes on behind this event; stronger than `after`."))
+        parameters.append(
+            _header("Last-Event-ID", "Resume the stream after this event. Takes precedence over `after`.")
+        )
     return parameters
 
 
@@ -238,7 +247,7 @@ def _header(name: str, description: str, **bounds: int) -> Document:
 
 
 def _inline(schema: Any, definitions: Document) -> Any:
-    """`schema` with references to enums written out: parameters name no component."""
+    """Return `schema` with references to enums inlined: parameters do not reference components."""
     if isinstance(schema, dict):
         if "$ref" in schema:
             return _inline(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)

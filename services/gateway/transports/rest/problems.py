@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457)."""
+"""Renders errors as problem+json (RFC 9457)."""
 
 import math
 from uuid import UUID
@@ -13,7 +13,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 def problem_response(error: MusterError, request_id: UUID, trace_id: str | None) -> web.Response:
-    """The answer that tells `error`; it closes the connection where the body was not read."""
+    """Return the problem response for an error."""
     status = meaning_of(error).http
     members: dict[str, object] = dict(error.to_problem())
     members["status"] = status

@@ -1,4 +1,4 @@
-"""From an HTTP request to a request model: path, query and body, each fault with its place."""
+"""Parses HTTP requests into request models, with the location of each error."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,40 +17,42 @@ from services.gateway.platform.schema import Request
 
 MAX_BODY_BYTES = 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
-_MOST_SHOWN = 40
+_MAX_QUOTED_CHARS = 40
 
 
 async def read_request(request: web.Request, row: Operation[Any, Any], body_timeout_s: float) -> Request:
-    """The request model of `row`.
+    """Parse path, query and body into the request model of `row`.
 
     Raises:
-        Rejected: something is not as the model says, with its place.
+        Rejected: the request does not match the model.
     """
     path = dict(request.match_info)
     if not row.has_body:
         if row.stream != "upload" and request.can_read_body:
-            raise Rejected("invalid_request", f"{row.verb} {row.path} takes no body", "body")
+            raise Rejected("invalid_request", f"{row.verb} {row.path} does not accept a body", "body")
         return parse_query(row, path, request)
     if request.query_string:
         name = next(iter(request.query), "query")
-        raise Rejected("invalid_request", "this operation takes its fields in the body", name)
+        raise Rejected(
+            "invalid_request", "this operation expects its fields in the body, not in the query", name
+        )
     raw = await read_body(request, body_timeout_s)
     return parse_body(row.request, raw, path)
 
 
 def parse_query(row: Operation[Any, Any], path: dict[str, str], request: web.Request) -> Request:
-    """Query parameters by the model's fields; a list's parameter may be repeated."""
+    """Parse query parameters into the request model. Parameters of lists may be repeated."""
     values: dict[str, Any] = dict(path)
     for name in request.query:
         if name == FIELDS and row.is_masked:
             continue
         info = row.request.model_fields.get(name)
         if info is None or name in path:
-            raise Rejected("invalid_request", f"there is no parameter {name!r} here", name, _known(row))
+            raise Rejected("invalid_request", f"unknown parameter {name!r}", name, _known(row))
         given = request.query.getall(name)
         is_list = get_origin(info.annotation) is list
         if len(given) > 1 and not is_list:
-            raise Rejected("invalid_request", "this parameter was given more than once", name)
+            raise Rejected("invalid_request", "this parameter can be set only once", name)
         values[name] = given if is_list else given[0]
     try:
         made: Request = row.request.model_validate(values)
@@ -60,13 +62,13 @@ def parse_query(row: Operation[Any, Any], path: dict[str, str], request: web.Req
 
 
 def read_fields(row: Operation[Any, Any], request: web.Request) -> Include | None:
-    """Which fields of the answer are asked for; None: all."""
+    """Return the requested fields of the response; None: all."""
     given = request.query.getall(FIELDS, []) if row.is_masked else []
     return read_mask(",".join(given), row.response) if given else None
 
 
 def parse_body(model: type[Request], raw: bytes, path: dict[str, str]) -> Request:
-    """A JSON object, strictly typed, with the path's fields laid beside it."""
+    """Parse a body, a strictly typed JSON object, together with the path's fields."""
     try:
         document = orjson.loads(raw) if raw.strip() else {}
     except orjson.JSONDecodeError as error:
@@ -78,7 +80,7 @@ def parse_body(model: type[Request], raw: bytes, path: dict[str, str]) -> Reques
     check_document(document)
     for name in path:
         if name in document:
-            raise Rejected("invalid_request", "this field stands in the path, not in the body", name)
+            raise Rejected("invalid_request", "this field belongs in the path, not in the body", name)
     whole = orjson.dumps(document | path) if path else raw.strip() or b"{}"
     try:
         return model.model_validate_json(whole, strict=True)
@@ -87,7 +89,7 @@ def parse_body(model: type[Request], raw: bytes, path: dict[str, str]) -> Reques
 
 
 def validate(model: type[Request], values: dict[str, Any]) -> Request:
-    """The model made of `values`, whose texts may stand for numbers and the like."""
+    """Create the model from `values`. Strings are converted to the types of the fields."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -95,27 +97,27 @@ def validate(model: type[Request], values: dict[str, Any]) -> Request:
 
 
 def rejected(error: ValidationError) -> Rejected:
-    """The first fault as an error with its place; the others are counted."""
+    """Return the first validation error with its location and the number of further errors."""
     faults = error.errors(include_url=False, include_input=False)
-    return Rejected("invalid_request", _told(faults), render_place(faults[0]["loc"]))
+    return Rejected("invalid_request", _message(faults), render_place(faults[0]["loc"]))
 
 
 def _rejected_query(error: ValidationError) -> Rejected:
-    """The same at the parameter's own name: who repeats one writes no indexes. Which of several it was, its value says."""
+    """Like `rejected`, located at the parameter's name without an index; the message quotes the value of a repeated parameter."""
     faults = error.errors(include_url=False)
-    place = faults[0]["loc"]  # of what concerns the whole request: none
-    which = f", not {str(faults[0]['input'])[:_MOST_SHOWN]!r}" if place[1:] else ""
-    return Rejected("invalid_request", _told(faults, which), render_place(place[:1]))
+    place = faults[0]["loc"]  # Empty for an error of the whole request.
+    which = f", not {str(faults[0]['input'])[:_MAX_QUOTED_CHARS]!r}" if place[1:] else ""
+    return Rejected("invalid_request", _message(faults, which), render_place(place[:1]))
 
 
-def _told(faults: Sequence[ErrorDetails], which: str = "") -> str:
+def _message(faults: Sequence[ErrorDetails], which: str = "") -> str:
     first = faults[0]
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return describe_fault(first["type"], first["msg"], first.get("ctx", {})) + which + more
 
 
 async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BODY_BYTES) -> bytes:
-    """The whole body, which must be JSON, come in time and be no larger than `limit`."""
+    """Read the whole body. Raises Rejected unless it is JSON and at most `limit` bytes, and Transient if it does not arrive in time."""
     if request.content_type not in (
         "application/json",
         "application/octet-stream",
@@ -125,7 +127,7 @@ async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BOD
     ):
         raise Rejected(
             "unsupported_media_type",
-            f"{request.content_type} is not understood here",
+            f"content type {request.content_type} is not supported",
             hint="send application/json",
         )
     if request.content_length is not None and request.content_length > limit:
@@ -143,13 +145,13 @@ async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BOD
 
 
 def check_encoding(request: web.Request) -> None:
-    """Raises Rejected for a compressed body: what it unfolds to is known only when it is there."""
+    """Raise Rejected for a compressed body: its real size is known only after decompression."""
     if "Content-Encoding" in request.headers:
         raise Rejected(
             "unsupported_media_type",
-            "a body is taken as it is, without an encoding",
+            "compressed bodies are not supported",
             "Content-Encoding",
-            "leave the header out, and the compression",
+            "send the body uncompressed, without this header",
         )
 
 
@@ -164,9 +166,9 @@ def slow_body(timeout_s: float) -> Transient:
 def _known(row: Operation[Any, Any]) -> str:
     names = [name for name in row.request.model_fields if name not in row.path_fields]
     names += [FIELDS] if row.is_masked else []
-    return f"known: {', '.join(names)}" if names else "none is known"
+    return f"parameters: {', '.join(names)}" if names else "this operation has no parameters"
 
 
 def read_list(request: web.Request, header: str) -> str | None:
-    """A header that may be sent in several lines, which are one list."""
+    """Return a list header, joined if it is sent in several lines; None without it."""
     return ", ".join(request.headers.getall(header)) if header in request.headers else None

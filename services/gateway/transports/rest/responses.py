@@ -1,4 +1,4 @@
-"""What is answered: what was found, in the form that was asked for, or the operation that goes on."""
+"""Builds HTTP responses: the resource in the requested format, or 202 for a long operation."""
 
 import math
 from typing import Any
@@ -16,13 +16,13 @@ from services.gateway.transports.rest.request_parsing import read_list
 
 CSV = "text/csv"
 RESPOND_ASYNC = "respond-async"
-"""What a client prefers (RFC 7240) that takes an operation for an answer."""
+"""Value of `Prefer` (RFC 7240) from clients that accept an operation as the response."""
 WAITING_HEADER = "Muster-Waiting"
-"""Why what was stored is not on its way yet, beside an answer that shows the thing itself."""
+"""Header with the reason why a stored command is not sent yet, for responses that contain the resource."""
 
 
 def accepted_response(request: web.Request, error: OperationInProgress) -> web.Response | None:
-    """What was asked for goes on: where it can be looked at. None where only a problem says it to who does not know of operations."""
+    """Return the 202 response for a long operation. None if there is no resource and the client does not prefer operations: then it gets an error."""
     headers = {
         "Location": f"/v1/operations/{error.operation.id}",
         "Retry-After": str(math.ceil(error.retry_after_s)),
@@ -32,18 +32,18 @@ def accepted_response(request: web.Request, error: OperationInProgress) -> web.R
     prefers = ",".join(request.headers.getall("Prefer", [])).lower()
     if RESPOND_ASYNC in (one.partition(";")[0].strip() for one in prefers.split(",")):
         headers["Preference-Applied"] = RESPOND_ASYNC
-        told: Resource | None = error.operation
+        content: Resource | None = error.operation
     else:
-        told = error.present
-    if told is None:
+        content = error.present
+    if content is None:
         return None
-    return web.Response(body=told.to_json(), status=202, content_type="application/json", headers=headers)
+    return web.Response(body=content.to_json(), status=202, content_type="application/json", headers=headers)
 
 
 def resource_response(
     request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None
 ) -> web.Response:
-    """The answer, or what is asked of it, with its tag, or the word that the caller has it already. The tag is of the whole, as `If-Match` takes it."""
+    """Return the response with the requested fields and the entity tag, or 304. The tag is that of the whole resource, as `If-Match` needs it."""
     if row.csv is not None and CSV in request.headers.get("Accept", ""):
         body, media = row.csv(found).encode(), CSV
         tag = tag_of(body) if row.is_tagged else ""

@@ -1,4 +1,4 @@
-"""The session of a browser, in a cookie that no script can read (decision 0155)."""
+"""Browser sessions in cookies that scripts cannot read (decision 0155)."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Row = Operation[Any, Any]
 
 
 def page_of(request: web.Request, is_secure: bool) -> BrowserRequest:
-    """What `request` says of the page that made it."""
+    """Read the headers that identify the page that sent a request."""
     headers = request.headers
     return BrowserRequest(
         verb=request.method,
@@ -28,36 +28,36 @@ def page_of(request: web.Request, is_secure: bool) -> BrowserRequest:
 
 
 def secret_in_cookie(request: web.Request, page: BrowserRequest) -> str | None:
-    """The session's secret that a page of the gateway's own has sent; None for anything else."""
+    """Return the session's secret from the cookie of a request by a page of this gateway; None otherwise."""
     name = page.cookie_name
     secret = request.cookies.get(name) if name is not None and page.is_own else None
     return secret if secret is not None and is_session(secret) else None
 
 
 def check_cookie_wanted(row: Row, page: BrowserRequest) -> None:
-    """Raises Rejected where a session is to be put into a cookie that cannot be given."""
+    """Raise Rejected if the request wants a session cookie that cannot be set."""
     if row.response is not CreatedSession or not page.asks:
         return
     if not page.is_own:
-        raise Rejected("forbidden", "a page of another site may not sign anybody in here", "Origin")
+        raise Rejected("forbidden", "pages of other sites cannot sign in users here", "Origin")
     if page.cookie_name is None:
         raise Rejected(
             "insecure",
-            "a session is put into a cookie over https only, or on the gateway's own machine",
+            "session cookies need https, except on the gateway's own machine",
             HEADER,
-            "give the gateway a certificate, or name the proxy that has one (docs/sign-in.md)",
+            "configure a certificate, or the proxy that has one (docs/sign-in.md)",
         )
 
 
 def without_cookie_secret(row: Row, page: BrowserRequest, found: Resource) -> Resource:
-    """The answer without the secret that the cookie holds."""
+    """Return the response without the secret, if the cookie contains it."""
     if isinstance(found, CreatedSession) and page.asks:
         return found.model_copy(update={"secret": ""})
     return found
 
 
 def set_session_cookie(response: web.StreamResponse, row: Row, page: BrowserRequest, found: Resource) -> None:
-    """Gives the browser the cookie of a session that begins, and takes that of one that has ended."""
+    """Set the cookie of a new session, or delete the cookie of an ended one."""
     name = page.cookie_name
     if name is None or not isinstance(found, Session):
         return

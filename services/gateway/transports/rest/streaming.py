@@ -1,4 +1,4 @@
-"""Server-sent events: one block for each item, its cursor as the id, a comment now and then to keep the line open."""
+"""Server-sent events: one event per item with its cursor as the id, and comments that keep idle connections open."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,7 +28,7 @@ async def stream_events(
     model: Request,
     inputs: Inputs,
 ) -> web.StreamResponse:
-    """Streams until the operation ends or the caller goes. What fails before the first item is an ordinary problem."""
+    """Stream until the operation ends or the client disconnects. An error before the first item is an ordinary problem response."""
     response = web.StreamResponse(headers=_HEADERS)
 
     async def open_stream() -> None:
@@ -36,7 +36,7 @@ async def stream_events(
             await response.prepare(request)
 
     async def announce(position: str) -> None:
-        # An id without data sets the client's Last-Event-ID: a reconnect before the first item loses nothing.
+        # An id without data sets the client's Last-Event-ID, so that a reconnect before the first item loses nothing.
         await open_stream()
         await response.write(f"id: {position}\n\n".encode())
 
@@ -59,11 +59,11 @@ async def stream_events(
 
 
 def cursor_of(item: Resource) -> str:
-    """What to give to go on behind the item."""
+    """Return the cursor for resuming after the item."""
     return str(getattr(item, "cursor", None) or getattr(item, "id", ""))
 
 
 def _block(item: Resource, row: Operation[Any, Any]) -> bytes:
-    """One event: the item's JSON holds no line break, so one data line is enough."""
+    """Render one event. The item's JSON has no line breaks, so one data line is enough."""
     kind = f"event: {kind}\n" if (kind := getattr(item, "kind", "")) else ""
     return f"id: {cursor_of(item)}\n{kind}data: ".encode() + item.to_json() + b"\n\n"

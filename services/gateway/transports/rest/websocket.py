@@ -1,7 +1,7 @@
-"""The same streams over a WebSocket: one text frame of JSON for each item, `{"id": …, "event": …, "data": …}`.
+"""Streams over WebSockets: one text frame with JSON per item, `{"id": …, "event": …, "data": …}`.
 
-A browser cannot set headers there: it names its token as a protocol, beside ours: `new WebSocket(url, ["muster.v1", "bearer.mst_…"])`. A page of
-the gateway's own needs none where the browser has a session's cookie; a page of somebody else can open nothing in a caller's name (decision 0155).
+Browsers cannot set headers on WebSockets, so they send the token as a second protocol: `new WebSocket(url, ["muster.v1", "bearer.mst_…"])`. Pages of
+this gateway can use the session cookie instead; pages of other sites cannot use it (decision 0155).
 """
 
 import asyncio
@@ -23,19 +23,19 @@ from services.gateway.transports.rest.streaming import cursor_of
 PROTOCOL = "muster.v1"
 _BEARER = "bearer."
 _OPEN_S = 0.5
-"""What fails within this is an ordinary problem; then the caller learns that it is connected."""
+"""Errors within this time are ordinary problem responses. After it, the handshake completes."""
 _MOST_BYTES = 1024
-# It would log the protocols that a caller names where it knows none of them, and with them a token.
+# This logger would write unknown protocols, and with them tokens, to the log.
 logging.getLogger("aiohttp.websocket").setLevel(logging.ERROR)
 
 
 def wants_socket(request: web.Request) -> bool:
-    """True for the handshake of a WebSocket."""
+    """True for a WebSocket handshake."""
     return web.WebSocketResponse().can_prepare(request).ok
 
 
 def bearer_among(protocols: str) -> str | None:
-    """The token among the protocols that a browser asks for; None without one."""
+    """Return the token among the requested protocols; None without one."""
     for name in protocols.split(","):
         if name.strip().startswith(_BEARER):
             return name.strip().removeprefix(_BEARER)
@@ -50,15 +50,17 @@ async def stream_frames(
     model: Request,
     inputs: Inputs,
 ) -> web.StreamResponse:
-    """Streams until the operation ends or the caller goes."""
+    """Stream until the operation ends or the client disconnects."""
     socket = _Socket(request)
 
     async def announce(position: str) -> None:
         await socket.send(id=position)
 
-    told = Inputs(inputs.bearer, last_event_id=inputs.last_event_id, announce=announce, origin=inputs.origin)
+    announcing = Inputs(
+        inputs.bearer, last_event_id=inputs.last_event_id, announce=announce, origin=inputs.origin
+    )
     try:
-        await socket.carry(front.stream(row, caller, model, told))
+        await socket.carry(front.stream(row, caller, model, announcing))
         await socket.send(event="end", data={})
         await socket.close(WSCloseCode.OK)
     except ConnectionResetError:
@@ -75,7 +77,7 @@ async def stream_frames(
 
 
 class _Socket:
-    """One connection: what it sends, and whether the caller is still there."""
+    """One WebSocket connection."""
 
     def __init__(self, request: web.Request) -> None:
         self.response = web.WebSocketResponse(
@@ -89,7 +91,7 @@ class _Socket:
         return self._listening is not None
 
     async def carry(self, items: AsyncIterator[Resource | None]) -> None:
-        """Sends the items as they come. Raises ConnectionResetError once the caller has gone."""
+        """Send the items as they arrive. Raises ConnectionResetError when the client disconnects."""
         iterator, waiting = aiter(items), None
         try:
             while True:
@@ -108,7 +110,7 @@ class _Socket:
                             data=orjson.Fragment(item.to_json()),
                         )
                 elif done:
-                    raise ConnectionResetError("the caller has gone")
+                    raise ConnectionResetError("the client has disconnected")
                 else:
                     await self._open()
         except StopAsyncIteration:
@@ -122,7 +124,7 @@ class _Socket:
         await self.response.send_str(orjson.dumps(frame).decode())
 
     async def close(self, code: WSCloseCode) -> None:
-        """Says goodbye; the caller's own word is read by who listens."""
+        """Close the connection. The listening task is stopped first, so that `response.close` reads the client's close frame."""
         self.forget()
         await self.response.close(code=code)
 
@@ -136,8 +138,8 @@ class _Socket:
             self._listening = asyncio.create_task(self._listen())
 
     async def _listen(self) -> None:
-        """Answers pings, and ends when the caller does; nothing that it sends means anything here."""
+        """Answer pings until the client disconnects. Messages from the client are rejected."""
         async for _ in self.response:
             await self.response.close(
-                code=WSCloseCode.UNSUPPORTED_DATA, message=b"this stream takes no messages"
+                code=WSCloseCode.UNSUPPORTED_DATA, message=b"this stream accepts no messages"
             )

@@ -1,4 +1,4 @@
-"""The operations on trials, one row each."""
+"""Table of the operations on trials and runs."""
 
 from services.gateway.cluster.schema import Explanation
 from services.gateway.platform.operation import Operation

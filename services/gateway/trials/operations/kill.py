@@ -1,4 +1,4 @@
-"""Killing one trial: a command to the searcher, whose search goes on without it."""
+"""Operation that kills one trial, by a command to the searcher. The search continues without the trial."""
 
 from typing import Any
 
@@ -18,17 +18,17 @@ from shared.messages.experiments import KillTrial
 
 
 async def kill_trial(call: Call, request: TrialRequest) -> Trial:
-    """Ends a trial at once, without a last checkpoint; its search goes on without it."""
+    """Kill a trial at once, without a final checkpoint. The search continues without it."""
     row = await find_trial(call, request.trial)
     if row.state == "cancelled":
-        return _shown(row)
+        return _render(row)
     name = f"{row.experiment_number}.{row.number}"
     if row.changed["final"]:
         raise Conflict(
             "trial_ended",
-            f"trial {name} has ended ({row.state}) and cannot be killed: only a trial that has not ended can be",
+            f"trial {name} has already ended ({row.state}), so it cannot be killed",
             "trial",
-            f"`muster trial describe {name}` tells how it ended",
+            f"`muster trial describe {name}` shows how it ended",
         )
     before = row.version
     command = KillTrial(
@@ -41,29 +41,29 @@ async def kill_trial(call: Call, request: TrialRequest) -> Trial:
         now = await trial_store.load_trial(connection, row.id)
         return now if now is not None and is_killed(now, before) else None
 
-    call.note(before=_shown(row))
+    call.note(before=_render(row))
     await send(call, command)
-    # Waiters for one experiment are not woken by changes of its trials.
+    # Changes of trials do not wake waiters for their experiment.
     found = await wait_for(call, command.operation_id, look, is_new=True)
     if found is None:
-        now = _shown(await find_trial(call, str(row.id)))
+        now = _render(await find_trial(call, str(row.id)))
         raise await deferred(call, command.operation_id, entity=row.id, version=before, present=now)
-    return _shown(found)
+    return _render(found)
 
 
 async def killed(connection: AsyncConnection, row: Any) -> Trial | None:
-    """The trial of a kill that took longer than its request waited; None while the searcher has not answered."""
+    """Find the killed trial of a long operation; None while the searcher has not answered."""
     now = await trial_store.load_trial(connection, row.entity)
-    return _shown(now) if now is not None and is_killed(now, row.version) else None
+    return _render(now) if now is not None and is_killed(now, row.version) else None
 
 
 KILLED = TenantOutcome(killed)
 
 
 def is_killed(row: Any, before: int) -> bool:
-    """Whether the searcher has carried a kill out, given the version that the trial had before. It announces each by a change."""
+    """Whether the searcher has carried out a kill, given the trial's previous version. It publishes a change for every kill."""
     return bool(row.changed["final"]) or (row.state == "stopping" and row.version > before)
 
 
-def _shown(row: Any) -> Trial:
+def _render(row: Any) -> Trial:
     return render_trial(row, row.experiment_number, row.config)

@@ -1,4 +1,4 @@
-"""Reading trials, their runs, and why they wait."""
+"""Operations that read trials and their runs, and explain why trials wait."""
 
 from dataclasses import replace
 
@@ -30,16 +30,18 @@ from shared.ids import ExperimentId, TrialId
 from shared.messages import queue as messages
 from shared.messages.experiments import GetParetoFront
 
-_PARKED = "the trial is parked without slots: it goes on when its experiment is resumed, or when its search promotes it"
+_PARKED = (
+    "the trial is parked without slots; it continues when its experiment is resumed or its search promotes it"
+)
 
 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
-    """Lists an experiment's trials by number, best first, or as they are sorted."""
-    standing = trial_store.TrialStateFilter([str(state) for state in request.state], request.invalid)
+    """List an experiment's trials, by number unless `order` or `sort` is set."""
+    state_filter = trial_store.TrialStateFilter([str(state) for state in request.state], request.invalid)
     async with call.read() as connection:
         experiment = await experiment_in(connection, request.experiment)
         wanted = _in_order(read_wanted(call, request), request, experiment.smaller_is_better)
-        found = await trial_store.load_listed_trials(connection, experiment.id, standing, wanted)
+        found = await trial_store.load_listed_trials(connection, experiment.id, state_filter, wanted)
     return TrialPage(
         items=[render_trial(row, experiment.number, experiment.config) for row in found.rows],
         next_cursor=next_cursor(call, request, found.next),
@@ -47,7 +49,7 @@ async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
 
 
 async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
-    """Lists the trials that none other beats in every metric: the Pareto front of those within the limits."""
+    """List the Pareto-optimal trials of an experiment, among those within the limits of its search."""
     position = read_cursor(call, request, request.cursor)
     row = await find_experiment(call, request.experiment)
     question = GetParetoFront(
@@ -57,7 +59,7 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
     )
     try:
         page = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
-    except NotFound:  # Submitted, and not taken up yet.
+    except NotFound:  # The searcher has not started the experiment yet.
         return FrontPage(items=[], total=0, admissible=0)
     return FrontPage(
         items=[render_front_trial(found) for found in page.trials],
@@ -68,13 +70,13 @@ async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
 
 
 async def get_trial(call: Call, request: TrialRequest) -> Trial:
-    """Shows one trial."""
+    """Get one trial."""
     row = await find_trial(call, request.trial)
     return render_trial(row, row.experiment_number, row.config)
 
 
 async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
-    """Lists the attempts to train a trial, oldest first or as they are sorted."""
+    """List the runs of a trial, oldest first unless `sort` is set."""
     wanted = read_wanted(call, request)
     trial = await find_trial(call, request.trial)
     async with call.read() as connection:
@@ -85,10 +87,10 @@ async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
 
 
 async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
-    """Says why a trial waits, or where it runs."""
+    """Explain why a trial waits, or where it runs."""
     trial = await find_trial(call, request.trial)
     if trial.changed["state"] == TrialState.PARKED:
-        # To the scheduler it is closed like one that has ended: only the search knows that it may come again.
+        # The scheduler does not distinguish parked from ended trials: only the search can resume one.
         return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
     question = messages.Explain(trial_id=TrialId(trial.id))
     found = await call.doors.bus.ask(question, call.tenant, call.doors.timeouts.query_s)
@@ -96,28 +98,30 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
 
 
 def _in_order(wanted: ListQuery, request: ListTrialsRequest, smaller_is_better: bool) -> ListQuery:
-    """Best first where that is asked for: by which values are better, which only the experiment knows."""
+    """Add the order by best value if the request asks for it. The experiment defines which values are better."""
     if request.order is TrialOrder.NUMBER:
         return wanted
     if request.sort:
-        raise Rejected("bad_filter", "trials are in one order", "sort", "leave out `order` or `sort`")
+        raise Rejected(
+            "bad_filter", "`order` and `sort` cannot be set together", "sort", "leave one of them out"
+        )
     best = Order(request.listing.fields["best.value"], is_descending=not smaller_is_better)
     return replace(wanted, orders=(best, *wanted.orders))
 
 
-async def _without_hidden(call: Call, told: messages.Explanation) -> messages.Explanation:
-    """What an explanation says to somebody who does not see all experiments: of the others how many they are, and not which."""
+async def _without_hidden(call: Call, explanation: messages.Explanation) -> messages.Explanation:
+    """Remove the names of experiments that the caller may not read from an explanation; their count remains."""
     if call.sees_all_experiments:
-        return told
-    back = told.given_back
+        return explanation
+    back = explanation.given_back
     by = back.by if back is not None else None
     asker = int(by.partition(".")[0]) if by else None
-    named = {one.experiment_number for one in told.holders} | ({asker} if asker else set())
+    named = {one.experiment_number for one in explanation.holders} | ({asker} if asker else set())
     async with call.read() as connection:
         seen = await store.load_known_numbers(connection, named)
     if back is not None and by and asker not in seen:
         back = back.model_copy(
-            update={"by": None, "message": back.message.replace(by, "a trial that you do not see")}
+            update={"by": None, "message": back.message.replace(by, "a trial that you may not read")}
         )
-    holders = tuple(one for one in told.holders if one.experiment_number in seen)
-    return told.model_copy(update={"holders": holders, "given_back": back})
+    holders = tuple(one for one in explanation.holders if one.experiment_number in seen)
+    return explanation.model_copy(update={"holders": holders, "given_back": back})

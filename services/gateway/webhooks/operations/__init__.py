@@ -1,4 +1,4 @@
-"""The operations on webhooks, one row each."""
+"""Table of the operations on webhooks and deliveries."""
 
 from services.gateway.platform.operation import Operation
 from services.gateway.platform.operation_aliases import KEY, NATURAL, SAFE, WEBHOOKS

@@ -1,4 +1,4 @@
-"""What is sent to webhooks: listed, tried out, and replayed. Neighbour: the sender, which alone sends."""
+"""Operations that list, test and replay deliveries. Only `webhooks.sender` sends them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _MARGIN_S = 3.0
 
 
 async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> WebhookDeliveryPage:
-    """Lists what was sent to a webhook, or is to be, the newest first or as they are sorted."""
+    """List the deliveries of a webhook, newest first unless `sort` is set."""
     wanted = read_wanted(call, request)
     state = str(request.state) if request.state else None
     async with call.read() as connection:
@@ -37,7 +37,7 @@ async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> 
 
 
 async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
-    """Sends a webhook an event that says it is a test, once, and tells what came of it."""
+    """Send one test event to a webhook, without retries, and return the result."""
     delivery_id = new_id(call.doors.clock)
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
@@ -69,13 +69,13 @@ async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
 
 
 async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> WebhookDelivery:
-    """Sends one delivery again, under the same id."""
+    """Send a delivery again, with the same id."""
     delivery_id = parse_uuid(request.delivery)
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         if delivery_id is None or not await store.replay(unit.connection, webhook.id, delivery_id, unit.now):
             raise NotFound(
-                f"delivery {request.delivery}", "`muster webhook deliveries WEBHOOK` shows those there are"
+                f"delivery {request.delivery}", "`muster webhook deliveries WEBHOOK` lists the deliveries"
             )
         row = await store.load_delivery(unit.connection, webhook.id, delivery_id)
     call.doors.publisher.subscribers.wake()
@@ -83,7 +83,7 @@ async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> Webhoo
 
 
 async def replay_dead(call: Call, request: WebhookRequest) -> WebhookReplay:
-    """Sends again all deliveries of a webhook that were given up."""
+    """Send all dead deliveries of a webhook again."""
     async with call.transaction() as unit:
         webhook = await webhook_in(unit.connection, request.webhook)
         found = await store.replay(unit.connection, webhook.id, None, unit.now)

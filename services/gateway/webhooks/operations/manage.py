@@ -1,4 +1,4 @@
-"""Webhooks: made, changed and taken away by who manages their place. Neighbours: `deliveries`, and the sender that sends them."""
+"""Operations that create, read, change and delete webhooks."""
 
 import secrets
 from collections.abc import Mapping
@@ -36,12 +36,12 @@ from services.gateway.webhooks.schema import (
 from services.gateway.webhooks.signing import RANDOM_BYTES, render_secret
 from shared.ids import new_id
 
-_TOLD = (Permission.WEBHOOK_MANAGE, Permission.EXPERIMENT_READ, Permission.MODEL_READ)
-"""Who has things sent somewhere may see them."""
+_NEEDED = (Permission.WEBHOOK_MANAGE, Permission.EXPERIMENT_READ, Permission.MODEL_READ)
+"""Callers may only send events somewhere that they may read themselves."""
 
 
 async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWebhook:
-    """Sends events of a place to an address from now on; shows the secret that signs them, this one time."""
+    """Create a webhook that sends events of the tenant, a workspace or a project to a URL. Only this response contains the signing secret."""
     place = _place(request)
     _check_place(call, place)
     events, target = read_events(request.events), _target(call, request.url)
@@ -53,7 +53,10 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
         most = call.doors.outbound.most_of_tenant
         if await store.count_webhooks(unit.connection) >= most:
             raise Rejected(
-                "too_many_webhooks", f"there are {most} webhooks already, which is the most", "name"
+                "too_many_webhooks",
+                f"there are already {most} webhooks, which is the maximum",
+                "name",
+                "delete one that you do not need",
             )
         values = {
             "tenant": call.tenant,
@@ -78,7 +81,7 @@ async def create_webhook(call: Call, request: CreateWebhookRequest) -> CreatedWe
 
 
 async def list_webhooks(call: Call, request: ListWebhooksRequest) -> WebhookPage:
-    """Lists the webhooks that the caller manages, the oldest first or as they are sorted."""
+    """List the webhooks that the caller manages, oldest first unless `sort` is set."""
     wanted = read_wanted(call, request)
     async with call.read() as connection:
         found = await store.load_webhooks(connection, request.workspace, wanted)
@@ -88,13 +91,13 @@ async def list_webhooks(call: Call, request: ListWebhooksRequest) -> WebhookPage
 
 
 async def get_webhook(call: Call, request: WebhookRequest) -> Webhook:
-    """Shows one webhook."""
+    """Get one webhook."""
     async with call.read() as connection:
         return render_webhook(await webhook_in(connection, request.webhook))
 
 
 async def edit_webhook(call: Call, request: EditWebhookRequest) -> Webhook:
-    """Changes what a webhook is told, where that is sent, or whether; deliveries that wait go where it leads then."""
+    """Change a webhook's filters, URL or format, or disable it. Waiting deliveries use the new URL."""
     async with call.transaction() as unit:
         found = await webhook_in(unit.connection, request.webhook)
         await store.lock_webhook(unit.connection, found.id)
@@ -113,7 +116,7 @@ async def edit_webhook(call: Call, request: EditWebhookRequest) -> Webhook:
 
 
 async def delete_webhook(call: Call, request: WebhookRequest) -> Done:
-    """Takes a webhook away, with all that was to be sent to it."""
+    """Delete a webhook with all of its deliveries."""
     async with call.transaction() as unit:
         row = await webhook_in(unit.connection, request.webhook)
         call.note(before=render_webhook(row))
@@ -122,7 +125,7 @@ async def delete_webhook(call: Call, request: WebhookRequest) -> Done:
 
 
 async def rotate_secret(call: Call, request: RotateWebhookSecretRequest) -> CreatedWebhook:
-    """Makes a new secret and shows it, this one time; the one before signs beside it until the overlap is over."""
+    """Replace the signing secret and return the new one, only in this response. The old secret signs too until the overlap ends."""
     secret = render_secret(secrets.token_bytes(RANDOM_BYTES))
     async with call.transaction() as unit:
         row = await webhook_in(unit.connection, request.webhook)
@@ -139,20 +142,20 @@ async def rotate_secret(call: Call, request: RotateWebhookSecretRequest) -> Crea
 
 
 async def webhook_in(connection: AsyncConnection, reference: str) -> Any:
-    """By id or name, within a transaction. Raises NotFound; Conflict where several places have one of that name."""
+    """Load a webhook by id or name. Raises NotFound, and Conflict if several scopes have a webhook of that name."""
     found = await store.load_webhooks_named(connection, parse_uuid(reference) or reference)
     if not found:
-        raise NotFound(f"webhook {reference}", "`muster webhook list` shows those there are")
+        raise NotFound(f"webhook {reference}", "`muster webhook list` lists the webhooks")
     if len(found) > 1:
         ids = ", ".join(str(row.id) for row in found)
         raise Conflict(
-            "webhook_ambiguous", f"there are several webhooks of that name: {ids}", hint="say which"
+            "webhook_ambiguous", f"several webhooks have this name: {ids}", hint="use one of the ids"
         )
     return found[0]
 
 
 def render_webhook(row: Any) -> Webhook:
-    """Without its address and secrets."""
+    """Render a webhook without its URL and secrets."""
     return Webhook(
         id=row.id,
         name=row.name,
@@ -173,12 +176,12 @@ def render_webhook(row: Any) -> Webhook:
 
 def _place(request: CreateWebhookRequest) -> Scope:
     if request.project is not None and request.workspace is None:
-        raise Rejected("invalid_request", "a project is one of a workspace: name it too", "workspace")
+        raise Rejected("invalid_request", "a project needs its workspace", "workspace", "set `workspace`")
     return Scope(request.workspace, request.project)
 
 
 def _check_place(call: Call, place: Scope) -> None:
-    for permission in _TOLD:
+    for permission in _NEEDED:
         call.check_place(permission, place)
 
 
@@ -200,7 +203,7 @@ def _changes(call: Call, request: EditWebhookRequest, row: Any) -> Mapping[str, 
 
 
 def _target(call: Call, url: str) -> tuple[str, str]:
-    """The address and its origin. Raises Rejected."""
+    """Return the URL and its origin. Raises Rejected."""
     return url, str(check_url(url, call.doors.outbound.networks).origin())
 
 
@@ -218,4 +221,4 @@ def _render_with(row: Any, secret: str) -> CreatedWebhook:
 
 
 def _exists(name: str, place: Scope) -> Conflict:
-    return Conflict("webhook_exists", f"there is a webhook {name} in {place} already", "name")
+    return Conflict("webhook_exists", f"a webhook named {name} already exists in {place}", "name")

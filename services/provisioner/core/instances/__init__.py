@@ -1,1 +1,1 @@
-"""An instance's life: the call that it came by, what effects made of it, and what refusals hold back."""
+"""Lifecycle of an instance: the launch that created it, the outcomes of effects on it, and launches paused after refusals."""

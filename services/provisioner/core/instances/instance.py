@@ -1,4 +1,4 @@
-"""An instance: one machine with one worker, and the one table of its life."""
+"""An instance, which is one machine with one worker, and its state machine."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,11 +13,11 @@ from shared.state_machine import StateMachine
 
 InstanceEnding = Literal["gone", "lost", "failed"]
 IntentId = NewType("IntentId", UUID)
-"""Of one call for machines; see `intents`."""
+"""Id of one launch of machines; see `intents`."""
 
 
 class InstanceState(StrEnum):
-    """As `InstanceChanged` tells it."""
+    """State of an instance, as in `InstanceChanged`."""
 
     WANTED = "wanted"
     LAUNCHING = "launching"
@@ -32,7 +32,7 @@ class InstanceState(StrEnum):
 
 
 class InstanceTrigger(StrEnum):
-    """What moves it. `refused`: it was never made; `release` ends what is empty, `fail` what does not work, `vanish` what is no longer there."""
+    """Transitions. `refused`: the machine was never created; `release` ends an empty machine, `fail` a broken one, `vanish` a missing one."""
 
     ORDERED = "ordered"
     REFUSED = "refused"
@@ -53,7 +53,7 @@ _S, _T = InstanceState, InstanceTrigger
 FINAL = frozenset({_S.GONE, _S.LOST, _S.FAILED})
 STARTING = frozenset({_S.WANTED, _S.LAUNCHING, _S.JOINING})
 SERVING = frozenset({_S.LAUNCHING, _S.JOINING, _S.READY, _S.DRAINING})
-"""Whose worker should run."""
+"""States in which the worker should run."""
 LEAVING = frozenset({_S.DRAINING, _S.DRAINED, _S.TERMINATING})
 
 INSTANCE = StateMachine(
@@ -98,11 +98,16 @@ _ENDINGS: dict[InstanceTrigger, InstanceEnding] = {
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One machine. `seat` is its place in its pool; `is_open`: its worker is heard and takes work.
+    """One machine with one worker.
 
-    It was asked for in the call `intent`, as a machine of `machine_kind`; `external_id` is the provider's own name for it.
-    `attempts` counts starts of its worker that did not last; no further one is tried before `retry_at`.
-    `silent_since`: the scheduler has given its worker up then, and has not heard it again. `over_at`: the provider ended it then.
+    Attributes:
+        seat: Its number in the pool.
+        attempts: Consecutive short-lived starts of its worker; the next start is not before `retry_at`.
+        is_open: Whether its worker sends heartbeats and takes work.
+        silent_since: When the scheduler lost the worker, without a heartbeat since.
+        intent: The launch that created it, as a machine of `machine_kind`.
+        external_id: The provider's id of the machine.
+        over_at: When the provider ended the machine.
     """
 
     id: InstanceId
@@ -143,12 +148,12 @@ class Instance:
 
 
 def worker_of(instance: InstanceId) -> WorkerId:
-    """The worker's id derives from the instance's: short, because socket paths hold it."""
+    """Derive the worker's id from the instance's id. It is short, because socket paths contain it."""
     return WorkerId(f"w-{instance.hex[-10:]}")
 
 
 def moved(instance: Instance, trigger: InstanceTrigger, now: datetime, reason: str | None = None) -> Instance:
-    """The instance after `trigger`; itself where that changes nothing."""
+    """Return the instance after `trigger`; the same instance if nothing changes."""
     state = INSTANCE.next(instance.state, trigger)
     if state == instance.state:
         return instance
@@ -172,5 +177,5 @@ def moved(instance: Instance, trigger: InstanceTrigger, now: datetime, reason: s
 
 
 def ended(instance: Instance, now: datetime) -> Instance:
-    """Nothing of it is left."""
+    """Return the instance after its machine has ended."""
     return moved(instance, _ENDED[instance.ending], now)

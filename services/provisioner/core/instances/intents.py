@@ -1,4 +1,4 @@
-"""Calls for machines, and what providers show and answer. Neighbours: `drivers/base.py`, the port that speaks in these words; `plan`."""
+"""Launches of machines, and what providers report. See `drivers/base.py`, which uses these types, and `plan`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,23 +11,27 @@ from services.provisioner.core.instances.refusals import LaunchRefusal
 from shared.ids import InstanceId, PoolName, WorkerId, derived_id, id_of
 
 _LOW = (1 << 62) - 1
-"""What of an id tells neither its time nor its kind."""
+"""The bits of an id that encode neither its time nor its kind."""
 
 
 class Presence(StrEnum):
-    """What a driver sees of an instance; nothing at all where it is not named."""
+    """State of a machine as its driver reports it. A machine that it does not list has no entry."""
 
     RUNNING = "running"
     STOPPED = "stopped"
     ENDED = "ended"
-    """The provider says that it is over: a fact, where not being named is none yet."""
+    """The provider reports the end. This is certain, while a missing entry may be a late listing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One call for machines of one offer: committed before the call, and repeated unchanged until its outcome is on record, so that the
-    provider's idempotency token can derive from `id`. `instances`: all of the call, also those that were placed before, each `member(id, index)`
-    at its index.
+    """One launch of machines of one offer.
+
+    It is committed before the call and repeated unchanged until its outcome is recorded, so that `id` can serve as
+    the provider's idempotency token.
+
+    Attributes:
+        instances: All machines of the launch, including those placed before, each `member(id, index)` at its index.
     """
 
     id: IntentId
@@ -38,18 +42,20 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What became of an intent: some machines may have come and others not. What is neither placed nor refused is asked for again."""
+    """Outcome of a launch, which may be partial. Machines that are neither placed nor refused are requested again."""
 
     placed: Mapping[WorkerId, str | None] = field(default_factory=dict)
-    """Each with the provider's own id, where it has one."""
+    """Maps each placed worker to the provider's machine id, if it has one."""
     refused: LaunchRefusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A machine of ours, found by its name or tag; also one that no record knows.
+    """A machine of this deployment, found by its name or tag, whether recorded or not.
 
-    `extras`: ids of further machines that say they are the same worker. `launched_at`, `ended_at`: between which the provider bills it.
+    Attributes:
+        extras: Ids of further machines that claim the same worker.
+        launched_at, ended_at: Period for which the provider bills the machine.
     """
 
     presence: Presence
@@ -62,8 +68,11 @@ class Sighting:
 
 
 def own_sighting(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> Sighting | None:
-    """What is seen of the machine on record. One that only says it is the same worker is none of it: that of the record may not be shown yet, or be
-    gone."""
+    """Return what is reported of the recorded machine.
+
+    A machine that only claims the same worker is not reported: the recorded one may not be listed yet or may have
+    ended.
+    """
     seen = sightings.get(instance.worker)
     if seen is None or instance.external_id in (None, seen.external_id):
         return seen
@@ -74,7 +83,7 @@ def own_sighting(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> 
 
 
 def duplicates(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> list[str]:
-    """Machines that say they are the instance's worker, beside the one on record, or beside the first where none is."""
+    """Return machines that claim the instance's worker, besides the recorded one, or besides the first if none is recorded."""
     seen = sightings.get(instance.worker)
     if seen is None or seen.presence is Presence.ENDED:
         return []
@@ -83,18 +92,21 @@ def duplicates(instance: Instance, sightings: Mapping[WorkerId, Sighting]) -> li
 
 
 def instance_id_at(intent: IntentId, index: int) -> InstanceId:
-    """The id of an intent's instance. So a machine that carries its intent and its index says by itself which worker it is, to whoever looks at
-    it and to what runs on it: neither has to be told after the launch. It sorts by time as the intent's does."""
+    """Return the id of an intent's instance.
+
+    It is derived, so that a machine that carries its intent and index determines its worker by itself and needs no
+    further message after the launch. The id sorts by time like the intent's.
+    """
     own = derived_id(intent, index).int & _LOW
     return InstanceId(id_of(intent.int & ~_LOW | own))
 
 
 def worker_at(intent: IntentId, index: int) -> WorkerId:
-    """The worker of an intent's instance."""
+    """Return the worker of an intent's instance."""
     return worker_of(instance_id_at(intent, index))
 
 
 def offer_of(instance: Instance) -> Offer:
-    """As what it was rented; also after the catalogue has changed."""
+    """Return the offer that it was rented as, even if the catalogue has changed."""
     kind = MachineKind(instance.machine_kind, instance.driver, instance.slots, instance.kind)
     return Offer(kind, instance.zone, instance.purchase, instance.price_per_hour)

@@ -1,4 +1,4 @@
-"""Why no machine came, each cause with a back-off of its own. What is held back is an offer, or all of its provider; others are tried meanwhile."""
+"""Causes of failed launches, each with its own back-off. A hold pauses an offer or all of its provider; others are tried meanwhile."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ Cause = Literal[
 
 @dataclass(frozen=True, slots=True)
 class LaunchRefusal:
-    """What a provider said to a call, or what a machine did. `reason`: for people, with the provider's own words."""
+    """Why a provider refused a launch, or why a machine is unusable. `reason` is shown to users and quotes the provider."""
 
     cause: Cause
     reason: str
@@ -32,8 +32,13 @@ class LaunchRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """From `first` doubling to `longest`. `holds_provider`: not this offer alone, but everything of its provider. `may_have_worked`: the call may
-    have been carried out although it failed, so it is repeated with the same id until that is known, and never replaced by another."""
+    """Doubling delay from `first` to `longest`.
+
+    Attributes:
+        holds_provider: All offers of the provider are paused, not only this one.
+        may_have_worked: The failed call may have taken effect, so it is repeated with the same id until its outcome
+            is known, and never replaced by another launch.
+    """
 
     first: timedelta
     longest: timedelta
@@ -41,7 +46,7 @@ class Backoff:
     may_have_worked: bool = False
 
     def pause(self, failures: int) -> timedelta:
-        """After so many failures in a row."""
+        """Return the delay after so many consecutive failures."""
         doublings = min(max(0, failures - 1), 30)
         return min(self.longest, self.first * 2.0**doublings)
 
@@ -61,14 +66,14 @@ BACKOFFS: Mapping[Cause, Backoff] = {
     "unknown": Backoff(0.5 * _S, _MINUTE, may_have_worked=True),
 }
 SHOWN_FOR = timedelta(minutes=10)
-"""A hold that is over is still told for so long."""
+"""A hold that has expired is still shown for this long."""
 FORGOTTEN_AFTER = timedelta(hours=6)
-"""A hold that has been over for so long no longer counts for the next one."""
+"""A hold that expired this long ago no longer lengthens the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is held: an offer of a provider, or, with `kind` None, all of them."""
+    """What is paused: an offer of a provider, or with `kind` None all of its offers."""
 
     provider: str
     kind: str | None = None
@@ -91,7 +96,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class LaunchBackoff:
-    """No machine of `scope` is asked for before `until`."""
+    """No machine of `scope` is launched before `until`."""
 
     scope: Scope
     cause: Cause
@@ -105,9 +110,9 @@ class LaunchBackoff:
 
     @property
     def words(self) -> str:
-        """As a pool and a waiting trial show it."""
+        """The message in a pool's fault and for a waiting trial."""
         cause = self.cause.replace("_", " ")
-        return f"{self.scope.words}: {cause}, tried again at {self.until:%H:%M:%S} UTC: {self.reason}"
+        return f"{self.scope.words}: {cause}, next attempt at {self.until:%H:%M:%S} UTC: {self.reason}"
 
 
 def scope_of(offer: Offer, cause: Cause) -> Scope:
@@ -119,8 +124,10 @@ def scope_of(offer: Offer, cause: Cause) -> Scope:
 def on_refused(
     before: LaunchBackoff | None, offer: Offer, refusal: LaunchRefusal, now: datetime
 ) -> LaunchBackoff:
-    """The hold after a refusal; `before`: that of the same scope, over or not. Several refusals of one moment count once: calls that
-    were under way together say the same thing."""
+    """Return the hold after a refusal; `before` is the earlier one of the same scope, expired or not.
+
+    Simultaneous refusals count once, because calls in flight at the same time fail for the same reason.
+    """
     backoff = BACKOFFS[refusal.cause]
     is_same = before is not None and before.cause == refusal.cause and now - before.until < FORGOTTEN_AFTER
     if before is not None and is_same and before.is_on(now):
@@ -133,7 +140,7 @@ def on_refused(
 
 
 def is_cleared(cause: Cause, has_joined: bool) -> bool:
-    """Whether a machine that came shows that a cause is over; only one that joined shows that machines do."""
+    """Whether a successful launch clears this cause. Some causes clear only when the machine has joined."""
     return has_joined or cause not in ("never_joins", "joins_twice", "version", "unfit")
 
 
@@ -142,12 +149,15 @@ def is_held(offer: Offer, holds: Iterable[LaunchBackoff], now: datetime) -> bool
 
 
 def fault_of(holds: Iterable[LaunchBackoff], offers: Iterable[Offer], now: datetime) -> str | None:
-    """What keeps a pool with these offers from growing as it would, in one line; None where nothing does. Holds that are over are told until
-    something succeeds, or for a while: nobody can tell yet that they have no cause any more."""
+    """Return what keeps a pool with these offers from growing, in one line; None if nothing does.
+
+    Expired holds are shown until a launch succeeds or for a while, because it is not yet known whether the cause
+    persists.
+    """
     mine = list(offers)
-    told = [
+    listed = [
         hold
         for hold in holds
         if now < hold.until + SHOWN_FOR and any(hold.scope.covers(offer) for offer in mine)
     ]
-    return "; ".join(hold.words for hold in sorted(told, key=lambda hold: hold.scope.words)) or None
+    return "; ".join(hold.words for hold in sorted(listed, key=lambda hold: hold.scope.words)) or None

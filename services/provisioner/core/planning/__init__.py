@@ -1,1 +1,1 @@
-"""One pass over a pool: what stands and what is asked for, how many machines come and go, and what is due to each."""
+"""One pass over a pool: compare demand with machines, and plan launches, drains and effects."""

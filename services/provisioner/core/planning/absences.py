@@ -1,4 +1,4 @@
-"""Since when providers have not named a machine of ours, and how often: their answers may be late, so one missing reading says nothing."""
+"""How long and how often providers have not listed a machine. Listings may be late, so one missing entry proves nothing."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from shared.ids import WorkerId
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """The first reading that missed it, and how many have since."""
+    """The first listing that missed a machine, and the number of listings that have."""
 
     since: datetime
     readings: int = 1
 
 
 class Absences:
-    """Advanced by readings alone."""
+    """Missing machines; only `sample` changes them."""
 
     def __init__(self) -> None:
         self._missed: dict[WorkerId, Absence] = {}
@@ -26,7 +26,7 @@ class Absences:
         return self._missed
 
     def sample(self, expected: Iterable[WorkerId], seen: Collection[WorkerId], now: datetime) -> None:
-        """Takes in a reading: who should be there, and who is."""
+        """Record a listing: which machines were expected, and which were seen."""
         before = self._missed
         self._missed = {
             worker: Absence(before[worker].since, before[worker].readings + 1)

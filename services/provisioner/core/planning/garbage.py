@@ -1,4 +1,4 @@
-"""What providers show and no live instance stands for: what is left is ended, and what ended machines cost is as the provider says."""
+"""Find machines without a live instance, and correct the billing times of ended ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from services.provisioner.core.planning.plan import MISSED_READINGS
 from shared.ids import WorkerId
 
 EXACT = timedelta(seconds=1)
-"""A bill that differs by less is right."""
+"""Tolerance for equal billing times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """From when until when an ended instance's machine was paid for, as the ledger has it. `launched_at` None: it was never made as far as is known."""
+    """Billing period of an ended instance in the ledger. `launched_at` is None if the machine is not known to have been created."""
 
     external_id: str | None
     launched_at: datetime | None
@@ -24,9 +24,15 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class ProviderLeftovers:
-    """What one provider shows beside the live instances. `bills`: of those that have ended, as they are in the ledger. `strangers`: since when
-    machines have been seen that are on no record; a record comes before its machine, so nobody will claim them. `lateness`: how late the provider's
-    looks may be: what was ended may still be shown."""
+    """Machines that one provider lists besides the live instances.
+
+    Attributes:
+        bills: Billing periods of ended instances in the ledger.
+        strangers: Machines without a record, and since when they were seen. A record is written before its machine is
+            launched, so none will appear later.
+        lateness: Maximum delay of listings; ended machines may still be listed.
+        ends_strangers: Whether to terminate machines without a record.
+    """
 
     seen: Mapping[WorkerId, Sighting]
     bills: Mapping[WorkerId, Bill]
@@ -37,14 +43,14 @@ class ProviderLeftovers:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """Machines to be ended, each with its id, and bills that are otherwise than the ledger has them."""
+    """Machines to terminate, with their ids, and corrected bills."""
 
     ends: tuple[tuple[WorkerId, str | None], ...] = ()
     bills: Mapping[WorkerId, Bill] = field(default_factory=dict)
 
 
 def plan_sweep(left: ProviderLeftovers, now: datetime) -> SweepPlan:
-    """Machines of ended instances go, and so do strangers that were seen several times and for longer than looks are late."""
+    """Terminate machines of ended instances, and machines without a record seen repeatedly for longer than listings are late."""
     ends: list[tuple[WorkerId, str | None]] = []
     bills = {}
     for worker, seen in left.seen.items():
@@ -63,18 +69,20 @@ def _is_due(left: ProviderLeftovers, worker: WorkerId, now: datetime) -> bool:
     since = left.strangers.get(worker)
     if not left.ends_strangers or since is None:
         return False
-    # A leader that has just begun need not count from anew how old a machine is.
+    # The machine's age also counts, so that a new leader does not start counting from zero.
     stands_since = min(since.since, left.seen[worker].launched_at or since.since)
     return since.readings >= MISSED_READINGS and now - stands_since >= left.lateness
 
 
 def _bill(known: Bill, seen: Sighting) -> Bill:
-    """As the provider has it, if it is the same machine that it tells of."""
+    """Return the bill with the provider's times, if it describes the same machine."""
     if known.external_id not in (None, seen.external_id):
         return known
-    told = Bill(known.external_id, seen.launched_at or known.launched_at, seen.ended_at or known.ended_at)
-    is_same = _is_near(known.launched_at, told.launched_at) and _is_near(known.ended_at, told.ended_at)
-    return known if is_same else told
+    reported = Bill(known.external_id, seen.launched_at or known.launched_at, seen.ended_at or known.ended_at)
+    is_same = _is_near(known.launched_at, reported.launched_at) and _is_near(
+        known.ended_at, reported.ended_at
+    )
+    return known if is_same else reported
 
 
 def _is_near(one: datetime | None, other: datetime | None) -> bool:

@@ -1,4 +1,4 @@
-"""What runs on each worker, sampled from the scheduler's view, and since when it has nothing to do: forgotten at the first sign of work."""
+"""Load of each worker, sampled from the scheduler, and since when it has been idle."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,14 @@ from shared.ids import TenantId, WorkerId
 
 @dataclass(frozen=True, slots=True)
 class WorkerLoad:
-    """Slots that are used; `pieces`: by each run that is there; `gangs`: how many of these stand on other machines too. `tenant`: whose they are, where
-    the machine serves one at a time."""
+    """Usage of a worker.
+
+    Attributes:
+        used_slots: Slots in use.
+        pieces: Slots of each run.
+        gangs: Number of runs that also use other machines.
+        tenant: Its tenant, if the machine serves one tenant at a time.
+    """
 
     used_slots: int
     pieces: tuple[int, ...] = ()
@@ -19,7 +25,7 @@ class WorkerLoad:
 
 
 class Loads:
-    """Advanced by samples alone; a worker that was not seen in the last one is not idle."""
+    """Load of workers; only `sample` changes it. A worker missing from the last sample is not idle."""
 
     def __init__(self) -> None:
         self._since: dict[WorkerId, datetime] = {}
@@ -31,11 +37,11 @@ class Loads:
 
     @property
     def now(self) -> Mapping[WorkerId, WorkerLoad]:
-        """As of the last sample."""
+        """The last sample."""
         return self._now
 
     def sample(self, loads: Mapping[WorkerId, WorkerLoad], now: datetime) -> None:
-        """Takes in what is used now."""
+        """Record the current load."""
         self._now = loads
         self._since = {
             worker: self._since.get(worker, now) for worker, load in loads.items() if load.used_slots == 0

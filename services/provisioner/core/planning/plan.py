@@ -1,4 +1,4 @@
-"""One look at a pool: what the driver sees moves instances, sizing adds and takes away, and what is due is to be done."""
+"""One pass over a pool: observations change instances, sizing adds and removes machines, and due effects are listed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,20 +25,23 @@ from shared.ids import WorkerId
 MOST_ATTEMPTS = 10
 APPEARS_WITHIN = timedelta(seconds=60)
 HANGS_AFTER = timedelta(seconds=60)
-"""A worker that runs and is not heard for so long is started again; its ranks are not its children and go on."""
+"""A running worker without heartbeat for this long is restarted; its ranks are not its children and continue."""
 HOPELESS_AFTER = timedelta(minutes=30)
-"""A machine whose worker has joined may have healthy ranks and unsent journals: it is not given up before."""
+"""A machine whose worker has joined is not given up before, because it may have healthy ranks and unsent journals."""
 _WHERE_TO_LOOK = (
-    "look at the log of the machine's start (can it reach the platform?), or raise the pool's join timeout"
+    "check the machine's startup log (can it reach the platform?), or raise the pool's join timeout"
 )
 MISSED_READINGS = 3
-"""A machine that a late provider did not name so often in a row, and for longer than it is late, is gone."""
+"""A machine is gone if a provider with late listings missed it this often in a row, and for longer than its listings are late."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolWorld:
-    """What is known of a pool at the beginning of a pass: what is on record, and what the providers name. `lateness`: of each, how late its readings
-    may be."""
+    """State of a pool at the start of a pass: records, and what providers list.
+
+    Attributes:
+        lateness: Maximum delay of each provider's listings.
+    """
 
     spec: PoolSpec
     standing: PoolStatus
@@ -47,7 +50,7 @@ class PoolWorld:
     lateness: Mapping[str, timedelta] = field(default_factory=dict)
 
     def is_gone(self, one: Instance, now: datetime) -> bool:
-        """Whether nothing of it is there: the provider says so, or has not named it for longer than its readings are late."""
+        """Whether the machine no longer exists: the provider reports its end, or has not listed it for longer than its listings are late."""
         seen = own_sighting(one, self.sightings)
         if seen is not None:
             return seen.presence is Presence.ENDED
@@ -60,9 +63,17 @@ class PoolWorld:
 
 @dataclass(frozen=True, slots=True)
 class PoolPlan:
-    """`moves`: (before, after). `launches`: calls to be made (again). `starts`, `kicks` (of workers that hang), `ends` and `extras` (machines that
-    say they are somebody else, with their ids) are effects that are due; they are repeated until they are recorded. `refusals`: what machines
-    that came to nothing say of their offers."""
+    """Result of a pass. Effects are repeated until they are recorded.
+
+    Attributes:
+        moves: Changed instances, as (before, after).
+        launches: Intents to launch (again).
+        starts: Instances whose worker must be restarted.
+        kicks: Instances whose hung worker must be killed.
+        ends: Instances to terminate.
+        extras: Ids of machines to terminate that claim another's worker.
+        refusals: Causes that follow from failed machines.
+    """
 
     moves: tuple[tuple[Instance, Instance], ...] = ()
     sizing: Sizing = field(default_factory=Sizing)
@@ -75,7 +86,7 @@ class PoolPlan:
 
 
 def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
-    """Plans a pass. Sizing sees the instances as the moves leave them, and heeds what they say of their offers."""
+    """Plan a pass. Sizing uses the changed instances and the refusals that follow from them."""
     moves = [(one, _seen(one, world, now)) for one in world.standing.live]
     after = [one for _, one in moves]
     refusals = [(one, why) for before, one in moves if (why := _refusal_of(before, one)) is not None]
@@ -102,14 +113,14 @@ def plan_pool(world: PoolWorld, now: datetime) -> PoolPlan:
 
 
 def is_idle(world: PoolWorld, plan: PoolPlan, now: datetime) -> bool:
-    """Whether time alone brings nothing soon: nothing is to be done, no launch is put off, and every worker serves and has settled."""
+    """Whether nothing will happen soon without an event: no effect is due, no launch is paused, and every worker serves and has settled."""
     is_held = any(is_on(world.spec, hold, now) for hold in world.standing.holds)
     idle = PoolPlan(sizing=Sizing(short=plan.sizing.short, rates=plan.sizing.rates))
     return plan == idle and not is_held and all(_is_settled(one, now) for one in world.standing.live)
 
 
 def is_on(spec: PoolSpec, hold: LaunchBackoff, now: datetime) -> bool:
-    """Whether a hold keeps this pool from something now."""
+    """Whether a hold pauses an offer of this pool now."""
     return hold.is_on(now) and any(hold.scope.covers(offer) for offer in spec.offers)
 
 
@@ -131,9 +142,9 @@ def _seen(one: Instance, world: PoolWorld, now: datetime) -> Instance:
         )
         return _vanished(one, world, now) if is_late else one
     if presence is Presence.STOPPED and _is_hopeless(one, now):
-        return moved(one, InstanceTrigger.FAIL, now, f"its worker ended {one.attempts} times in a row")
+        return moved(one, InstanceTrigger.FAIL, now, f"the worker exited {one.attempts} times in a row")
     if one.state in STARTING and now - one.since > world.spec.join_timeout:
-        return moved(one, InstanceTrigger.FAIL, now, "its worker did not join in time")
+        return moved(one, InstanceTrigger.FAIL, now, "the worker did not join before the join timeout")
     if one.state is InstanceState.LAUNCHING and presence is Presence.RUNNING:
         return moved(one, InstanceTrigger.APPEARED, now)
     if presence is Presence.RUNNING and _has_lasted(one, now):
@@ -142,7 +153,7 @@ def _seen(one: Instance, world: PoolWorld, now: datetime) -> Instance:
 
 
 def _with_facts(one: Instance, sighting: Sighting | None, now: datetime) -> Instance:
-    """What the provider says of it: its id, and between which times it is billed."""
+    """Return the instance with the provider's facts: its id and its billing times."""
     if sighting is None:
         return one
     external_id = one.external_id or sighting.external_id
@@ -159,7 +170,7 @@ def _with_facts(one: Instance, sighting: Sighting | None, now: datetime) -> Inst
 
 
 def _seen_wanted(one: Instance, presence: Presence | None, now: datetime) -> Instance:
-    """A call whose outcome is not on record may have been carried out; one that failed again and again without any trace is given up."""
+    """Handle a launch without a recorded outcome, which may have worked. One that failed repeatedly without a trace is given up."""
     if presence in (Presence.RUNNING, Presence.ENDED):
         return moved(one, InstanceTrigger.ORDERED, now)
     if one.attempts >= MOST_ATTEMPTS and presence is None:
@@ -170,22 +181,25 @@ def _seen_wanted(one: Instance, presence: Presence | None, now: datetime) -> Ins
 def _vanished(one: Instance, world: PoolWorld, now: datetime) -> Instance:
     absence = world.absences.get(one.worker)
     over_at = one.over_at or (absence.since if absence else None)
-    return replace(moved(one, InstanceTrigger.VANISH, now, "the machine has vanished"), over_at=over_at)
+    return replace(
+        moved(one, InstanceTrigger.VANISH, now, "the machine no longer exists at its provider"),
+        over_at=over_at,
+    )
 
 
 def _refusal_of(before: Instance, after: Instance) -> LaunchRefusal | None:
-    """What its end says of its offer: that it is not to be had, or that its machines do not work."""
+    """Return what an instance's end means for its offer: not available, or its machines do not work."""
     if after.state is not InstanceState.TERMINATING or before.state is InstanceState.TERMINATING:
         return None
     if after.ending == "failed" and before.ready_at is None:
-        return LaunchRefusal("never_joins", f"{after.reason or 'its worker did not join'}; {_WHERE_TO_LOOK}")
+        return LaunchRefusal("never_joins", f"{after.reason or 'the worker did not join'}; {_WHERE_TO_LOOK}")
     if after.ending == "lost" and after.purchase == "spot":
-        return LaunchRefusal("no_capacity", "a machine was taken back")
+        return LaunchRefusal("no_capacity", "a spot machine was reclaimed")
     return None
 
 
 def _hold(spec: PoolSpec, one: Instance, refusal: LaunchRefusal, now: datetime) -> LaunchBackoff | None:
-    """As it will be once it is recorded: so much of it as matters to this pass."""
+    """Return the hold as it will be recorded, with the fields that matter to this pass."""
     mine = (one.machine_kind, one.zone, one.purchase)
     for offer in spec.offers:
         if mine == (offer.kind.name, offer.zone, offer.purchase):
@@ -194,20 +208,20 @@ def _hold(spec: PoolSpec, one: Instance, refusal: LaunchRefusal, now: datetime) 
 
 
 def _has_lasted(one: Instance, now: datetime) -> bool:
-    """Whether it runs well after starts that did not last: when it ends again that is the first time, and nothing is waited for."""
+    """Whether the worker runs well after short-lived starts, so that its next end counts as the first."""
     if one.retry_at is None or one.silent_since is not None:
         return False
     return now - (one.retry_at - pause_after(one.attempts)) > LASTS
 
 
 def _is_settled(one: Instance, now: datetime) -> bool:
-    """Whether only an event, the end of its process or long idleness moves it."""
+    """Whether only an event, the end of its process or long idleness changes it."""
     serves = one.state is InstanceState.READY and one.is_open and one.silent_since is None
     return serves and one.is_due(now) and now - one.since >= SETTLES_IN
 
 
 def _is_hopeless(one: Instance, now: datetime) -> bool:
-    """Whether a worker that ends again and again is given up."""
+    """Whether a worker that exits again and again is given up."""
     if one.attempts < MOST_ATTEMPTS:
         return False
     return one.ready_at is None or (one.silent_since is not None and now - one.silent_since > HOPELESS_AFTER)

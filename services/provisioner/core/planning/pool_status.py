@@ -1,4 +1,4 @@
-"""What sizing looks at: what is asked of a pool, what stands, what is held back, and money."""
+"""Inputs of sizing: demand, machines, holds and budgets of a pool."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,16 @@ from shared.messages.specs import SlotKind
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Slots that could be used beyond what stands (`waiting`), or may be soon; `largest`: of what waits, the most slots that must be on one
-    machine; `sizes`: how many requests of each size must. `unaffordable`: slots that wait and are in none of these, since budgets of tenants or
-    workspaces do not bear them. Told when something changes."""
+    """Demand of a pool in slots; updated when it changes.
+
+    Attributes:
+        waiting: Slots that could be used beyond the existing ones.
+        soon: Slots that may be needed soon.
+        largest: The most slots that a waiting request needs on one machine.
+        sizes: Waiting single-node requests, as (slots, number).
+        unaffordable: Waiting slots excluded from all of these, because budgets of tenants or workspaces do not cover
+            them.
+    """
 
     waiting: int = 0
     idle: int = 0
@@ -29,21 +36,21 @@ class Demand:
 
     @property
     def refused(self) -> str | None:
-        """What is not asked for although it waits, as the pool shows it: whose budgets these are is not everybody's to know."""
+        """The message about waiting slots without a budget. It does not name the budget, because not every user may know it."""
         if not self.unaffordable:
             return None
-        slots = "1 slot that waits" if self.unaffordable == 1 else f"{self.unaffordable} slots that wait"
-        return f"no machine is rented for {slots}: a tenant's or workspace's budget of this month does not bear it for an hour"
+        slots = "1 waiting slot" if self.unaffordable == 1 else f"{self.unaffordable} waiting slots"
+        return f"no machine is rented for {slots}: the monthly budget of a tenant or workspace does not cover an hour"
 
     @property
     def pieces(self) -> tuple[tuple[int, int], ...]:
-        """By size. Of whoever does not tell them, the largest is known."""
+        """Single-node requests by size. Schedulers that do not send sizes send only the largest."""
         return self.sizes or (((self.largest, 1),) if self.largest else ())
 
 
 @dataclass(frozen=True, slots=True)
 class MonthlyBudget:
-    """Money of this month: what may be spent, and what was; `words` says whose it is."""
+    """A budget of this month and what was spent of it; `words` names it."""
 
     words: str
     limit: float
@@ -52,8 +59,14 @@ class MonthlyBudget:
 
 @dataclass(frozen=True, slots=True)
 class PoolStatus:
-    """What sizing looks at: a pool's demand and machines, oldest first, since when workers are idle, what is held back, money, what runs on
-    each (None: it was not asked in this pass) and what each has cost too much."""
+    """State of a pool, for sizing.
+
+    Attributes:
+        live: Machines, oldest first.
+        idle_since: When each idle worker became idle.
+        loads: Usage of each worker; None if not sampled in this pass.
+        wasted: Accumulated excess cost of each machine.
+    """
 
     demand: Demand
     live: Sequence[Instance]

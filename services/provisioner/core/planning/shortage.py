@@ -1,30 +1,32 @@
-"""Since when a pool has lacked slots that nothing brings yet, and since when no more of them. Trials of a search come one after the other, and machines for
-all of them cost less than one for each."""
+"""How long a pool has lacked slots that no machine will bring yet, and how long the shortage has not grown.
+
+Trials of a search arrive one after the other, and machines for all of them together cost less than one for each.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 _SETTLED = 4
-"""What has not grown for a quarter of the patience is taken to be all."""
+"""A shortage that has not grown for 1/4 of the pool's patience counts as complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Slots that are missing, `since` when any are, and when they last became more."""
+    """Missing slots, since when any are missing, and when the number last grew."""
 
     slots: int = 0
     since: datetime | None = None
     grown_at: datetime | None = None
 
     def sampled(self, slots: int, now: datetime) -> "Shortage":
-        """As it is after a look that found so many missing."""
+        """Return the shortage after a sample with so many missing slots."""
         if slots <= 0:
             return Shortage()
         has_grown = slots > self.slots or self.grown_at is None
         return Shortage(slots, self.since or now, now if has_grown else self.grown_at)
 
     def may_grow(self, patience: timedelta, now: datetime) -> bool:
-        """Whether more may come that is better covered together with this."""
+        """Whether the shortage may still grow, so that covering it later is cheaper."""
         if self.since is None or self.grown_at is None:
             return False
         return now - self.since < patience and now - self.grown_at < patience / _SETTLED

@@ -1,4 +1,4 @@
-"""How many machines a pool needs, and of what: from its definition, the demand, what stands, what is held, and who has been idle for how long."""
+"""How many machines of which offers a pool needs, from its definition, demand, machines, holds, and idle times."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,14 +18,14 @@ from services.provisioner.core.renting.spreading import has_no_capacity_hold, ha
 from shared.ids import WorkerId
 
 SETTLES_IN = timedelta(seconds=5)
-"""How long a demand that is older than a worker's joining is taken to be answered by that worker."""
+"""How long a worker that joined after the last demand is assumed to satisfy it."""
 LEAD = timedelta(hours=1)
-"""No machine is launched that could pass a budget within this time, with all that stands running on."""
+"""No machine is launched that could exceed a budget within this time if all machines keep running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Machines of one offer, at these seats."""
+    """Machines of one offer, with their seats."""
 
     offer: Offer
     seats: tuple[int, ...]
@@ -33,8 +33,17 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What to launch; who is to go when it is empty, and whose runs are asked to go on elsewhere (`moved`); who may stay after all; who has not joined, and is not to.
-    `short`: why fewer are launched than asked for. `rates`: what machines cost per hour that their work would not cost elsewhere; None: nobody has looked."""
+    """Machines to add and remove.
+
+    Attributes:
+        launches: Machines to launch.
+        drains: Machines to drain while their runs end.
+        undone: Drains to undo.
+        withdrawn: Starting machines to cancel.
+        moved: Machines to drain by migrating their runs.
+        rates: Excess cost per hour of machines; None if it was not computed.
+        short: Why fewer machines are launched than needed.
+    """
 
     launches: tuple[Launch, ...] = ()
     drains: tuple[Instance, ...] = ()
@@ -47,10 +56,11 @@ class Sizing:
 
 
 def plan_size(spec: PoolSpec, standing: PoolStatus, now: datetime) -> Sizing:
-    """Brings up the minimum, what is waited for and the reserve, within the bounds; lets go what has been idle too long above them. While demand may
-    grow, machines that it fills already are brought up ahead of the rest.
+    """Decide which machines to add to a pool and which to drain.
 
-    Staying comes before starting: one that is draining is taken back first. Ties: the dearest goes first, then the newest.
+    The minimum, the waiting demand and the reserve are launched within the bounds; machines above the minimum that
+    were idle too long are drained. While demand may still grow, only machines that it already fills are launched.
+    Undoing a drain comes before launching. The most expensive machines are drained first, then the newest.
     """
     live = standing.live
     staying = [one for one in live if one.state not in LEAVING]
@@ -75,7 +85,7 @@ def plan_size(spec: PoolSpec, standing: PoolStatus, now: datetime) -> Sizing:
 
 
 def with_migrations(spec: PoolSpec, standing: PoolStatus, sizing: Sizing, now: datetime) -> Sizing:
-    """With who gives way to cheaper machines. Nobody is moved while something waits, nor below the minimum."""
+    """Add migrations to cheaper machines. Nothing is migrated while requests wait or below the minimum."""
     if not spec.moves_runs or standing.loads is None:
         return sizing
     room, _ = _room(spec, standing)
@@ -88,14 +98,14 @@ def with_migrations(spec: PoolSpec, standing: PoolStatus, sizing: Sizing, now: d
         return replace(sizing, rates=moves.rates)
     staying = sum(one.state not in LEAVING for one in standing.live)
     moved = moves.due[: max(0, staying - spec.minimum)]
-    # Who is idle may be where the others go.
+    # Idle machines may be the target of the migration.
     drains = () if moved else sizing.drains
     launches = _launches(standing.live, moves.launches)
     return replace(sizing, launches=launches, drains=drains, moved=moved, rates=moves.rates)
 
 
 def _grow(spec: PoolSpec, standing: PoolStatus, needs: tuple[int, MissingSlots], now: datetime) -> Sizing:
-    """Takes back who is leaving, then launches so many machines, and what covers the slots that are missing."""
+    """Undo drains, then launch the machines below the minimum and those that cover the missing slots."""
     live, (below, lacking) = standing.live, needs
     missing = lacking.slots
     staying = sum(one.state not in LEAVING for one in live)
@@ -132,7 +142,7 @@ def _grow(spec: PoolSpec, standing: PoolStatus, needs: tuple[int, MissingSlots],
 
 
 def _offers(spec: PoolSpec, standing: PoolStatus, now: datetime) -> list[Offer]:
-    """What may be asked for now."""
+    """Return the offers that are not paused."""
     return [offer for offer in spec.offers if not is_held(offer, standing.holds, now)]
 
 
@@ -142,7 +152,7 @@ def _is_full(spec: PoolSpec, staying: Sequence[Instance]) -> bool:
 
 
 def _asked(spec: PoolSpec, standing: PoolStatus) -> int:
-    """Slots that should come beyond what stands. What no machine of the pool could hold in one piece is not rented for."""
+    """Return the slots needed in addition to the existing ones, with the reserve."""
     demand, idle = standing.demand, standing.demand.idle
     if demand.heard_at is None:
         idle = sum(one.slots for one in standing.live if one.state is InstanceState.READY and one.is_open)
@@ -152,7 +162,7 @@ def _asked(spec: PoolSpec, standing: PoolStatus) -> int:
 
 
 def _missing(spec: PoolSpec, standing: PoolStatus, now: datetime) -> MissingSlots:
-    """What is asked for and does not come yet."""
+    """Return the needed slots that no machine will bring yet."""
     demand = standing.demand
     sizes = demand.pieces if demand.waiting and demand.kind in (None, spec.kind) else ()
     asked = missing_slots(_asked(spec, standing), sizes, spec.slots_per_instance)
@@ -160,7 +170,7 @@ def _missing(spec: PoolSpec, standing: PoolStatus, now: datetime) -> MissingSlot
 
 
 def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
-    """Whether its slots are not yet in the demand, but will be."""
+    """Whether its slots are not in the demand yet, but will be."""
     if one.state in STARTING:
         return True
     if one.state is not InstanceState.READY:
@@ -170,7 +180,7 @@ def _is_coming(one: Instance, demand: Demand, now: datetime) -> bool:
 
 
 def _room(spec: PoolSpec, standing: PoolStatus) -> tuple[Capacity, MonthlyBudget | None]:
-    """What may be added, and the budget that bounds it most. Who is leaving takes up room until it has gone."""
+    """Return the capacity to add, and the tightest budget. Draining machines count until they have ended."""
     live = standing.live
     paid = sum(one.price_per_hour for one in live)
     lead_h = LEAD.total_seconds() / 3600.0
@@ -186,7 +196,7 @@ def _choose(
     wanted: tuple[MissingSlots, Sequence[Instance]],
     have: tuple[Sequence[Offer], Capacity],
 ) -> list[Offer]:
-    """Machines for what is missing: first those that must not be spot machines, then the rest as it is cheapest."""
+    """Return machines for the missing slots: first those that must be on demand, then the cheapest."""
     (lacking, back), (offers, room) = wanted, have
     if not lacking.slots:
         return []
@@ -196,11 +206,11 @@ def _choose(
     must = lacking.first(max(0, spec.spot.least_on_demand(total) - firm))
     on_demand = [offer for offer in offers if offer.purchase == "on_demand"]
     chosen = cover(must, on_demand, room, spec.order) if must.slots else []
-    # What had to be on others and found none is not taken from spot machines.
+    # Slots that need on-demand machines and found none are not taken from spot machines.
     rest = lacking.after(_slots_of(must, chosen))
     allowed = offers if _may_fall_back(spec) else [offer for offer in offers if offer.purchase == "spot"]
     for one in cover(rest, allowed, room.less(chosen), spec.order):
-        # Where too few others are to be had, the share of spot machines stays what it may be, and the pool is short.
+        # If too few on-demand machines are available, the spot share holds and the pool stays short.
         if _may_be(spec, standing, one, chosen):
             chosen.append(one)
     return chosen
@@ -216,7 +226,7 @@ def _may_fall_back(spec: PoolSpec) -> bool:
 
 
 def _may_be(spec: PoolSpec, standing: PoolStatus, offer: Offer, chosen: Sequence[Offer]) -> bool:
-    """Whether one more of it keeps the rule of spot machines."""
+    """Whether one more machine of the offer meets the spot limits."""
     if offer.purchase == "on_demand":
         return True
     staying = [one for one in standing.live if one.state not in LEAVING]
@@ -227,27 +237,29 @@ def _may_be(spec: PoolSpec, standing: PoolStatus, offer: Offer, chosen: Sequence
 
 
 def _why_short(offers: Sequence[Offer], room: Capacity, budget: MonthlyBudget | None) -> str | None:
-    """What neither a bound nor a hold tells, both of which are shown by themselves."""
+    """Return the reason for a shortfall, except for bounds and holds, which are shown separately."""
     fitting = [offer for offer in offers if room.machines > 0 and offer.kind.slots <= room.slots]
     if not fitting:
         return None
     if budget is not None and not any(room.fits(offer) for offer in fitting):
         spent = f"{budget.spent:.2f} of {budget.limit:.2f} is spent"
-        return f"{budget.words}: {spent}, and one more machine could pass it within the hour"
-    return "what may be rented now would break the pool's rule of spot machines"
+        return f"{budget.words}: {spent}, and one more machine could exceed it within the hour"
+    return "every machine available now would exceed the pool's limits on spot machines"
 
 
 def _too_large(spec: PoolSpec, demand: Demand) -> str | None:
     most = spec.slots_per_instance
     if demand.largest <= most or demand.kind not in (None, spec.kind):
         return None
-    return f"a trial needs {demand.largest} slots on one machine, and the pool's largest kind has {most}"
+    return (
+        f"a trial needs {demand.largest} slots on one machine, but the pool's largest machine kind has {most}"
+    )
 
 
 def _idle_too_long(
     spec: PoolSpec, standing: PoolStatus, staying: Sequence[Instance], now: datetime
 ) -> list[Instance]:
-    """Those that may go: who takes no more work, whatever waits; of the others the dearest per slot first, as far as the reserve stays."""
+    """Return idle machines to drain: those that take no more work, then the most expensive per slot, keeping the reserve."""
     demand = standing.demand
     is_wanted = demand.soon or (demand.waiting and demand.kind in (None, spec.kind))
     idle = [
@@ -267,7 +279,7 @@ def _idle_too_long(
 
 
 def _choose_leaving(spec: PoolSpec, standing: PoolStatus, staying: Sequence[Instance]) -> list[Instance]:
-    """Who is too many. Those that have work go last."""
+    """Return machines above the maximum, idle ones first."""
     ready = [one for one in reversed(staying) if one.state is InstanceState.READY]
     machines, slots = len(staying) - spec.maximum, 0
     if spec.maximum_slots is not None:
@@ -281,10 +293,10 @@ def _choose_leaving(spec: PoolSpec, standing: PoolStatus, staying: Sequence[Inst
 
 
 def _launches(live: Sequence[Instance], machines: Sequence[Offer]) -> tuple[Launch, ...]:
-    """One call for each offer; seats are the lowest that are free."""
+    """Group machines into one launch per offer, with the lowest free seats."""
     taken = {one.seat for one in live}
     free = (seat for seat in range(len(live) + len(machines)) if seat not in taken)
     seats: dict[Offer, list[int]] = {}
     for offer in machines:
         seats.setdefault(offer, []).append(next(free))
-    return tuple(Launch(offer, tuple(places)) for offer, places in seats.items())
+    return tuple(Launch(offer, tuple(numbers)) for offer, numbers in seats.items())

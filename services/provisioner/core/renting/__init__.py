@@ -1,1 +1,1 @@
-"""Which machines a pool rents for a need: the cheapest of what its definition allows."""
+"""Select the cheapest machines that a pool may rent for a need."""

@@ -1,4 +1,4 @@
-"""What a pool may rent, and how much, with the catalogue's offers. Made of what people define by `services/provisioner/pools/definitions.py`."""
+"""Resolved definitions of pools, with the catalogue's offers. `services/provisioner/pools/definitions.py` creates it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ Order = Literal["cheapest", "given"]
 
 @dataclass(frozen=True, slots=True)
 class SpotRule:
-    """At most `share` of a pool's slots are on spot machines, and never fewer than `on_demand_slots` are not.
+    """At most `share` of a pool's slots are on spot machines, and at least `on_demand_slots` are not.
 
-    `falls_back`: where spot machines are not to be had, others are taken beyond the share.
+    `falls_back`: on-demand machines replace spot machines that are not available.
     """
 
     share: float = 1.0
@@ -26,14 +26,18 @@ class SpotRule:
     falls_back: bool = True
 
     def least_on_demand(self, slots: int) -> int:
-        """Of so many slots."""
+        """Return the minimum of on-demand slots among so many."""
         return min(slots, max(self.on_demand_slots, slots - int(self.share * slots + 1e-9)))
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """What sizing obeys. `offers`: of one kind of slot, in the order given; bounds count machines, except where they say slots. `moves_runs`: what runs may be
-    asked to go on elsewhere, where that is cheaper."""
+    """Resolved definition of a pool. Bounds count machines unless they name slots.
+
+    Attributes:
+        offers: Offers of one slot kind, in the given order.
+        moves_runs: Whether runs may be migrated to cheaper machines.
+    """
 
     pool: PoolName
     offers: tuple[Offer, ...]
@@ -56,27 +60,27 @@ class PoolSpec:
 
     @property
     def driver(self) -> str:
-        """The provider of the first offer, in whose name the pool speaks."""
+        """The provider of the first offer, which is published as the pool's."""
         return self.offers[0].kind.provider
 
     @property
     def slots_per_instance(self) -> int:
-        """Of the largest machine: more slots than these are never on one."""
+        """Slots of the largest machine: no single-node request can be larger."""
         return max(offer.kind.slots for offer in self.offers)
 
     @property
     def price_per_hour(self) -> float:
-        """Of the machine that is cheapest per slot."""
+        """Hourly price of the machine that is cheapest per slot."""
         return min(self.offers, key=_per_slot).price_per_hour or 0.0
 
     @property
     def price_per_slot_hour(self) -> float | None:
-        """Of the offer that is cheapest per slot; None where nothing has a price."""
+        """Price per slot of the cheapest offer; None if no offer has a price."""
         prices = [offer.price_per_slot_hour for offer in self.offers]
         return min((price for price in prices if price is not None), default=None)
 
     def intent(self, id: IntentId, offer: Offer, seats: Sequence[int], now: datetime) -> Intent:
-        """A call for machines of this pool that are to be begun."""
+        """Return a launch of new machines for this pool."""
         return Intent(
             id,
             self.pool,

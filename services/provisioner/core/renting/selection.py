@@ -1,4 +1,4 @@
-"""Which machines to rent for a need: the cheapest that cover it, within bounds. Pure arithmetic; `sizing` says what is needed."""
+"""Select the cheapest machines that cover a need within bounds. `sizing` determines the need."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.renting.pool_spec import Order
 
 TYPICAL_USE = timedelta(hours=1)
-"""For how long a machine is taken to be used, where its time to boot is reckoned into its price."""
+"""Assumed time of use of a machine, over which its boot time is spread."""
 _WIDEST = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """So many slots; where `largest` is above 0, one machine has at least that many. `order`: how offers are preferred."""
+    """Number of slots; if `largest` is above 0, one machine must have at least that many. `order` ranks offers."""
 
     slots: int
     largest: int = 0
@@ -25,14 +25,14 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What may be added: machines, slots, and money per hour."""
+    """Capacity that may be added: machines, slots, and money per hour."""
 
     machines: int
     slots: float = inf
     price_per_hour: float = inf
 
     def less(self, machines: Sequence[Offer]) -> "Capacity":
-        """What is left after these."""
+        """Return the capacity left after these machines."""
         return Capacity(
             self.machines - len(machines),
             self.slots - sum(one.kind.slots for one in machines),
@@ -45,10 +45,11 @@ class Capacity:
 
 
 def choose_machines(need: Need, offers: Sequence[Offer], room: Capacity) -> list[Offer]:
-    """The machines for a need, those that hold its largest part first; fewer than needed where the room ends.
+    """Return the cheapest machines for a need, the one for its largest part first.
 
-    Cheapest: the least sum of prices that covers the slots, time to boot counted, so that a machine of eight is not rented for a need of one
-    while smaller ones are to be had; then the fewest machines, then the offers' order. Given: the first offer that fits.
+    They are fewer than needed if the capacity is too small. `cheapest`: the least total price that covers the slots,
+    including boot time, so that a machine of eight slots is not rented for a need of one while smaller ones are
+    available; then the fewest machines, then the order of offers. `given`: the first offer that fits.
     """
     fitting = [offer for offer in offers if room.fits(offer)]
     if need.slots <= 0 or not fitting:
@@ -61,29 +62,29 @@ def choose_machines(need: Need, offers: Sequence[Offer], room: Capacity) -> list
         left = room.less([first])
         rest = choose_machines(Need(need.slots - first.kind.slots, 0, need.order), fitting, left)
         found.append([first, *rest])
-    # Of those that cover most of the need, the cheapest.
+    # Among those that cover the most, the cheapest.
     return min(found, key=lambda machines: (-min(need.slots, _slots(machines)), *_cost(machines)))
 
 
 def cheapest(offers: Sequence[Offer], order: Order) -> Offer | None:
-    """One machine, of whatever size."""
+    """Return the cheapest single machine of any size."""
     if not offers or order == "given":
         return next(iter(offers), None)
     return min(offers, key=_hour)
 
 
 def cheapest_per_slot(offers: Sequence[Offer], order: Order) -> Offer | None:
-    """The one whose slots cost least when all are used; of equal ones the largest."""
+    """Return the offer with the lowest price per slot if fully used; of equal ones the largest."""
     if not offers or order == "given":
         return next(iter(offers), None)
     return min(offers, key=lambda offer: (_hour(offer) / offer.kind.slots, -offer.kind.slots))
 
 
 def _cover(slots: int, offers: Sequence[Offer], order: Order, most: int) -> list[Offer]:
-    """Covers the slots with at most so many machines, or as much of them as can be."""
+    """Cover the slots with at most so many machines, or as many slots as possible."""
     if order == "given":
         return [offers[0]] * min(most, -(-slots // offers[0].kind.slots))
-    # Small machines may be cheapest and too many: what is left of the sizes grows until they fit.
+    # The smallest machines may be cheapest but too many: drop small sizes until the machines fit.
     by_size = _by_size(offers)
     for at in range(len(by_size)):
         machines = _cheapest_cover(slots, by_size[at:])
@@ -93,7 +94,7 @@ def _cover(slots: int, offers: Sequence[Offer], order: Order, most: int) -> list
 
 
 def _by_size(offers: Sequence[Offer]) -> list[Offer]:
-    """The cheapest of each size, the smallest first."""
+    """Return the cheapest offer of each size, the smallest first."""
     sizes: dict[int, Offer] = {}
     for offer in offers:
         best = sizes.get(offer.kind.slots)
@@ -103,8 +104,11 @@ def _by_size(offers: Sequence[Offer]) -> list[Offer]:
 
 
 def _cheapest_cover(slots: int, sizes: Sequence[Offer]) -> list[Offer]:
-    """The unbounded covering knapsack, by dynamic programming over slots. What is far beyond the largest machine's square is of the one that is
-    cheapest per slot in any case, and is put aside first."""
+    """Solve the unbounded covering knapsack by dynamic programming over slots.
+
+    Far beyond the square of the largest size, the solution always contains the machine with the lowest price per
+    slot, so that part is computed first.
+    """
     best = cheapest_per_slot(sizes, "cheapest")
     assert best is not None
     largest = max(offer.kind.slots for offer in sizes)
@@ -135,7 +139,7 @@ def _cheapest_cover(slots: int, sizes: Sequence[Offer]) -> list[Offer]:
 
 
 def _within(machines: Sequence[Offer], room: Capacity) -> list[Offer]:
-    """Those that fit, one after the other."""
+    """Return the machines that fit, in order."""
     kept: list[Offer] = []
     for one in machines:
         if room.fits(one):

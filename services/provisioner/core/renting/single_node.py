@@ -1,4 +1,4 @@
-"""Requests that each must be on one machine: what of them finds room, and which machines hold the rest."""
+"""Single-node requests: which of them fit on free slots, and which machines hold the rest."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from services.provisioner.core.renting.selection import Capacity, Need, cheapest
 
 @dataclass(frozen=True, slots=True)
 class MissingSlots:
-    """Slots that nothing brings yet: `pieces` of them each on one machine, the largest first, and `loose` ones wherever they are."""
+    """Slots that no machine will bring yet: `pieces` must each be on one machine (largest first), `loose` ones may be anywhere."""
 
     pieces: tuple[int, ...] = ()
     loose: int = 0
@@ -22,7 +22,7 @@ class MissingSlots:
         return sum(self.pieces) + self.loose
 
     def after(self, machines: Iterable[int]) -> "MissingSlots":
-        """What is left when machines of so many slots have come."""
+        """Return what is missing after machines with these slots have come."""
         free, left = list(machines), []
         for piece in self.pieces:
             fitting = [at for at, slots in enumerate(free) if slots >= piece]
@@ -33,7 +33,7 @@ class MissingSlots:
         return MissingSlots(tuple(left), max(0, self.loose - sum(free)))
 
     def first(self, slots: int) -> "MissingSlots":
-        """So much of it, or a little more: a piece is not cut."""
+        """Return a part of so many slots, or slightly more, because pieces are not split."""
         taken: list[int] = []
         for piece in self.pieces:
             if sum(taken) < slots:
@@ -42,7 +42,7 @@ class MissingSlots:
 
 
 def missing_slots(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> MissingSlots:
-    """So many slots, of which (size, number) must each be on one machine; those above `most` never can, and nothing is rented for them."""
+    """Return so many slots, of which (size, count) must each be on one machine. Sizes above `most` fit nowhere and are dropped."""
     pieces: list[int] = []
     for size, count in sorted(sizes, reverse=True):
         if size > most:
@@ -53,14 +53,14 @@ def missing_slots(slots: int, sizes: Sequence[tuple[int, int]], most: int) -> Mi
 
 
 def full_machines_of(lacking: MissingSlots, offers: Sequence[Offer], order: Order) -> MissingSlots:
-    """So much of it as fills machines on which a slot costs least: whatever more may come, nothing cheaper would hold this."""
+    """Return the part that completely fills machines with the lowest price per slot; no later demand makes them wrong."""
     counts = Counter(lacking.pieces)
     pieces = [size for size, count in counts.items() for _ in range(_filling(size, count, offers, order))]
     return MissingSlots(tuple(pieces), _filling(1, lacking.loose, offers, order))
 
 
 def cover(lacking: MissingSlots, offers: Sequence[Offer], room: Capacity, order: Order) -> list[Offer]:
-    """The cheapest machines for each size, the largest first; what they leave free is filled with what is smaller."""
+    """Return the cheapest machines for each size, the largest first; smaller requests fill the slots left free."""
     chosen: list[Offer] = []
     left = lacking
     for size in sorted({*lacking.pieces}, reverse=True):
@@ -86,7 +86,7 @@ def _of_size(size: int, count: int, offers: Sequence[Offer], room: Capacity, ord
 
 
 def _held(size: int, offers: Sequence[Offer]) -> dict[Offer, Offer]:
-    """Machines counted by how many pieces of that size they hold."""
+    """Return offers whose slots count how many pieces of that size they hold."""
     return {
         replace(offer, kind=replace(offer.kind, slots=offer.kind.slots // size)): offer
         for offer in offers

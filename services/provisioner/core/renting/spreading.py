@@ -1,4 +1,4 @@
-"""Many machines are asked of several offers side by side once capacity is short. Neighbours: `sizing`, which chose them; `refusals`, which tell that it is."""
+"""Spread large launches over several offers once capacity is short. See `sizing`, which selects machines, and `refusals`."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,13 +10,13 @@ from services.provisioner.core.instances.refusals import LaunchBackoff
 from services.provisioner.core.renting.selection import TYPICAL_USE, Capacity
 
 LEAST_OF_ONE = 50
-"""So many machines, or fewer, are asked of one offer."""
+"""Up to this many machines are launched from one offer."""
 MAX_PRICE_RATIO = 1.25
-"""Machines that cost more than so many times as much are not taken for the sake of time."""
+"""Offers are not used for spreading if their price exceeds the selected offer's by more than this factor."""
 
 
 def has_no_capacity_hold(offers: Sequence[Offer], holds: Iterable[LaunchBackoff], now: datetime) -> bool:
-    """Whether one of the offers has had fewer machines than were asked for, and is held for that."""
+    """Whether one of the offers is paused because it had no capacity."""
     return any(
         hold.cause == "no_capacity" and hold.is_on(now) and any(hold.scope.covers(offer) for offer in offers)
         for hold in holds
@@ -24,7 +24,7 @@ def has_no_capacity_hold(offers: Sequence[Offer], holds: Iterable[LaunchBackoff]
 
 
 def has_pending_launch(offer: Offer, live: Iterable[Instance]) -> bool:
-    """Whether a call for machines of this offer has no answer yet: what it has is known after that, and no more is asked of it meanwhile."""
+    """Whether a launch of this offer has no answer yet; its capacity is known only after that, so nothing more is launched meanwhile."""
     mine = (offer.kind.name, offer.zone, offer.purchase)
     return any(
         one.state is InstanceState.WANTED and mine == (one.machine_kind, one.zone, one.purchase)
@@ -33,10 +33,10 @@ def has_pending_launch(offer: Offer, live: Iterable[Instance]) -> bool:
 
 
 def spread(chosen: Sequence[Offer], offers: Sequence[Offer], room: Capacity) -> list[Offer]:
-    """As many machines of the same sizes, those of one size in equal parts over the cheapest offers of it.
+    """Replace machines by equally large ones, distributed evenly over the cheapest offers of each size.
 
-    Where one was short, asking the others one after the other for all takes as many rounds as there are offers, and calls that a provider counts.
-    Unchanged where the parts would cost more than there is room for.
+    After a shortage, asking offers one after the other takes as many rounds as there are offers, and providers limit
+    calls. Returns the machines unchanged if the result would exceed the price limit.
     """
     found: list[Offer] = []
     for offer, count in Counter(chosen).items():

@@ -1,4 +1,4 @@
-"""Calls to EC2, at the pace that AWS allows, and their errors in our words. The only module that knows the AWS library."""
+"""Rate-limited EC2 calls, with errors translated. The only module that imports the AWS library."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -24,7 +24,7 @@ _READS_PER_S, _READS_BURST = 10.0, 20
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A key of the account; without one the library looks for what the machine has (role, environment, file)."""
+    """An access key. Without one the library uses the machine's role, the environment or a file."""
 
     key_id: str
     secret: str
@@ -32,13 +32,13 @@ class Credentials:
 
 
 class AwsRefused(Rejected):
-    """AWS will not do it; `code` is its own."""
+    """AWS refused a call; `code` is the AWS error code."""
 
 
 def open_client(
     region: str, credentials: Credentials | None = None, endpoint: str | None = None
 ) -> AbstractAsyncContextManager[Any]:
-    """A client of EC2 in a region, closed with the context. It makes each call once: pace and repeats are ours."""
+    """Return an EC2 client of a region, as a context manager. It makes each call once: rate limits and retries are ours."""
     config = AioConfig(
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
@@ -59,7 +59,7 @@ def open_client(
 
 
 class Ec2:
-    """EC2 as the driver speaks to it."""
+    """The EC2 calls of the driver."""
 
     def __init__(self, client: Any, clock: Clock, chance: Random) -> None:
         self._client = client
@@ -67,12 +67,12 @@ class Ec2:
         self._reads = RateLimiter(_READS_PER_S, _READS_BURST, TIMEOUT, clock, chance)
 
     async def run_instances(self, request: dict[str, Any]) -> Sequence[dict[str, Any]]:
-        """The instances that were made, or had been made for the same client token."""
+        """Return the instances that were launched now or before with the same client token."""
         answer = await self._changes.call(lambda: self._ask("run_instances", **request))
         return answer["Instances"]  # type: ignore[no-any-return]
 
     async def describe(self, filters: dict[str, Sequence[str]]) -> list[dict[str, Any]]:
-        """All instances that match, page by page."""
+        """Return all matching instances, page by page."""
         found: list[dict[str, Any]] = []
         cursor: dict[str, str] = {}
         named = [{"Name": name, "Values": list(values)} for name, values in filters.items()]
@@ -84,23 +84,23 @@ class Ec2:
             cursor = {"NextToken": token}
 
     async def terminate(self, ids: Sequence[str]) -> None:
-        """Begins the end of these instances, all or, where one of them is not known, none."""
+        """Start to terminate these instances: all of them, or none if one is unknown."""
         await self._changes.call(lambda: self._ask("terminate_instances", InstanceIds=list(ids)))
 
     async def start(self, name: str) -> None:
-        """Starts an instance that was stopped."""
+        """Start a stopped instance."""
         await self._changes.call(lambda: self._ask("start_instances", InstanceIds=[name]))
 
     def _asking(self, filters: list[dict[str, Any]], cursor: dict[str, str]) -> Callable[[], Any]:
         return lambda: self._ask("describe_instances", Filters=filters, MaxResults=1000, **cursor)
 
     async def _ask(self, operation: str, **request: Any) -> dict[str, Any]:
-        """One call.
+        """Make one call.
 
         Raises:
-            Throttled: It was not made.
-            Refused: It was not done.
-            Transient: It may have been done.
+            Throttled: The call had no effect because of the rate limit.
+            Refused: The call had no effect.
+            Transient: The call may have taken effect.
         """
         with translated_errors():
             return await getattr(self._client, operation)(**request)  # type: ignore[no-any-return]
@@ -108,15 +108,15 @@ class Ec2:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Makes errors of the AWS library ours: Throttled, Refused, or Transient where something may have been done."""
+    """Translate errors of the AWS library to Throttled, Refused, or Transient if the call may have taken effect."""
     try:
         yield
     except ClientError as error:
-        raise _told(error) from error
+        raise _translated(error) from error
     except (NoCredentialsError, PartialCredentialsError) as error:
-        raise AwsRefused("AuthFailure", f"there are no credentials for AWS: {error}") from error
+        raise AwsRefused("AuthFailure", f"no AWS credentials were found: {error}") from error
     except BotoCoreError as error:
-        # Of a request that the library itself finds wrong nothing was sent.
+        # The library rejects such requests before it sends them.
         if type(error).__name__ in ("ParamValidationError", "UnknownRegionError", "InvalidRegionError"):
             raise AwsRefused("InvalidRequest", str(error)) from error
         raise Transient(f"AWS did not answer: {error}") from error
@@ -124,12 +124,12 @@ def translated_errors() -> Iterator[None]:
         raise Transient(f"AWS did not answer: {error!r}") from error
 
 
-def _told(error: ClientError) -> MusterError:
-    told = error.response.get("Error", {})
-    code, message = str(told.get("Code", "Unknown")), str(told.get("Message", ""))
+def _translated(error: ClientError) -> MusterError:
+    details = error.response.get("Error", {})
+    code, message = str(details.get("Code", "Unknown")), str(details.get("Message", ""))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if cause_of(code) == "throttled":
-        return Throttled(f"AWS throttles: {message} ({code})")
+        return Throttled(f"AWS throttled the call: {message} ({code})")
     if code in NO_ANSWER or (status >= 500 and cause_of(code) == "unknown"):
-        return Transient(f"AWS had an error of its own: {message} ({code})")
+        return Transient(f"AWS failed with an internal error: {message} ({code})")
     return AwsRefused(code, message)

@@ -1,4 +1,4 @@
-"""The driver `aws`: machines are EC2 instances, an intent is one RunInstances with the intent's id as its client token."""
+"""The driver `aws`: machines are EC2 instances; an intent is one RunInstances call with the intent's id as client token."""
 
 import re
 from collections import defaultdict
@@ -35,11 +35,11 @@ PRESENCES = {
     "shutting-down": Presence.ENDED,
     "terminated": Presence.ENDED,
 }
-"""By state. One that is shutting down is no longer paid for, and cannot be kept."""
+"""Presence by instance state. An instance that is shutting down costs nothing and cannot be kept."""
 EXISTING_STATES = frozenset(state for state, presence in PRESENCES.items() if presence is not Presence.ENDED)
 _ENDED_AT_ONCE = 200
 _FILTERED_AT_ONCE = 200
-"""Values that a filter may have; who is left out is asked for with the next look."""
+"""Most values of a filter; the rest is queried with the next listing."""
 _ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _ID = re.compile(r"\bi-[0-9a-f]+\b")
 _log = structlog.get_logger()
@@ -61,16 +61,16 @@ class AwsDriver:
         self._ec2 = ec2
 
     def watch(self, notify: Callable[[], None]) -> None:
-        """Nothing is told: what changes at AWS is seen by looking."""
+        """Do nothing: AWS sends no notifications, so changes are found by listing."""
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
-        """As the port says. AWS brings as many machines as it has; that it had no more is the refusal of the rest."""
+        """Launch the intent's machines. AWS may launch fewer than requested; the rest counts as refused for lack of capacity."""
         try:
             made = await self._ec2.run_instances(run_instances(self._site, intent, tokens))
         except AwsRefused as error:
             if error.code != "IdempotentParameterMismatch":
                 return Launched(refused=refusal(error.code, error.message, intent.offer.words))
-            # Launched before, and its machines have the tokens of that call.
+            # Launched before; the machines have the tokens of that call.
             made = await self._find_made(intent)
         except Throttled as error:
             return Launched(refused=LaunchRefusal("throttled", error.message))
@@ -85,18 +85,18 @@ class AwsDriver:
         )
         if len(placed) == asked:
             return Launched(placed)
-        message = f"only {len(placed)} of {asked} machines could be had"
+        message = f"only {len(placed)} of {asked} machines were available"
         return Launched(placed, refusal("InsufficientInstanceCapacity", message, intent.offer.words))
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
-        """An instance that somebody stopped is started; its own script starts the worker in it."""
+        """Start an instance that was stopped; its own script starts the worker."""
         for one in await self._ec2.describe(self._ours({"stopped"})):
             if _worker_of(one) == instance.worker:
                 await self._ec2.start(one["InstanceId"])
 
     async def kick(self, worker: WorkerId) -> None:
-        """Nothing: the machine starts a worker that ended by itself, and one that cannot be heard may train well."""
-        _log.warning("a worker on AWS is not heard; its machine is left alone", worker=worker)
+        """Do nothing: the machine restarts a worker that exits, and a worker without heartbeat may train well."""
+        _log.warning("a worker on AWS sends no heartbeat; its machine is left running", worker=worker)
 
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         which = self._ours(PRESENCES)
@@ -112,16 +112,16 @@ class AwsDriver:
         ids = {machine.external_id for machine in machines if machine.external_id is not None}
         unnamed = {machine.worker for machine in machines if machine.external_id is None}
         if unnamed:
-            standing = await self._ec2.describe(self._ours(EXISTING_STATES))
-            ids |= {str(one["InstanceId"]) for one in standing if _worker_of(one) in unnamed}
+            existing = await self._ec2.describe(self._ours(EXISTING_STATES))
+            ids |= {str(one["InstanceId"]) for one in existing if _worker_of(one) in unnamed}
         due = sorted(ids)
         for first in range(0, len(due), _ENDED_AT_ONCE):
             await self._terminate(due[first : first + _ENDED_AT_ONCE])
 
     async def _terminate(self, ids: Sequence[str]) -> None:
-        """Ends them; those that AWS does not know are left out, one refusal after the other.
+        """Terminate instances, without those that AWS does not know.
 
-        A machine that was launched just now may not be known yet. It is ended by the sweep, which sees it later with our tag.
+        An instance launched just now may not be known yet. The sweep terminates it later by our tag.
         """
         left = list(ids)
         while left:
@@ -139,7 +139,7 @@ class AwsDriver:
     async def _find_made(self, intent: Intent) -> Sequence[dict[str, Any]]:
         made = await self._ec2.describe({f"tag:{TAG_INTENT}": [str(intent.id)]})
         if not made:
-            raise Transient(f"AWS has launched intent {intent.id}, and does not show its machines yet")
+            raise Transient(f"AWS accepted intent {intent.id} but does not list its machines yet")
         return made
 
     def _ours(self, states: Iterable[str]) -> dict[str, Sequence[str]]:
@@ -147,7 +147,7 @@ class AwsDriver:
 
 
 def _worker_of(one: dict[str, Any]) -> WorkerId | None:
-    """Which worker a machine is by its tag and its launch index; None where somebody spoiled the tag."""
+    """Return a machine's worker by its tag and launch index; None if the tag was changed."""
     intent = _intent_of(one)
     return worker_at(intent, one["AmiLaunchIndex"]) if intent else None
 
@@ -161,7 +161,7 @@ def _intent_of(one: dict[str, Any]) -> IntentId | None:
 
 
 def _sighting(machines: list[dict[str, Any]]) -> Sighting:
-    """Of several machines of one worker the oldest that stands is the worker's."""
+    """Return the sighting of a worker; of several machines the oldest existing one is the worker's."""
     first, *more = sorted(machines, key=lambda one: (not _stands(one), one["LaunchTime"], one["InstanceId"]))
     return Sighting(
         presence=PRESENCES[first["State"]["Name"]],
@@ -179,6 +179,6 @@ def _stands(one: dict[str, Any]) -> bool:
 
 
 def _ended_at(one: dict[str, Any]) -> datetime | None:
-    """When it was ended, which EC2 tells in words only: `User initiated (2026-11-22 11:00:00 GMT)`."""
-    told = _ENDED_AT.search(one.get("StateTransitionReason", ""))
-    return datetime.fromisoformat(f"{told[1]}+00:00") if told else None
+    """Return when an instance ended, which EC2 reports only in text: `User initiated (2026-11-22 11:00:00 GMT)`."""
+    ended = _ENDED_AT.search(one.get("StateTransitionReason", ""))
+    return datetime.fromisoformat(f"{ended[1]}+00:00") if ended else None

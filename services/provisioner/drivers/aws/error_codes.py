@@ -1,4 +1,4 @@
-"""What EC2's error codes mean (EC2 API reference, "Error codes"). What is not named here is judged by its beginning."""
+"""Causes of EC2 error codes (EC2 API reference, "Error codes"). Codes not listed here are classified by prefix or suffix."""
 
 from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 
@@ -18,7 +18,7 @@ _CODES: dict[Cause, str] = {
 }
 _CAUSES = {code: cause for cause, codes in _CODES.items() for code in codes.split()}
 _WAYS_OUT: dict[Cause, str] = {
-    "no_capacity": "allow the pool another kind, zone or purchase, or wait",
+    "no_capacity": "allow another kind, zone or purchase in the pool, or wait",
     "quota": "ask AWS to raise the limit, or lower the pool's maximum",
     "credentials": "check the provisioner's key, its clock, and that its role may call ec2:RunInstances, ec2:CreateTags,"
     " ec2:DescribeInstances and ec2:TerminateInstances",
@@ -28,11 +28,11 @@ _WAYS_OUT: dict[Cause, str] = {
 NO_ANSWER = frozenset(
     {"InternalError", "InternalFailure", "ServiceUnavailable", "Unavailable", "RequestTimeout"}
 )
-"""After these nobody knows what was done."""
+"""Codes after which the outcome of a call is unknown."""
 
 
 def cause_of(code: str) -> Cause:
-    """The cause of an error; `unknown` where the code says nothing to us."""
+    """Return the cause of an error; `unknown` for other codes."""
     found = _CAUSES.get(code)
     if found is not None:
         return found
@@ -43,8 +43,8 @@ def cause_of(code: str) -> Cause:
 
 
 def refusal(code: str, message: str, where: str) -> LaunchRefusal:
-    """What to tell people of a refused launch; `where`: the offer in words."""
+    """Return the refusal of a launch with a message for users; `where` names the offer."""
     cause = cause_of(code)
     way_out = _WAYS_OUT.get(cause)
-    told = f"AWS refused {where}: {message.rstrip('.')} ({code})"
-    return LaunchRefusal(cause, f"{told}; {way_out}" if way_out else told)
+    text = f"AWS refused {where}: {message.rstrip('.')} ({code})"
+    return LaunchRefusal(cause, f"{text}; {way_out}" if way_out else text)

@@ -1,6 +1,7 @@
-"""Which instance a machine is, by its instance identity document and AWS's signature of it (EC2 user guide, "Verify the instance identity document", base64).
+"""Identify a machine by its instance identity document and AWS's signature.
 
-The document is no secret and never changes: what it is good for is decided by who knows the instance (`queries/identities`).
+See the EC2 user guide, "Verify the instance identity document", base64. The document is not secret and never changes;
+`queries/identities` decides what it permits.
 """
 
 from base64 import b64decode
@@ -21,34 +22,34 @@ from shared.errors import Rejected
 
 @dataclass(frozen=True, slots=True)
 class AwsIdentity:
-    """What AWS signs in a region, by the keys of the certificates that the site has pinned for it."""
+    """Verifies documents of a region with the keys of the site's pinned certificates."""
 
     region: str
     keys: Sequence[RSAPublicKey]
 
     async def machine_of(self, document: str, signature: str) -> str:
-        """As the port says: the instance's id."""
+        """Return the instance id. See `Identity.machine_of`."""
         try:
             signed = b64decode("".join(signature.split()), validate=True)
         except (NotBase64, ValueError):
             raise _not_ours("its signature is not base64") from None
         if not any(_has_signed(key, signed, document.encode()) for key in self.keys):
-            raise _not_ours("none of the pinned certificates has signed what it says")
-        told = orjson.loads(document)
-        if told.get("region") != self.region:
-            raise _not_ours(f"it is in {told.get('region')}, and its provider is {self.region}")
-        return str(told.get("instanceId"))
+            raise _not_ours("no pinned certificate matches its signature")
+        claims = orjson.loads(document)
+        if claims.get("region") != self.region:
+            raise _not_ours(f"its region is {claims.get('region')}, but the provider's is {self.region}")
+        return str(claims.get("instanceId"))
 
 
 def read_keys(path: Path) -> list[RSAPublicKey]:
-    """The keys of a PEM file of certificates. Raises Rejected (`bad_providers`)."""
+    """Return the keys of a PEM file of certificates. Raises Rejected (`bad_providers`)."""
     try:
         found = [one.public_key() for one in load_pem_x509_certificates(path.read_bytes())]
     except (OSError, ValueError) as error:
         raise Rejected("bad_providers", f"{path} cannot be read: {error}", "identity_certificates") from error
     keys = [key for key in found if isinstance(key, RSAPublicKey)]
     if len(keys) < len(found):
-        hint = "take AWS's RSA certificates of the region, not those with DSA keys"
+        hint = "use AWS's RSA certificates of the region, not the DSA certificates"
         raise Rejected(
             "bad_providers", f"{path} has a certificate without an RSA key", "identity_certificates", hint
         )
@@ -64,4 +65,4 @@ def _has_signed(key: RSAPublicKey, signature: bytes, document: bytes) -> bool:
 
 
 def _not_ours(why: str) -> Rejected:
-    return Rejected("bad_identity", f"this machine is not known by what its provider says of it: {why}")
+    return Rejected("bad_identity", f"the machine's identity document is not valid here: {why}")

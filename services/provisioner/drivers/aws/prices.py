@@ -1,4 +1,4 @@
-"""What machines cost on AWS now: on demand by its price list, spot by the history of each zone. Nothing of it is asked while the provisioner runs."""
+"""Current AWS prices: on-demand from the price list, spot from each zone's history. Not used while the provisioner runs."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from services.provisioner.drivers.prices import Price
 from shared.errors import Rejected
 
 PRICE_LIST_REGION = "us-east-1"
-"""The price list of all regions is asked there."""
+"""Region whose endpoint serves the price list of all regions."""
 _LINUX = {"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used"}
 
 
 def open_price_list(endpoint: str | None = None) -> AbstractAsyncContextManager[Any]:
-    """A client of the price list, closed with the context."""
+    """Return a client of the price list, as a context manager."""
     client: AbstractAsyncContextManager[Any] = get_session().create_client(
         "pricing", region_name=PRICE_LIST_REGION, endpoint_url=endpoint
     )
@@ -29,10 +29,10 @@ def open_price_list(endpoint: str | None = None) -> AbstractAsyncContextManager[
 async def fetch_prices(
     ec2: Any, price_list: Any, region: str, kinds: Sequence[str], now: datetime
 ) -> list[Price]:
-    """The prices of these kinds in each zone of the region that has them, by kind and zone.
+    """Return the prices of these kinds in each zone of the region that has them, by kind and zone.
 
     Raises:
-        Rejected: AWS knows no such kind there (`unknown_kind`), or refuses to say (its own code).
+        Rejected: AWS has no such kind there (`unknown_kind`), or refuses the query (AWS error code).
         Transient: AWS does not answer.
     """
     with translated_errors():
@@ -43,7 +43,7 @@ async def _prices(ec2: Any, price_list: Any, region: str, kinds: Sequence[str], 
     zones = await _zones(ec2, kinds)
     for kind in kinds:
         if kind not in zones:
-            raise Rejected("unknown_kind", f"AWS has no machines {kind} in {region}", "kinds")
+            raise Rejected("unknown_kind", f"AWS has no instance type {kind} in {region}", "kinds")
     spot = await _spot(ec2, kinds, now)
     on_demand = {kind: await _on_demand(price_list, region, kind) for kind in kinds}
     return [
@@ -64,16 +64,16 @@ async def _zones(ec2: Any, kinds: Sequence[str]) -> Mapping[str, list[str]]:
 
 
 async def _spot(ec2: Any, kinds: Sequence[str], now: datetime) -> dict[tuple[str, str], float]:
-    """The newest of each kind and zone; a history that begins now is the present price alone."""
+    """Return the newest price of each kind and zone. A history that starts now contains only the present prices."""
     newest: dict[tuple[str, str], tuple[datetime, float]] = {}
     pages = ec2.get_paginator("describe_spot_price_history")
     asked = {"InstanceTypes": list(kinds), "ProductDescriptions": ["Linux/UNIX"], "StartTime": now}
     async for page in pages.paginate(**asked):
         for one in page["SpotPriceHistory"]:
-            place = one["InstanceType"], one["AvailabilityZone"]
-            told = one["Timestamp"], float(one["SpotPrice"])
-            newest[place] = max(newest.get(place, told), told)
-    return {place: price for place, (_, price) in newest.items()}
+            offer = one["InstanceType"], one["AvailabilityZone"]
+            observed = one["Timestamp"], float(one["SpotPrice"])
+            newest[offer] = max(newest.get(offer, observed), observed)
+    return {offer: price for offer, (_, price) in newest.items()}
 
 
 async def _on_demand(price_list: Any, region: str, kind: str) -> float | None:
@@ -89,7 +89,7 @@ async def _on_demand(price_list: Any, region: str, kind: str) -> float | None:
 
 
 def _hourly(product: Mapping[str, Any]) -> Iterator[float]:
-    """What an hour costs by a product's terms; capacity that was reserved without use costs 0, and is no price."""
+    """Yield the hourly prices of a product's terms. Unused reserved capacity has price 0 and is skipped."""
     for term in product.get("terms", {}).get("OnDemand", {}).values():
         for dimension in term.get("priceDimensions", {}).values():
             price = float(dimension.get("pricePerUnit", {}).get("USD", 0))

@@ -1,4 +1,4 @@
-"""What RunInstances is asked for an intent: pure, so that a person can be shown what would be sent."""
+"""Build the RunInstances request of an intent, without side effects, so that it can be shown before it is sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from shared.ids import WorkerId
 TAG_SITE, TAG_INTENT, TAG_POOL = "muster:site", "muster:intent", "muster:pool"
 LARGEST_USER_DATA_BYTES = 16 * 1024
 MOST_MACHINES = 100
-"""Of one call: more would not find room for their tokens in the user data."""
+"""Most machines of one call: more tokens would not fit into the user data."""
 
 FIND_INDEX = """\
 metadata=http://169.254.169.254/latest
@@ -21,19 +21,19 @@ ask() { curl -sf -H "X-aws-ec2-metadata-token: $session" $metadata/meta-data/$1;
 index=$(ask ami-launch-index) || return 1
 address=$(ask local-ipv4) || return 1
 """
-"""Sets `index`, the machine's place in its intent, and `address`."""
+"""Sets `index`, the machine's index in its intent, and `address`."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwsSite:
-    """How a deployment's machines are made in one region.
+    """How a deployment's machines are launched in one region.
 
     Attributes:
-        name: Of the deployment; its machines are told by it from those of others in the account.
-        launch_template: Id or name of one; what is set here is laid over it.
-        image: AMI; may be left to the launch template.
-        subnets: The subnet of each zone; a zone without one takes the account's default.
-        placement_group: A cluster placement group, for gangs over several machines.
+        name: Name of the deployment, which tags its machines in a shared account.
+        launch_template: Id or name of a launch template; the settings here override it.
+        image: AMI; optional if the launch template names one.
+        subnets: Subnet of each zone; other zones use the account's default.
+        placement_group: A cluster placement group, for gangs on several machines.
         efa_interfaces: EFA network interfaces of each machine; 0: an ordinary interface.
         tags: Further tags, for the account's own bookkeeping.
     """
@@ -52,19 +52,20 @@ class AwsSite:
 
 
 def run_instances(site: AwsSite, intent: Intent, tokens: Mapping[WorkerId, str]) -> dict[str, Any]:
-    """The request. `MinCount` is 1, so that AWS brings as many as it has; the client token is the intent's id.
+    """Return the RunInstances request of an intent.
 
-    A machine finds its place among the intent's in its launch index. Instances end when they shut themselves down; their metadata is
-    read with a session token (IMDSv2) and from the machine itself only.
+    `MinCount` is 1, so that AWS launches as many as it has; the client token is the intent's id. A machine finds its
+    index in the intent from its launch index. Instances terminate when they shut down. Their metadata requires a
+    session token (IMDSv2) and is accessible only from the machine itself.
 
     Raises:
-        Rejected: More machines than fit one call (`too_many_machines`).
+        Rejected: More machines than fit into one call (`too_many_machines`).
     """
     offer, count = intent.offer, len(intent.instances)
     data = script(site.bootstrap, intent, tokens, FIND_INDEX)
     if count > MOST_MACHINES or len(data.encode()) > LARGEST_USER_DATA_BYTES:
         raise Rejected(
-            "too_many_machines", f"{count} machines do not fit one call, at most {MOST_MACHINES} do"
+            "too_many_machines", f"{count} machines do not fit into one call; the limit is {MOST_MACHINES}"
         )
     request: dict[str, Any] = {
         "InstanceType": offer.kind.name,
@@ -103,14 +104,14 @@ def _placement(site: AwsSite, zone: str | None) -> dict[str, str]:
 
 
 def _network(site: AwsSite, zone: str | None) -> dict[str, Any]:
-    """Subnet and groups are said of the instance, or where interfaces are listed of each of those."""
+    """Return subnet and security groups, for the instance or for each of its network interfaces."""
     subnet = site.subnets.get(zone or "")
     groups = list(site.security_groups)
     if site.efa_interfaces == 0:
         return ({"SubnetId": subnet} if subnet else {}) | ({"SecurityGroupIds": groups} if groups else {})
     return {
         "NetworkInterfaces": [
-            # The first has the machine's address; the others are on further network cards, one each.
+            # The first interface has the machine's address; the others are on further network cards, one each.
             {"DeviceIndex": min(card, 1), "NetworkCardIndex": card, "InterfaceType": "efa"}
             | ({"SubnetId": subnet} if subnet else {})
             | ({"Groups": groups} if groups else {})

@@ -1,4 +1,4 @@
-"""Compute Engine over REST, its operations awaited, and its errors in our words."""
+"""Compute Engine over REST: waits for operations and translates errors."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
@@ -15,8 +15,8 @@ from shared.errors import Rejected, Transient
 
 URL = "https://compute.googleapis.com/compute/v1"
 PAGE = 500
-_PATIENCE = timedelta(seconds=30)
-_OPERATION_PATIENCE_S = 180.0
+_TIMEOUT = timedelta(seconds=30)
+_OPERATION_TIMEOUT_S = 180.0
 _PER_S, _BURST = 10.0, 20
 _NOTHING_THERE = "NO_RESULTS_ON_PAGE"
 _CODES: dict[Cause, str] = {
@@ -31,7 +31,7 @@ _CODES: dict[Cause, str] = {
 }
 _CAUSES = {code: cause for cause, codes in _CODES.items() for code in codes.split()}
 _WAYS_OUT: Mapping[Cause, str] = {
-    "no_capacity": "allow the pool another kind, zone or purchase, or wait",
+    "no_capacity": "allow another kind, zone or purchase in the pool, or wait",
     "quota": "ask Google to raise the quota, or lower the pool's maximum",
     "credentials": "check the provisioner's account: it needs the role `roles/compute.instanceAdmin.v1` in the project",
     "bad_request": "correct the pool's Google Cloud settings",
@@ -39,11 +39,11 @@ _WAYS_OUT: Mapping[Cause, str] = {
 
 
 class GcpRefused(Rejected):
-    """Compute Engine will not do it; `code` is its own reason."""
+    """Compute Engine refused a call; `code` is its reason."""
 
 
 class ComputeEngine:
-    """One project."""
+    """Compute Engine in one project."""
 
     def __init__(
         self,
@@ -58,37 +58,39 @@ class ComputeEngine:
         self._tokens = tokens
         self._url = f"{url.rstrip('/')}/projects/{project}"
         self._clock = clock
-        self._pace = RateLimiter(_PER_S, _BURST, _PATIENCE, clock, chance)
+        self._pace = RateLimiter(_PER_S, _BURST, _TIMEOUT, clock, chance)
 
     async def bulk_insert(self, zone: str, request_id: str, content: Json) -> None:
-        """Makes machines and waits until that is decided. The same request id makes none again.
+        """Create machines and wait until the operation is done. The same request id creates none again.
 
         Raises:
-            Refused: None was made, or not all.
+            Refused: None or not all were created.
         """
         query = {"requestId": request_id}
         operation = await self._call("POST", f"zones/{zone}/instances/bulkInsert", query, content)
-        deadline = self._clock.monotonic() + _OPERATION_PATIENCE_S
+        deadline = self._clock.monotonic() + _OPERATION_TIMEOUT_S
         while operation["status"] != "DONE":
             if self._clock.monotonic() > deadline:
                 raise Transient(
-                    f"Google Cloud has not decided on {request_id} for {_OPERATION_PATIENCE_S:.0f} s"
+                    f"Google Cloud did not finish operation {request_id} within {_OPERATION_TIMEOUT_S:.0f} s"
                 )
-            # Answers when it is done, or after two minutes at most.
+            # Returns when the operation is done, or after two minutes at most.
             operation = await self._call("POST", f"zones/{zone}/operations/{operation['name']}/wait")
         faults = operation.get("error", {}).get("errors", [])
         if faults:
             raise GcpRefused(str(faults[0].get("code", "unknown")), str(faults[0].get("message", "")))
 
     async def instances(self, label: str, value: str) -> AsyncIterator[Json]:
-        """The machines of all zones with this label, page by page."""
+        """Yield the machines of all zones with this label, page by page."""
         query = {"filter": f"labels.{label}={value}", "maxResults": str(PAGE)}
         while True:
             page = await self._call("GET", "aggregated/instances", dict(query))
             for zone, of_zone in page.get("items", {}).items():
-                # What a zone does not tell may stand all the same.
+                # Machines of a zone that is not listed may still exist.
                 if of_zone.get("warning", {}).get("code", _NOTHING_THERE) != _NOTHING_THERE:
-                    raise Transient(f"Google Cloud does not show {zone}: {of_zone['warning'].get('message')}")
+                    raise Transient(
+                        f"Google Cloud did not list zone {zone}: {of_zone['warning'].get('message')}"
+                    )
                 for one in of_zone.get("instances", ()):
                     yield one
             if not (more := page.get("nextPageToken")):
@@ -96,7 +98,7 @@ class ComputeEngine:
             query["pageToken"] = more
 
     async def delete(self, zone: str, name: str) -> None:
-        """Begins its end; nothing where it is gone already."""
+        """Start to delete a machine; do nothing if it no longer exists."""
         try:
             await self._call("DELETE", f"zones/{zone}/instances/{name}")
         except GcpRefused as error:
@@ -111,20 +113,20 @@ class ComputeEngine:
     async def _ask(
         self, method: str, path: str, query: Mapping[str, str] | None, content: Json | None
     ) -> Json:
-        """One call.
+        """Make one call.
 
         Raises:
-            Throttled: It was not made.
-            Refused: It was not done.
-            Transient: It may have been done.
+            Throttled: The call had no effect because of the rate limit.
+            Refused: The call had no effect.
+            Transient: The call may have taken effect.
         """
         answer = await self._exchange(method, path, query, content)
         if answer.status == 401:
-            # A token may be withdrawn before its hour is over.
+            # A token may be revoked before its hour is over.
             self._tokens.forget()
             answer = await self._exchange(method, path, query, content)
         if answer.status >= 400:
-            raise _told(answer)
+            raise _translated(answer)
         return answer.content
 
     async def _exchange(
@@ -140,23 +142,23 @@ class ComputeEngine:
 
 
 def cause_of(code: str) -> Cause:
-    """The cause of an error; `unknown` where the code says nothing to us."""
+    """Return the cause of an error; `unknown` for other codes."""
     return _CAUSES.get(code, "unknown")
 
 
 def refusal(error: GcpRefused, where: str) -> LaunchRefusal:
-    """What to tell people of a refused launch; `where`: the offer in words."""
+    """Return the refusal of a launch with a message for users; `where` names the offer."""
     cause = cause_of(error.code)
-    told = f"Google Cloud refused {where}: {error.message.rstrip('.')} ({error.code})"
-    return LaunchRefusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
+    text = f"Google Cloud refused {where}: {error.message.rstrip('.')} ({error.code})"
+    return LaunchRefusal(cause, f"{text}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else text)
 
 
-def _told(answer: Response) -> GcpRefused | Transient:
+def _translated(answer: Response) -> GcpRefused | Transient:
     error = answer.content.get("error", {})
     reasons = [str(one.get("reason", "")) for one in error.get("errors", ())]
     code, message = reasons[0] if reasons else str(answer.status), str(error.get("message") or answer.text)
     if answer.status == 429 or cause_of(code) == "throttled":
-        return Throttled(f"Google Cloud throttles: {message}")
+        return Throttled(f"Google Cloud throttled the call: {message}")
     if answer.status >= 500:
         return Transient(f"Google Cloud failed: {message} ({answer.status})")
     return GcpRefused(code, message)

@@ -1,4 +1,4 @@
-"""The driver `gcp`: machines are instances of Compute Engine, an intent is one bulk insert with the intent's id as its request id."""
+"""The driver `gcp`: machines are Compute Engine instances; an intent is one bulk insert with the intent's id as request id."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -40,14 +40,14 @@ class GcpDriver:
         self._engine = engine
 
     def watch(self, notify: Callable[[], None]) -> None:
-        """Nothing is told: what changes at Google is seen by looking."""
+        """Do nothing: Google sends no notifications, so changes are found by listing."""
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
-        """As the port says. What was made is looked for, whatever was said: an operation may fail for some machines and not for others."""
+        """Launch the intent's machines, then list them whatever the outcome, because an operation may fail for some machines only."""
         refused: LaunchRefusal | None = None
         try:
             if intent.offer.zone is None:
-                raise GcpRefused("no_zone", "machines are made in a zone, and the offer names none")
+                raise GcpRefused("no_zone", "the offer names no zone, and Google Cloud needs one")
             content = bulk_insert(self._site, intent, tokens, intent.offer.zone)
             await self._engine.bulk_insert(intent.offer.zone, str(intent.id), content)
         except GcpRefused as error:
@@ -70,23 +70,25 @@ class GcpDriver:
         )
         if refused is None and len(placed) < asked:
             short = GcpRefused(
-                "RESOURCE_POOL_EXHAUSTED", f"only {len(placed)} of {asked} machines could be had"
+                "RESOURCE_POOL_EXHAUSTED", f"only {len(placed)} of {asked} machines were available"
             )
             refused = refusal(short, intent.offer.words)
         return Launched(placed, refused if len(placed) < asked else None)
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
-        """Nothing: a machine that stands still has ended, and another takes its place."""
+        """Do nothing: a stopped machine has ended and is replaced."""
 
     async def kick(self, worker: WorkerId) -> None:
-        """Nothing: the machine starts a worker that ended by itself, and one that cannot be heard may train well."""
-        _log.warning("a worker on Google Cloud is not heard; its machine is left alone", worker=worker)
+        """Do nothing: the machine restarts a worker that exits, and a worker without heartbeat may train well."""
+        _log.warning(
+            "a worker on Google Cloud sends no heartbeat; its machine is left running", worker=worker
+        )
 
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         return await self._look(LABEL_SITE, self._site.name)
 
     async def terminate(self, machines: Collection[MachineRef]) -> None:
-        """Deletes them, with their disks; also those that have shut themselves down."""
+        """Delete machines with their disks, including those that have shut down."""
         names = {machine.external_id for machine in machines if machine.external_id is not None}
         unnamed = {machine.worker for machine in machines if machine.external_id is None}
         if unnamed:
@@ -97,7 +99,7 @@ class GcpDriver:
             await self._engine.delete(zone, machine)
 
     async def _look(self, label: str, value: str) -> dict[WorkerId, Sighting]:
-        """Machines with this label. Of one name in two zones the one that stands is the worker's, and a second that stands is too many."""
+        """Return machines with this label. If two zones have the same name, the existing machine is the worker's, a second one is extra."""
         found: dict[WorkerId, Sighting] = {}
         async for one in self._engine.instances(label, value):
             seen = sighting_of(one)

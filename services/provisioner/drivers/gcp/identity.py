@@ -1,6 +1,6 @@
-"""Which instance a machine is, by the identity token that Google signs for it (Compute Engine, "Verify the identity of a VM").
+"""Identify a machine by the identity token that Google signs (Compute Engine, "Verify the identity of a VM").
 
-The token is made for this platform and counts an hour; whether it lets anybody in is decided by who knows the instance (`queries/identities`).
+The token is issued for this platform and valid for an hour; `queries/identities` decides what it permits.
 """
 
 import asyncio
@@ -34,38 +34,38 @@ class _Engine(BaseModel):
     compute_engine: _Machine
 
 
-class _Told(BaseModel):
-    """What a token of format `full` has beyond whom it is for."""
+class _Claims(BaseModel):
+    """Claims of a token of format `full` besides its audience."""
 
     google: _Engine
 
 
 @dataclass(frozen=True, slots=True)
 class GcpIdentity:
-    """What Google signs of a project's machines for an audience, by the keys that the site has named."""
+    """Verifies tokens of a project's machines for an audience, with the configured keys."""
 
     project: str
     audience: str
     keys: KeySet
 
     async def machine_of(self, document: str, signature: str) -> str:
-        """As the port says: zone and name, which no two machines of a project share at a time, and ours never again. The token bears its signature."""
+        """Return zone and name, which are unique among a project's machines and never reused by us. The token includes its signature."""
         try:
             if not jwts.is_jwt(document):
                 raise NotValid("no token")
-            told = await self.keys.verify(document, Expected(ISSUER, self.audience))
-            machine = _Told.model_validate(told).google.compute_engine
+            claims = await self.keys.verify(document, Expected(ISSUER, self.audience))
+            machine = _Claims.model_validate(claims).google.compute_engine
         except NotValid as error:
-            raise _not_ours(f"Google's token of it does not count here: {error}") from None
+            raise _not_ours(f"its Google identity token is not valid here: {error}") from None
         except ValidationError:
-            raise _not_ours("Google's token says nothing of it") from None
+            raise _not_ours("its Google identity token does not describe a Compute Engine machine") from None
         if machine.project_id != self.project:
-            raise _not_ours(f"it is in project {machine.project_id}, and its provider is {self.project}")
+            raise _not_ours(f"its project is {machine.project_id}, but the provider's is {self.project}")
         return f"{machine.zone}/{machine.instance_name}"
 
 
 def keys_at(place: str, session: aiohttp.ClientSession, clock: Clock) -> KeySet:
-    """Google's keys as they are at an address, or in a file of the site. Raises Rejected (`bad_providers`) where the file holds none."""
+    """Return Google's keys from an address or a file. Raises Rejected (`bad_providers`) if the file has none."""
     if place.startswith("https://"):
         return KeySet(place, partial(_fetch, session, place), clock)
     file = Path(place)
@@ -79,7 +79,7 @@ def keys_at(place: str, session: aiohttp.ClientSession, clock: Clock) -> KeySet:
 async def _fetch(session: aiohttp.ClientSession, url: str) -> Mapping[str, Any]:
     answer = await exchange(session, HttpRequest("GET", url, {"Accept": "application/json"}), "Google")
     if answer.status != 200:
-        raise Transient(f"{url} answered with status {answer.status} and no keys")
+        raise Transient(f"{url} returned status {answer.status} instead of keys")
     return answer.content
 
 
@@ -89,9 +89,9 @@ def _read(file: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise Transient(f"{file} cannot be read: {error}") from error
     if not isinstance(found, dict) or not found.get("keys"):
-        raise Transient(f"{file} holds no keys (a JWKS is awaited)")
+        raise Transient(f"{file} contains no keys (expected a JWKS)")
     return found
 
 
 def _not_ours(why: str) -> Rejected:
-    return Rejected("bad_identity", f"this machine is not known by what its provider says of it: {why}")
+    return Rejected("bad_identity", f"the machine's identity document is not valid here: {why}")

@@ -1,5 +1,8 @@
-"""What machines cost on Google Cloud now. It sells no machine types but their parts by the hour: cores, memory and GPUs, each by family and region
-(Cloud Billing's catalogue). A machine costs the sum of its parts; one with a part that the catalogue does not name has no price here."""
+"""Current Google Cloud prices, from the Cloud Billing catalogue.
+
+Google prices the parts of machine types by the hour: cores, memory and GPUs, each by family and region. A machine
+costs the sum of its parts; it has no price here if the catalogue lacks one of them.
+"""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +20,7 @@ from shared.errors import Rejected
 BILLING_URL = "https://cloudbilling.googleapis.com/v1"
 BILLING_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 COMPUTE_ENGINE = "6F81-5844-456A"
-"""The service's id in the catalogue."""
+"""Id of the service in the billing catalogue."""
 _SPOT = "spot preemptible "
 _MIB_PER_GIB = 1024
 Usage = Literal["OnDemand", "Preemptible"]
@@ -25,7 +28,7 @@ Usage = Literal["OnDemand", "Preemptible"]
 
 @dataclass(frozen=True, slots=True)
 class MachineType:
-    """What a kind of machine is made of. `gpu`: as an accelerator type is named, such as `nvidia-tesla-t4`."""
+    """The parts of a machine type. `gpu` is the name of an accelerator type, such as `nvidia-tesla-t4`."""
 
     name: str
     zone: str
@@ -45,12 +48,12 @@ class MachineType:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What parts cost for an hour, by region, usage and name, such as `a2 instance core`."""
+    """Hourly prices of parts by region, usage and name, such as `a2 instance core`."""
 
     of: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     def price_of(self, machine: MachineType, usage: Usage) -> float | None:
-        """The sum of its parts; None where one of them has no rate."""
+        """Return the sum of the machine's parts; None if one of them has no price."""
         parts = [
             (machine.cores, self._of_family(machine, usage, "core")),
             (machine.memory_gib, self._of_family(machine, usage, "ram")),
@@ -67,7 +70,7 @@ class Rates:
         return next((rate for rate in found if rate is not None), None)
 
     def _of_gpu(self, machine: MachineType, usage: Usage, gpu: str) -> float | None:
-        """The shortest name that has all words of the type's: an A100 of 80 GB is another than one without a word of it."""
+        """Return the price with the shortest name that contains all words of the type, so that an 80 GB A100 does not match others."""
         wanted = {*gpu.split("-"), "gpu"}
         names = [
             name
@@ -78,7 +81,7 @@ class Rates:
 
 
 def rates_of(skus: Iterable[Json]) -> Rates:
-    """The catalogue's entries that are parts of machines; those of commitments and reservations are left out."""
+    """Return the catalogue's entries for parts of machines, without commitments and reservations."""
     found: dict[tuple[str, str, str], float] = {}
     for sku in skus:
         usage = sku.get("category", {}).get("usageType")
@@ -94,11 +97,13 @@ def rates_of(skus: Iterable[Json]) -> Rates:
 async def fetch_prices(
     catalogue: "PriceCatalogue", kinds: Sequence[str], gpus: Mapping[str, GpuOf], today: date
 ) -> list[Price]:
-    """The prices of these kinds in each zone that has them, by kind and zone. `gpus`: what is put into machines of a kind.
+    """Return the prices of these kinds in each zone that has them, by kind and zone.
+
+    `gpus` are those added to machines of a kind.
 
     Raises:
-        Rejected: Google knows no such kind (`unknown_kind`), or refuses to say (`no_prices`).
-        Transient: It does not answer.
+        Rejected: Google has no such kind (`unknown_kind`), or refuses the query (`no_prices`).
+        Transient: Google does not answer.
     """
     machines = [one for kind in kinds async for one in catalogue.machine_types(kind, gpus.get(kind))]
     for kind in kinds:
@@ -119,7 +124,7 @@ async def fetch_prices(
 
 @dataclass(frozen=True, slots=True)
 class PriceCatalogue:
-    """Where Google tells of machine types and of prices."""
+    """Google's catalogues of machine types and prices."""
 
     session: aiohttp.ClientSession
     tokens: Tokens
@@ -127,7 +132,7 @@ class PriceCatalogue:
     billing_url: str = BILLING_URL
 
     async def machine_types(self, kind: str, gpu: GpuOf | None) -> AsyncIterator[MachineType]:
-        """In every zone that has it. `compute_url` ends with the project."""
+        """Yield the machine type in every zone that has it. `compute_url` ends with the project."""
         url = f"{self.compute_url}/aggregated/machineTypes"
         async for page in self._pages(url, {"filter": f'name = "{kind}"'}):
             for zone, found in page.get("items", {}).items():
@@ -135,7 +140,7 @@ class PriceCatalogue:
                     yield _machine_type(one, zone.removeprefix("zones/"), gpu)
 
     async def skus(self) -> AsyncIterator[Json]:
-        """All that Compute Engine sells."""
+        """Yield all SKUs of Compute Engine."""
         url = f"{self.billing_url}/services/{COMPUTE_ENGINE}/skus"
         async for page in self._pages(url, {"currencyCode": "USD", "pageSize": "5000"}):
             for sku in page.get("skus", ()):
@@ -146,8 +151,8 @@ class PriceCatalogue:
             headers = {"Authorization": f"Bearer {await self.tokens.get()}"}
             answer = await exchange(self.session, HttpRequest("GET", url, headers, query), "Google Cloud")
             if answer.status != 200:
-                told = answer.content.get("error", {}).get("message") or answer.text
-                raise Rejected("no_prices", f"Google Cloud does not tell prices: {told} ({answer.status})")
+                reason = answer.content.get("error", {}).get("message") or answer.text
+                raise Rejected("no_prices", f"Google Cloud returned no prices: {reason} ({answer.status})")
             yield answer.content
             if not (token := answer.content.get("nextPageToken")):
                 return
@@ -162,7 +167,7 @@ def _machine_type(one: Json, zone: str, gpu: GpuOf | None) -> MachineType:
 
 
 def _hourly(sku: Json) -> float | None:
-    """The last tier's rate: what is free at first is no price."""
+    """Return the last tier's price; an initial free tier is no price."""
     for pricing in sku.get("pricingInfo", ()):
         for tier in reversed(pricing.get("pricingExpression", {}).get("tieredRates", ())):
             price = tier.get("unitPrice", {})

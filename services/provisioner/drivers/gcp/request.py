@@ -1,4 +1,4 @@
-"""What Compute Engine is asked for an intent, and how its machines look: pure. A worker's machine has the worker's name."""
+"""Build the Compute Engine request of an intent and read its machines, without side effects. A machine has its worker's name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ address=$(ask network-interfaces/0/ip) || return 1
 """
 """Sets `index`, here the worker, and `address`."""
 _RUNNING = frozenset({"PROVISIONING", "STAGING", "RUNNING", "REPAIRING"})
-"""All other states are ends: a machine that shut itself down is not started again, but deleted with its disk."""
+"""All other states are final: a machine that shut down is not restarted but deleted with its disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuOf:
-    """Of kinds that do not bring their GPUs themselves, as the N1 series."""
+    """GPUs added to kinds that do not include any, such as the N1 series."""
 
     type: str
     count: int
@@ -33,15 +33,15 @@ class GpuOf:
 
 @dataclass(frozen=True, slots=True)
 class GcpSite:
-    """How a deployment's machines are made in one project.
+    """How a deployment's machines are launched in one project.
 
     Attributes:
-        name: Of the deployment: lower-case letters, digits, `-` and `_`; its machines are told by it from those of others.
+        name: Name of the deployment, which labels its machines: lower-case letters, digits, `-` and `_`.
         image: As `projects/p/global/images/family/f`.
-        subnetworks: Of each region; a region without one takes the default network.
-        gpus: Of each kind that is not sold with GPUs.
-        service_account: Whose rights the machines have; none without one.
-        has_external_address: Whether machines can be reached from, and reach, the internet by an address of their own.
+        subnetworks: Subnetwork of each region; other regions use the default network.
+        gpus: GPUs of each kind that does not include any.
+        service_account: Service account of the machines; None: none.
+        has_external_address: Whether machines have an external IP address.
     """
 
     name: str
@@ -59,7 +59,7 @@ class GcpSite:
 
 
 def bulk_insert(site: GcpSite, intent: Intent, tokens: Mapping[WorkerId, str], zone: str) -> Json:
-    """The body of `instances.bulkInsert`: as many of the named machines as there are to be had, at least one."""
+    """Return the body of `instances.bulkInsert`: as many of the named machines as are available, at least one."""
     startup = script(site.bootstrap, intent, tokens, FIND_INDEX)
     properties: Json = {
         "machineType": intent.offer.kind.name,
@@ -88,7 +88,7 @@ def bulk_insert(site: GcpSite, intent: Intent, tokens: Mapping[WorkerId, str], z
 
 
 def sighting_of(one: Json) -> tuple[WorkerId, Sighting] | None:
-    """A worker's machine as Compute Engine shows it; None where somebody spoiled its labels."""
+    """Return the sighting of a worker's machine; None if its labels were changed."""
     try:
         intent = IntentId(UUID(one.get("labels", {}).get(LABEL_INTENT, "")))
     except ValueError:
@@ -123,7 +123,7 @@ def _network(site: GcpSite, zone: str) -> Json:
 
 
 def _scheduling(intent: Intent) -> Json:
-    """Machines with GPUs cannot be moved to another host, and one that was taken back is gone."""
+    """Return scheduling options: machines with GPUs cannot migrate to another host, and interrupted machines are deleted."""
     common = {"onHostMaintenance": "TERMINATE", "automaticRestart": False}
     if intent.offer.purchase == "spot":
         return {**common, "provisioningModel": "SPOT", "instanceTerminationAction": "DELETE"}
@@ -137,7 +137,7 @@ def _service_accounts(site: GcpSite) -> list[Json]:
 
 
 def _label(text: str) -> str:
-    """A label's value: lower-case letters, digits, `-` and `_`, at most 63."""
+    """Return a label value: lower-case letters, digits, `-` and `_`, at most 63."""
     return "".join(letter if letter.isalnum() else "-" for letter in text.lower())[:63]
 
 

@@ -1,4 +1,4 @@
-"""Access tokens for Google Cloud by google-auth: of a service account's key, or of the account that it finds by itself."""
+"""Access tokens for Google Cloud from google-auth, with a service account key or the default account."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,11 +21,12 @@ class Tokens:
     """The access token of one account, replaced before it expires. google-auth blocks, so it runs in a thread.
 
     Args:
-        key_file: Of a service account. None: Application Default Credentials, which are the file that GOOGLE_APPLICATION_CREDENTIALS
-            names (a key, or workload identity federation), or the account of this machine.
+        key_file: A service account key. None: Application Default Credentials, which are the file that
+            GOOGLE_APPLICATION_CREDENTIALS names (a key, or workload identity federation), or the account of this
+            machine.
 
     Raises:
-        Rejected: The file is no key (`bad_providers`).
+        Rejected: The file is not a key (`bad_providers`).
     """
 
     def __init__(self, key_file: Path | None, scope: str = SCOPE) -> None:
@@ -36,7 +37,7 @@ class Tokens:
         self._refreshing = asyncio.Lock()
 
     async def get(self) -> str:
-        """A token that is good for minutes yet.
+        """Return a token that is valid for some minutes.
 
         Raises:
             Rejected: There is no account, or Google does not accept it (`no_credentials`).
@@ -48,7 +49,7 @@ class Tokens:
             return str(self._credentials.token)
 
     def forget(self) -> None:
-        """Take a new token for the next call: this one was refused."""
+        """Discard the token, because it was refused."""
         self._credentials = None
 
     def _refresh(self) -> Credentials:
@@ -56,7 +57,7 @@ class Tokens:
             credentials = self._credentials or self._key or self._default()
             credentials.refresh(self._transport)
         except GoogleAuthError as error:
-            message = f"Google Cloud gave no access token: {error}"
+            message = f"Google Cloud returned no access token: {error}"
             if _is_transient(error):
                 raise Transient(message) from error
             raise Rejected("no_credentials", message) from error
@@ -68,7 +69,7 @@ class Tokens:
 
 
 class _Transport(Request):
-    """Waits less long than google-auth does by default."""
+    """A transport with a shorter timeout than google-auth's default."""
 
     def __call__(
         self,
@@ -86,12 +87,12 @@ def _read_key(file: Path, scope: str) -> Credentials:
     try:
         key: Credentials = ServiceAccount.from_service_account_file(str(file), scopes=[scope])
     except (ValueError, TypeError, AttributeError) as error:
-        message = f"{file} is no key of a service account: {error}"
+        message = f"{file} is not a service account key: {error}"
         raise Rejected("bad_providers", message, "key_file") from error
     return key
 
 
 def _is_transient(error: GoogleAuthError) -> bool:
-    """Whether the service was unreachable or failed; the metadata server's library adds its answer where there was one."""
+    """Whether the service was unreachable or failed. Errors of the metadata server include its response if there was one."""
     cause = error.__cause__ if isinstance(error.__cause__, TransportError) else error
     return error.retryable or (isinstance(cause, TransportError) and len(cause.args) < 2)

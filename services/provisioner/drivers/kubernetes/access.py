@@ -1,4 +1,4 @@
-"""How a cluster's API server is reached: from inside the cluster, by a kubeconfig, or at an address."""
+"""Access to a cluster's API server: from inside the cluster, by a kubeconfig, or at a URL."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +9,13 @@ from kubernetes_asyncio.config import load_incluster_config, load_kube_config
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Without `kubeconfig` and `url`, the cluster that this process runs in; its token is read again every minute.
+    """Access to a cluster: by `kubeconfig`, at `url`, or else the cluster that this process runs in.
+
+    Inside the cluster, the token is read again every minute.
 
     Attributes:
-        context: Of the kubeconfig; None: its current one.
-        token_file: Of the account at `url`, or in place of the pod's own; `ca_file` likewise.
+        context: Context of the kubeconfig; None: the current one.
+        token_file: Token for `url`, or instead of the pod's own; `ca_file` likewise.
     """
 
     kubeconfig: Path | None = None
@@ -23,14 +25,17 @@ class Access:
     ca_file: Path | None = None
 
     async def load(self, into: Configuration) -> None:
-        """Read the files, and run the `exec` of a kubeconfig. Again after a token was refused: it may have been replaced.
+        """Read the files, and run the `exec` of a kubeconfig.
+
+        Called again after a token was refused, because it may have been replaced.
 
         Raises:
-            ConfigException: This is no cluster, the kubeconfig is wrong, or its `exec` failed; also the errors of YAML and of values.
+            ConfigException: This is no cluster, the kubeconfig is invalid, or its `exec` failed; also errors of YAML
+                and of values.
             OSError: A file or program cannot be read.
         """
         if self.kubeconfig is not None:
-            self.kubeconfig.stat()  # to the library a missing file is an empty one
+            self.kubeconfig.stat()  # the library treats a missing file as an empty one
             await load_kube_config(str(self.kubeconfig), self.context, into, persist_config=False)
         elif self.url is not None:
             self._load_address(self.url, into)

@@ -1,4 +1,4 @@
-"""The API server of a cluster, by kubernetes-asyncio: objects of one namespace made, listed and deleted, and its errors in our words."""
+"""Calls to a cluster's API server with kubernetes-asyncio: create, list and delete objects of one namespace; errors are translated."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,34 +21,35 @@ from shared.errors import Rejected, Transient
 
 PAGE = 500
 TIMEOUT_S = 30
-_PATIENCE = timedelta(seconds=30)
+_TIMEOUT = timedelta(seconds=30)
 _PER_S, _BURST = 20.0, 40
 _WAYS_OUT: Mapping[Cause, str] = {
     "quota": "raise the namespace's ResourceQuota, or lower the pool's maximum",
-    "credentials": "the provisioner needs the verbs create, get, list, patch and delete on pods and secrets of the namespace",
+    "credentials": "grant the provisioner the verbs create, get, list, patch and delete on pods and secrets of the namespace",
     "bad_request": "correct the pool's Kubernetes settings",
 }
 
 
 class KubernetesRefused(Rejected):
-    """The cluster will not do it; `code` is its own reason (`Forbidden`, `NotFound`, …)."""
+    """The cluster refused a call; `code` is its reason (`Forbidden`, `NotFound`, …)."""
 
 
 class ApiServer:
-    """One namespace of a cluster. It connects with the first call: a cluster that is away is no reason not to start.
+    """One namespace of a cluster.
 
-    Objects stay JSON: the client's models take 1 ms of processor time for each pod, and pods are listed once a second.
+    It connects on the first call, so that the provisioner starts while a cluster is unreachable. Objects stay JSON:
+    the client's models take 1 ms of CPU time for each pod, and pods are listed once a second.
     """
 
     def __init__(self, access: Access, namespace: str, clock: Clock, chance: Random) -> None:
         self._access = access
         self._path = f"/api/v1/namespaces/{namespace}"
-        self._pace = RateLimiter(_PER_S, _BURST, _PATIENCE, clock, chance)
+        self._pace = RateLimiter(_PER_S, _BURST, _TIMEOUT, clock, chance)
         self._client: ApiClient | None = None
         self._loading = asyncio.Lock()
 
     async def create(self, resource: str, content: Json) -> Json:
-        """The object as it now is; also where it was made before under its name."""
+        """Create an object, or return the existing one of that name."""
         try:
             return await self._call("POST", resource, content)
         except KubernetesRefused as error:
@@ -57,11 +58,11 @@ class ApiServer:
         return await self._call("GET", f"{resource}/{content['metadata']['name']}")
 
     async def set_owners(self, resource: str, name: str, owners: list[Json]) -> None:
-        """Has the object deleted by the cluster when all of the owners are gone."""
+        """Let the cluster delete the object when all of its owners are deleted."""
         await self._call("PATCH", f"{resource}/{name}", {"metadata": {"ownerReferences": owners}})
 
     async def list(self, resource: str, selector: str) -> list[Json]:
-        """All objects with these labels, page by page."""
+        """Return all objects with these labels, page by page."""
         found: list[Json] = []
         query = {"labelSelector": selector, "limit": str(PAGE)}
         while True:
@@ -72,7 +73,7 @@ class ApiServer:
             query["continue"] = more
 
     async def delete(self, resource: str, name: str) -> None:
-        """Begins its end; nothing where it is gone already."""
+        """Start to delete an object; do nothing if it does not exist."""
         try:
             await self._call("DELETE", f"{resource}/{name}")
         except KubernetesRefused as error:
@@ -91,12 +92,12 @@ class ApiServer:
     async def _ask(
         self, method: str, path: str, content: Json | None, query: Mapping[str, str] | None
     ) -> Json:
-        """One call.
+        """Make one call.
 
         Raises:
-            Throttled: It was not made.
-            Refused: It was not done.
-            Transient: It may have been done.
+            Throttled: The call had no effect because of the rate limit.
+            Refused: The call had no effect.
+            Transient: The call may have taken effect.
         """
         form = "application/merge-patch+json" if method == "PATCH" else "application/json"
         options = {
@@ -111,14 +112,14 @@ class ApiServer:
             async with asyncio.timeout(TIMEOUT_S):
                 return await self._authorized(method, f"{self._path}/{path}", options)
         except ApiException as error:
-            raise _told(error) from error
+            raise _translated(error) from error
         except (aiohttp.ClientError, OSError) as error:
             raise Transient(
                 f"the cluster's API server cannot be reached: {str(error) or repr(error)}"
             ) from error
 
     async def _authorized(self, method: str, path: str, options: dict[str, Any]) -> Json:
-        """The answer. Credentials that were refused are loaded once more: they may have been replaced."""
+        """Make a call. Refused credentials are reloaded once, because they may have been replaced."""
         client = await self._connected()
         token = client.configuration.api_key.get("BearerToken")
         try:
@@ -143,14 +144,16 @@ class ApiServer:
         try:
             await self._access.load(into)
         except (ConfigException, YAMLError, ValueError, TypeError, AssertionError) as error:
-            raise KubernetesRefused("Unauthorized", f"there is no access to the cluster: {error}") from error
+            raise KubernetesRefused(
+                "Unauthorized", f"no valid credentials for the cluster: {error}"
+            ) from error
 
 
 def refusal(error: KubernetesRefused, where: str) -> LaunchRefusal:
-    """What to tell people of pods that were not taken; `where`: the offer in words."""
+    """Return the refusal of pods with a message for users; `where` names the offer."""
     cause = _cause_of(error.code, error.message)
-    told = f"Kubernetes refused {where}: {error.message.rstrip('.')} ({error.code})"
-    return LaunchRefusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
+    text = f"Kubernetes refused {where}: {error.message.rstrip('.')} ({error.code})"
+    return LaunchRefusal(cause, f"{text}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else text)
 
 
 def _cause_of(code: str, message: str) -> Cause:
@@ -161,7 +164,7 @@ def _cause_of(code: str, message: str) -> Cause:
     return "bad_request" if code in ("Invalid", "BadRequest", "NotFound") else "unknown"
 
 
-def _told(error: ApiException) -> KubernetesRefused | Transient:
+def _translated(error: ApiException) -> KubernetesRefused | Transient:
     body = error.body or ""
     try:
         parsed = orjson.loads(body)

@@ -1,4 +1,4 @@
-"""The driver `kubernetes`: a worker is a pod. Which nodes there are is the cluster's own matter, its autoscaler's or its administrator's."""
+"""The driver `kubernetes`: a worker is a pod. The cluster's autoscaler or administrator manages its nodes."""
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
@@ -41,10 +41,10 @@ class KubernetesDriver:
         self._api = api
 
     def watch(self, notify: Callable[[], None]) -> None:
-        """Nothing is told: what changes in the cluster is seen by looking."""
+        """Do nothing: changes in the cluster are found by listing."""
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
-        """As the port says. Pods that wait for a node are placed: the cluster has taken them."""
+        """Create the intent's pods. Pods that wait for a node count as placed."""
         pods: dict[WorkerId, Json] = {}
         refused: LaunchRefusal | None = None
         try:
@@ -60,11 +60,11 @@ class KubernetesDriver:
         return Launched({worker: pod["metadata"]["name"] for worker, pod in pods.items()}, refused)
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
-        """Nothing: the cluster starts a worker again that crashed, and a pod that is over is gone."""
+        """Do nothing: the cluster restarts a crashed worker, and a finished pod is gone."""
 
     async def kick(self, worker: WorkerId) -> None:
-        """Nothing: a worker that cannot be heard may train well."""
-        _log.warning("a worker in Kubernetes is not heard; its pod is left alone", worker=worker)
+        """Do nothing: a worker without heartbeat may train well."""
+        _log.warning("a worker in Kubernetes sends no heartbeat; its pod is left running", worker=worker)
 
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         pods = await self._api.list("pods", f"{LABEL_SITE}={self._site.name}")
@@ -75,7 +75,10 @@ class KubernetesDriver:
             await self._api.delete("pods", worker)
 
     async def _bind_tokens(self, intent: Intent, pods: Mapping[WorkerId, Json]) -> None:
-        """The tokens go with the pods that were made; at once where none was. Pods are good without that, so it is no fault of the launch."""
+        """Let the cluster delete the tokens with their pods, or delete them now if there are none.
+
+        The pods work without this, so an error does not fail the launch.
+        """
         name = secret_name(intent)
         try:
             if pods:

@@ -1,4 +1,4 @@
-"""Pods and secrets as the cluster takes and shows them: pure. A worker's pod has the worker's name, so that a second can never be made."""
+"""Build pods and secrets and read pods, without side effects. A pod has its worker's name, so that no second one can exist."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ _PHASES = {"Pending": Presence.RUNNING, "Running": Presence.RUNNING, "Unknown": 
 
 @dataclass(frozen=True, slots=True)
 class PodKind:
-    """What a pod of one kind of machine asks for.
+    """Resources of a pod of one machine kind.
 
     Attributes:
         resources: By the cluster's names: `{"nvidia.com/gpu": "8", "cpu": "64"}`.
         tolerations: As in a pod's `tolerations`.
-        shared_memory: Of `/dev/shm`, through which the data loaders of a trial hand over batches.
+        shared_memory: Size of `/dev/shm`, which data loaders use to pass batches.
     """
 
     resources: Mapping[str, str]
@@ -42,10 +42,10 @@ class KubernetesSite:
     """How a deployment's workers run in one namespace of a cluster.
 
     Attributes:
-        name: Of the deployment; a label's value, by which its pods are told from those of others.
-        image: Has the platform; its `python3` (`bootstrap.python`) starts the worker.
-        queue: Kueue's local queue, whose name the pods bear.
-        spot_selector: Labels of the nodes that may be taken back; asked for where an offer is `spot`.
+        name: Name of the deployment, which labels its pods.
+        image: Image with the platform; its `python3` (`bootstrap.python`) starts the worker.
+        queue: Kueue's local queue for the pods.
+        spot_selector: Labels of the nodes that may be reclaimed, for `spot` offers.
     """
 
     name: str
@@ -61,7 +61,7 @@ class KubernetesSite:
 
 
 def secret_of(site: KubernetesSite, intent: Intent, tokens: Mapping[WorkerId, str]) -> Json:
-    """The intent's join tokens: no pod shows them to who may read pods."""
+    """Return a secret with the intent's join tokens, so that pods do not show them to their readers."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -73,12 +73,12 @@ def secret_of(site: KubernetesSite, intent: Intent, tokens: Mapping[WorkerId, st
 
 
 def secret_name(intent: Intent) -> str:
-    """Of the secret with an intent's tokens."""
+    """Return the name of the secret with an intent's tokens."""
     return f"muster-{intent.id}"
 
 
 def owners(pods: Sequence[Json]) -> list[Json]:
-    """What makes the cluster delete an object when these pods are gone."""
+    """Return owner references, with which the cluster deletes an object after these pods."""
     return [
         {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
         for pod in pods
@@ -86,7 +86,7 @@ def owners(pods: Sequence[Json]) -> list[Json]:
 
 
 def pod_of(site: KubernetesSite, intent: Intent, one: Instance) -> Json:
-    """A pod with one worker. It is started again where it crashes, and over when the worker ends by itself."""
+    """Return a pod with one worker. It restarts after a crash and finishes when the worker exits by itself."""
     kind = site.kinds.get(intent.offer.kind.name, PodKind(resources={"cpu": str(one.slots)}))
     own = worker_environment(site.bootstrap, intent) | {
         "MUSTER_WORKER__ID": one.worker,
@@ -113,7 +113,7 @@ def pod_of(site: KubernetesSite, intent: Intent, one: Instance) -> Json:
     }
     spec = {
         "restartPolicy": "OnFailure",
-        # What runs in it is user code, which has no business with the cluster.
+        # The pod runs user code, which must not access the cluster.
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": GRACE_S,
@@ -137,7 +137,7 @@ def pod_of(site: KubernetesSite, intent: Intent, one: Instance) -> Json:
 
 
 def sighting_of(pod: Json) -> tuple[WorkerId, Sighting] | None:
-    """A worker's pod as the cluster shows it; None where somebody spoiled its labels."""
+    """Return the sighting of a worker's pod; None if its labels were changed."""
     metadata, status = pod["metadata"], pod.get("status", {})
     labels = metadata.get("labels", {})
     try:
@@ -175,11 +175,11 @@ def _selector(site: KubernetesSite, kind: PodKind, offer: Offer) -> dict[str, st
 
 
 def _ended_at(status: Json) -> datetime | None:
-    ends = [
+    finished = [
         one.get("state", {}).get("terminated", {}).get("finishedAt")
         for one in status.get("containerStatuses", ())
     ]
-    return _time(ends[0]) if ends else None
+    return _time(finished[0]) if finished else None
 
 
 def _time(text: str | None) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Slurm's own programs, and what they say when they fail. Neighbour: `driver`."""
+"""Run Slurm's programs and classify their errors."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from services.provisioner.core.instances.refusals import Cause, LaunchRefusal
 from shared.errors import Rejected, Transient
 
 TIMEOUT_S = 30.0
-_SAYINGS: Sequence[tuple[str, Cause]] = (
+_FRAGMENTS: Sequence[tuple[str, Cause]] = (
     ("limit", "quota"),
     ("violates accounting", "quota"),
     ("configuration not available now", "no_capacity"),
@@ -28,7 +28,7 @@ _SAYINGS: Sequence[tuple[str, Cause]] = (
     ("not available", "bad_request"),
     ("unrecognized", "bad_request"),
 )
-"""What is in Slurm's words (`slurm_errno.c`), in the order in which it is looked for."""
+"""Fragments of Slurm's messages (`slurm_errno.c`), in the order in which they are searched."""
 _NO_ANSWER = (
     "unable to contact slurm controller",
     "socket timed out",
@@ -38,23 +38,23 @@ _NO_ANSWER = (
 )
 _WAYS_OUT: Mapping[Cause, str] = {
     "quota": "raise the limit of the account or QOS, or lower the pool's maximum",
-    "credentials": "check account, QOS and partition of the pool, and who the provisioner runs as",
-    "bad_request": "correct the pool's kinds: partition, gres and features must be the cluster's",
+    "credentials": "check the pool's account, QOS and partition, and the user that the provisioner runs as",
+    "bad_request": "correct the pool's kinds: partition, gres and features must exist in the cluster",
 }
 
 
 class SlurmRefused(Rejected):
-    """A program of Slurm's said no; its words are the message."""
+    """A Slurm program refused; the message is Slurm's."""
 
 
 async def run(
     program: str, *arguments: str, environment: Mapping[str, str], script: str | None = None
 ) -> str:
-    """What the program prints.
+    """Run a program and return its output.
 
     Raises:
-        Failed: It said no.
-        Transient: It did not answer, or its cluster did not: what was asked may have been done.
+        Failed: The program refused.
+        Transient: The program or its cluster did not answer; the request may have taken effect.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -69,44 +69,44 @@ async def run(
         raise SlurmRefused("no_slurm", f"{program} cannot be run: {error}") from error
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            out, said = await process.communicate(script.encode() if script is not None else b"")
+            output, errors = await process.communicate(script.encode() if script is not None else b"")
     except TimeoutError as error:
         process.kill()
         await process.wait()
         raise Transient(f"{program} did not end within {TIMEOUT_S:.0f} s") from error
     if process.returncode == 0:
-        return out.decode(errors="replace")
-    words = _words(said.decode(errors="replace"), program)
-    if any(saying in words.lower() for saying in _NO_ANSWER):
-        raise Transient(f"{program}: {words}")
-    raise SlurmRefused("slurm_refused", words)
+        return output.decode(errors="replace")
+    message = _last_error(errors.decode(errors="replace"), program)
+    if any(fragment in message.lower() for fragment in _NO_ANSWER):
+        raise Transient(f"{program}: {message}")
+    raise SlurmRefused("slurm_refused", message)
 
 
 async def ask(environment: Mapping[str, str]) -> Mapping[str, Any]:
-    """All jobs of the cluster. Raises Transient where it does not say."""
+    """Return all jobs of the cluster. Raises Transient if squeue does not list them."""
     try:
         found: Mapping[str, Any] = orjson.loads(await run("squeue", "--json", environment=environment))
     except (SlurmRefused, orjson.JSONDecodeError) as error:
-        raise Transient(f"squeue does not show the cluster's jobs: {error}") from error
-    # It ends well and shows no jobs where it could not reach the cluster: all machines would seem to be gone.
+        raise Transient(f"squeue did not list the cluster's jobs: {error}") from error
+    # squeue may exit with 0 and list no jobs if it cannot reach the cluster; all machines would seem to be gone.
     if faults := found.get("errors"):
-        told = faults[0].get("description") or faults[0].get("error")
-        raise Transient(f"squeue does not show the cluster's jobs: {told}")
+        reason = faults[0].get("description") or faults[0].get("error")
+        raise Transient(f"squeue did not list the cluster's jobs: {reason}")
     return found
 
 
 def refusal(words: str, where: str) -> LaunchRefusal:
-    """What to tell people of jobs that were not taken; `where`: the offer in words."""
+    """Return the refusal of jobs with a message for users; `where` names the offer."""
     unknown: Cause = "unknown"
-    cause = next((cause for saying, cause in _SAYINGS if saying in words.lower()), unknown)
-    told = f"Slurm refused {where}: {words.rstrip('.')}"
-    return LaunchRefusal(cause, f"{told}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else told)
+    cause = next((cause for fragment, cause in _FRAGMENTS if fragment in words.lower()), unknown)
+    text = f"Slurm refused {where}: {words.rstrip('.')}"
+    return LaunchRefusal(cause, f"{text}; {_WAYS_OUT[cause]}" if cause in _WAYS_OUT else text)
 
 
-def _words(said: str, program: str) -> str:
-    """Its last complaint, without its own name before it."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    last = lines[-1] if lines else "it failed without a word"
+def _last_error(errors: str, program: str) -> str:
+    """Return the last error line without the program's name."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    last = lines[-1] if lines else "it failed without an error message"
     for prefix in (f"{program}: error: ", f"{program}: fatal: ", f"{program}: "):
         last = last.removeprefix(prefix)
     return last.removeprefix("Batch job submission failed: ")

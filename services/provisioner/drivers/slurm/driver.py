@@ -1,4 +1,4 @@
-"""The driver `slurm`: a worker is a job of an existing cluster, an intent an array of them that bears its name."""
+"""The driver `slurm`: a worker is a job of an existing cluster; an intent is a job array with its name."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,18 +20,18 @@ index=$SLURM_ARRAY_TASK_ID
 address=$(hostname -I 2>/dev/null | cut -d' ' -f1)
 address=${address:-$(hostname)}
 """
-"""A node's first address, where the others of its cluster reach it."""
+"""A node's first address, at which other nodes of its cluster reach it."""
 _CANCELLED_AT_ONCE = 500
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """What a job of one kind of machine asks Slurm for; what is not set is the partition's choice.
+    """Slurm options of a job of one machine kind; the partition's defaults apply to the rest.
 
     Attributes:
-        gres: As `--gres` takes it: `gpu:a100:8`.
-        options: Further ones of sbatch, as they are written there: `--constraint=nvlink`.
+        gres: As for `--gres`: `gpu:a100:8`.
+        options: Further sbatch options, as written on its command line: `--constraint=nvlink`.
     """
 
     partition: str | None = None
@@ -46,11 +46,12 @@ class SlurmSite:
     """How a deployment's workers run in one cluster.
 
     Attributes:
-        name: Of the deployment: letters, digits and `-`; its jobs are told by it from those of others.
-        environment: Of Slurm's programs: `PATH`, and `SLURM_CONF` where it is not at its usual place.
-        kinds: What the catalogue's kinds are; one that is not named is a partition of that name.
-        time_limit: As `--time` takes it. Slurm ends the job then: a worker is drained and replaced as if its machine were taken back.
-        log_directory: Where each job's output goes; a folder that the nodes share.
+        name: Name of the deployment, part of its job names: letters, digits and `-`.
+        environment: Environment of Slurm's programs: `PATH`, and `SLURM_CONF` if it is not in its default location.
+        kinds: Options of the catalogue's kinds; a kind that is not listed is a partition of that name.
+        time_limit: As for `--time`. When Slurm ends the job, the worker is drained and replaced like a reclaimed
+            machine.
+        log_directory: Directory for each job's output, shared by the nodes.
     """
 
     name: str
@@ -74,14 +75,14 @@ class SlurmDriver:
     def __init__(self, site: SlurmSite, name: str = "slurm") -> None:
         self.name = name
         self._site = site
-        # Slurm knows no idempotency: who submits looks first, and nobody else of us does so meanwhile.
+        # Slurm has no idempotency, so each submission lists the jobs first, and only one runs at a time.
         self._submitting = asyncio.Lock()
 
     def watch(self, notify: Callable[[], None]) -> None:
-        """Nothing is told: what changes in the queue is seen by looking."""
+        """Do nothing: changes in the queue are found by listing."""
 
     async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
-        """As the port says. Jobs that wait for nodes are placed: Slurm has taken them, and its queue decides."""
+        """Submit the intent's jobs. Jobs that wait for nodes count as placed, because Slurm has accepted them."""
         async with self._submitting:
             name = job_name(self._site.name, intent.id)
             jobs = [job for job in read_jobs(await ask(self._site.environment)) if job.name == name]
@@ -104,11 +105,11 @@ class SlurmDriver:
         )
 
     async def start_again(self, instance: Instance, token: str | None) -> None:
-        """Nothing: a job starts its worker again by itself, and is gone when it ends."""
+        """Do nothing: a job restarts its worker by itself, and is gone when it ends."""
 
     async def kick(self, worker: WorkerId) -> None:
-        """Nothing: the job starts a worker that ended by itself, and one that cannot be heard may train well."""
-        _log.warning("a worker in Slurm is not heard; its job is left alone", worker=worker)
+        """Do nothing: the job restarts a worker that exits, and a worker without heartbeat may train well."""
+        _log.warning("a worker in Slurm sends no heartbeat; its job is left running", worker=worker)
 
     async def observe(self, awaited: Collection[IntentId] | None = None) -> Mapping[WorkerId, Sighting]:
         return sightings_of(read_jobs(await ask(self._site.environment)), self._site.name)
@@ -122,12 +123,12 @@ class SlurmDriver:
                     ids |= {seen.external_id, *seen.extras}
         due = sorted(ids)
         for first in range(0, len(due), _CANCELLED_AT_ONCE):
-            # Of jobs that are not there it only warns.
+            # For missing jobs it only warns.
             await run("scancel", *due[first : first + _CANCELLED_AT_ONCE], environment=self._site.environment)
 
 
 def sbatch_options(site: SlurmSite, intent: Intent) -> list[str]:
-    """The job array of an intent: one node and one task each, never put back into the queue, with nothing of our environment."""
+    """Return the options of an intent's job array: one node and one task per job, no requeue, and none of our environment."""
     kind = site.kinds.get(intent.offer.kind.name, JobKind(partition=intent.offer.kind.name))
     log = f"{site.log_directory}/%x-%a.log" if site.log_directory else "/dev/null"
     chosen = {

@@ -1,4 +1,4 @@
-"""The jobs of a Slurm cluster as `squeue --json` shows them: pure. The format changed between Slurm's versions; both are read."""
+"""Read the jobs of a Slurm cluster from `squeue --json`, without side effects. Both formats of Slurm's versions are supported."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from shared.ids import WorkerId
 ENDED_STATES = frozenset(
     "COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE OUT_OF_MEMORY REVOKED COMPLETING".split()
 )
-"""States in which a job holds no machine, or is bound to leave it; in all others it waits for one, or has it."""
+"""States in which a job holds no machine or is about to release it; in all others it waits for one or has it."""
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job of an array. `states`: the state, and flags beside it. `ended_at`: only of one that has ended; `started_at`: of one that has a node."""
+    """A job of an array. `states` are the state and its flags. `ended_at` is set once it has ended, `started_at` once it has a node."""
 
     name: str
     external_id: str
@@ -35,17 +35,17 @@ class Job:
 
 
 def job_name(site: str, intent: IntentId) -> str:
-    """By it an intent's jobs are found again, and told from those of others."""
+    """Return the name by which an intent's jobs are found again."""
     return f"{_prefix(site)}{intent}"
 
 
 def read_jobs(answer: Mapping[str, Any]) -> list[Job]:
-    """All jobs of arrays; of one that waits as a whole, each."""
+    """Return all jobs of arrays, expanding arrays that wait as a whole."""
     return [job for record in answer.get("jobs", ()) for job in _jobs_of(record)]
 
 
 def sightings_of(jobs: Sequence[Job], site: str) -> dict[WorkerId, Sighting]:
-    """The workers of a site. Of several jobs of one worker the first submitted that has not ended is the worker's."""
+    """Return the workers of a deployment. Of several jobs of one worker, the first submitted that has not ended is the worker's."""
     found: dict[WorkerId, list[Job]] = {}
     intents: dict[WorkerId, IntentId] = {}
     for job in jobs:
@@ -58,7 +58,7 @@ def sightings_of(jobs: Sequence[Job], site: str) -> dict[WorkerId, Sighting]:
 
 
 def intent_of(name: str, site: str) -> IntentId | None:
-    """The intent of a job of ours; None of any other."""
+    """Return the intent of a job of this deployment; None for other jobs."""
     try:
         return IntentId(UUID(name.removeprefix(_prefix(site)))) if name.startswith(_prefix(site)) else None
     except ValueError:
@@ -105,14 +105,14 @@ def _time(value: Any) -> datetime | None:
 
 
 def _number(value: Any) -> int | None:
-    """A number, or since Slurm 23.02 an object that says whether it is set."""
+    """Return a number, which since Slurm 23.02 may be an object that says whether it is set."""
     if isinstance(value, Mapping):
         return int(value["number"]) if value.get("set") else None
     return None if value is None else int(value)
 
 
 def _expanded(text: str) -> list[int]:
-    """The indices in `0-2,5%4`; `%` limits how many run at once."""
+    """Return the indices in `0-2,5%4`; `%` limits how many run at once."""
     found: list[int] = []
     for first, last, step in _RANGE.findall(text.partition("%")[0]):
         found += range(int(first), int(last or first) + 1, int(step or 1))

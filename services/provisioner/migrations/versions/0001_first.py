@@ -1,4 +1,4 @@
-"""The provisioner's tables: instances (the cost ledger too: rows stay) and what each pool's provider knows."""
+"""The provisioner's tables: instances (rows stay as the cost ledger) and the state of each pool's provider."""
 
 from alembic import op
 
@@ -19,7 +19,7 @@ TABLES = {
         state text NOT NULL, since timestamptz NOT NULL, version bigint NOT NULL, reason text, ending text NOT NULL,
         attempts int NOT NULL, retry_at timestamptz, is_open boolean NOT NULL, worker_version bigint NOT NULL,
         launched_at timestamptz, ready_at timestamptz, ended_at timestamptz)""",
-    # `waiting` to `heard_at` are the newest demand; `failures` and `retry_at` hold back launches that fail.
+    # `waiting` to `heard_at` hold the newest demand; `failures` and `retry_at` pause failing launches.
     "provider": """(
         pool text PRIMARY KEY, version bigint NOT NULL, driver text NOT NULL, minimum int NOT NULL,
         maximum int NOT NULL, slots_per_instance int NOT NULL, instances int NOT NULL, fault text,

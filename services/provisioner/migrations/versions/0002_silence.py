@@ -1,4 +1,4 @@
-"""Since when a worker is not heard, so that one that hangs is noticed."""
+"""Since when a worker has sent no heartbeat, to detect hung workers."""
 
 from alembic import op
 

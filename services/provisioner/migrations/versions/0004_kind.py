@@ -1,4 +1,4 @@
-"""Which kind of slot a pool's machines bring, so that nobody waits for another."""
+"""Slot kind of a pool's machines, so that no request waits for another kind."""
 
 from alembic import op
 

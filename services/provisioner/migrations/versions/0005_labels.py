@@ -1,4 +1,4 @@
-"""What a pool's machines are labelled with, so that nobody waits for others."""
+"""Labels of a pool's machines, so that no request waits for others."""
 
 from alembic import op
 

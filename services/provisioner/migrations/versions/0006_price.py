@@ -1,4 +1,4 @@
-"""What was told of the price of a pool's slots."""
+"""Published price of a pool's slots."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""In which call a machine was asked for, as what, and what its provider calls it."""
+"""The launch of a machine, its offer, and the provider's id of it."""
 
 from alembic import op
 
@@ -20,6 +20,6 @@ COLUMNS = (
 def upgrade() -> None:
     for column in COLUMNS:
         op.execute(f"ALTER TABLE provisioner.instance ADD COLUMN {column}")
-    # What was ordered and not launched before is a call of one machine.
+    # Each earlier order that was not launched becomes a launch of one machine.
     op.execute("UPDATE provisioner.instance SET intent = id WHERE state = 'wanted'")
     op.execute("CREATE INDEX instance_intent ON provisioner.instance (intent) WHERE intent IS NOT NULL")

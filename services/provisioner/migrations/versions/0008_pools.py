@@ -1,4 +1,4 @@
-"""Pools as data, the largest need that waits, and what is held back of which provider."""
+"""Pools as data, the largest waiting request, and paused offers of providers."""
 
 from alembic import op
 
@@ -15,7 +15,7 @@ COLUMNS = (
     "definition jsonb",
     "is_closing boolean NOT NULL DEFAULT false",
 )
-# An empty word stands for everything of its provider.
+# An empty string stands for all offers of its provider.
 HOLD = """(
     provider text NOT NULL, kind text NOT NULL, zone text NOT NULL, purchase text NOT NULL, cause text NOT NULL,
     reason text NOT NULL, failures int NOT NULL, since timestamptz NOT NULL, until timestamptz NOT NULL,

@@ -1,4 +1,4 @@
-"""How many requests wait for so many slots on one machine."""
+"""Number of waiting requests by the slots that they need on one machine."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Slots that wait and that tenants' budgets bear no machines for."""
+"""Waiting slots for which tenants' budgets cover no machines."""
 
 from alembic import op
 

@@ -1,1 +1,1 @@
-"""Which checkpoints go, whose parts make one up, and what an ended run's wait for."""
+"""Rules for checkpoints: retention, shards of a gang, and settling of ended runs."""

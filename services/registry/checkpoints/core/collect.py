@@ -1,4 +1,4 @@
-"""Which checkpoints may go: Determined's rule, and what is never touched."""
+"""Retention rule of checkpoints (Determined's), and what is never deleted."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class CollectionPolicy:
-    """How many checkpoints survive the end of an experiment; the three sets are united."""
+    """How many checkpoints survive the end of an experiment. A checkpoint is kept if any of the three rules keeps it."""
 
     save_experiment_best: int = 0
     save_trial_best: int = 1
@@ -18,12 +18,12 @@ class CollectionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CollectionCandidate:
-    """A saved checkpoint with what decides about it.
+    """A saved checkpoint with the data that decides about it.
 
     Attributes:
-        order: its place in time within the trial (token, step); higher is newer.
-        metric: the searcher's metric at its step, None without a validation there.
-        validation: number of that validation, which breaks ties (lower first).
+        order: Position in time within the trial (token, step); higher is newer.
+        metric: The searcher's metric at its step; None without a validation there.
+        validation: Number of that validation, which breaks ties (lower first).
     """
 
     checkpoint: UUID
@@ -34,7 +34,7 @@ class CollectionCandidate:
 
 
 class RetentionVerdict(StrEnum):
-    """Why a checkpoint stays, or that it goes."""
+    """Why a checkpoint is kept, or that it is deleted."""
 
     goes = "goes"
     registered = "registered"
@@ -46,13 +46,13 @@ class RetentionVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What must stay, each with its reason: `pinned` by wanted or parked trials, `registered` by model versions."""
+    """Checkpoints that must be kept: `pinned` by open trials, `registered` by model versions."""
 
     pinned: frozenset[UUID] = frozenset()
     registered: frozenset[UUID] = frozenset()
 
     def why(self, checkpoint: UUID) -> RetentionVerdict | None:
-        """Return which of the reasons applies."""
+        """Return the reason that applies to a checkpoint; None if none does."""
         if checkpoint in self.registered:
             return RetentionVerdict.registered
         return RetentionVerdict.pinned if checkpoint in self.pinned else None
@@ -65,12 +65,12 @@ def judge_checkpoints(
     *,
     smaller_is_better: bool,
 ) -> dict[UUID, RetentionVerdict]:
-    """Return what becomes of each checkpoint, in the order of their ids.
+    """Return the verdict on each checkpoint, ordered by id.
 
-    One goes when ((its rank in the experiment > `save_experiment_best` and its rank in the trial > `save_trial_best`)
-    or it has no searcher metric) and its recency in the trial > `save_trial_latest` (Determined 0.38). Ranks are over
-    the metric with its sign; NaN counts as worst of those that have one, without a metric after all; ties by
-    the validation's number, then the id. A pinned or registered one never goes.
+    A checkpoint is deleted if (its rank in the experiment > `save_experiment_best` and its rank in the trial > `save_trial_best`,
+    or it has no searcher metric) and its recency in the trial > `save_trial_latest` (Determined 0.38). Ranks are by the
+    metric in the search's direction. NaN ranks below all numbers, and a missing metric below NaN. Ties are broken by the
+    validation's number, then the id. Pinned and registered checkpoints are never deleted.
     """
     in_experiment = _ranks(checkpoints, smaller_is_better)
     trials = _by_trial(checkpoints)
@@ -96,7 +96,7 @@ def judge_checkpoints(
 
 
 def _ranks(checkpoints: Sequence[CollectionCandidate], smaller_is_better: bool) -> dict[UUID, int]:
-    def place(one: CollectionCandidate) -> tuple[int, float, int, UUID]:
+    def rank_key(one: CollectionCandidate) -> tuple[int, float, int, UUID]:
         if one.metric is None:
             return 2, 0.0, one.validation, one.checkpoint
         if math.isnan(one.metric):
@@ -108,7 +108,7 @@ def _ranks(checkpoints: Sequence[CollectionCandidate], smaller_is_better: bool) 
             one.checkpoint,
         )
 
-    return {one.checkpoint: rank for rank, one in enumerate(sorted(checkpoints, key=place), start=1)}
+    return {one.checkpoint: rank for rank, one in enumerate(sorted(checkpoints, key=rank_key), start=1)}
 
 
 def _by_trial(checkpoints: Sequence[CollectionCandidate]) -> dict[UUID, list[CollectionCandidate]]:

@@ -1,7 +1,7 @@
-"""Which announced checkpoints of an ended run are given up, and what the others wait for. Pure.
+"""Decides which announced checkpoints of an ended run are abandoned, and what the others wait for. Pure.
 
-A checkpoint is given up when a worker that still has to send some of it is lost for good, or when the trial's next run has waited for
-it for `upload_timeout` while the store responded. Time alone gives up nothing.
+A checkpoint is abandoned if a worker that must still upload a part of it is lost for good, or if the trial's next run has waited for it
+for `upload_timeout` while the store responded. Elapsed time alone never abandons a checkpoint.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 LONGEST_ROUND = timedelta(seconds=60)
-"""Two looks further apart than this say nothing of the time between them: the registry or its database was away."""
+"""A longer gap between two passes does not count: the registry or its database was unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCheckpoint:
-    """An announced checkpoint that is neither saved nor given up.
+    """An announced checkpoint that is neither saved nor abandoned.
 
     Attributes:
-        workers: Those that still have to send some of it.
-        holders: Where nothing is left to send: those that may still ask for its commit; one of them is enough.
+        workers: Workers that must still upload a part of it.
+        holders: If nothing is left to upload: workers that may still request the commit; one of them is enough.
     """
 
     number: int
@@ -26,25 +26,25 @@ class OpenCheckpoint:
     holders: tuple[str, ...] = ()
 
     def lost(self, gone: Collection[str]) -> list[str]:
-        """Return the workers without which it cannot be saved and that are lost for good."""
+        """Return the workers that are lost for good and without which the checkpoint cannot be saved."""
         lost = sorted({*self.workers, *self.holders} & set(gone))
         return lost if self.workers or len(lost) == len(set(self.holders)) else []
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """How long the trial's next run has waited for the uploads of this one while the store responded.
+    """How long the trial's next run has waited for this run's uploads while the store responded.
 
     Attributes:
         responsive: The time that counts.
-        seen_at: When the store was last seen to respond while the next run waited; None: it did not then, or nobody waited.
+        seen_at: When the store was last seen to respond while the next run waited; None if it did not respond, or no run waited.
     """
 
     responsive: timedelta = timedelta()
     seen_at: datetime | None = None
 
     def after(self, now: datetime, *, is_waited_for: bool, responds: bool) -> "Wait":
-        """Return the wait after a look at the store. Time counts between two looks that both found it responding."""
+        """Return the wait after another pass. Time counts between two passes that both found the store responding."""
         if not (is_waited_for and responds):
             return Wait(self.responsive)
         passed = now - self.seen_at if self.seen_at is not None else timedelta()
@@ -54,7 +54,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a run's open checkpoints: `abandoned` by number with the reason; `delayed`: why the others are not stored yet."""
+    """What happens to a run's open checkpoints. `abandoned`: reasons by number. `delayed`: why the others are not stored yet."""
 
     abandoned: dict[int, str]
     delayed: str | None
@@ -69,21 +69,21 @@ def judge_open(
     silent: Collection[str],
     responds: bool,
 ) -> Decision:
-    """Decide on the open checkpoints of a run that has ended in an orderly way.
+    """Decide on the open checkpoints of a run that ended normally.
 
     Args:
         limit: The experiment's `upload_timeout`.
         gone: Workers that are lost for good.
-        silent: Workers that are not heard and may come back.
+        silent: Workers that do not respond and may come back.
     """
     if wait.responsive >= limit:
-        said = f"the trial's next run waited {limit.total_seconds():g} s for it while the object store responded (upload_timeout)"
-        return Decision({one.number: said for one in checkpoints}, None)
+        reason = f"the trial's next run waited {limit.total_seconds():g} s for it while the object store responded (upload_timeout)"
+        return Decision({one.number: reason for one in checkpoints}, None)
     abandoned: dict[int, str] = {}
     for one in checkpoints:
         lost = one.lost(gone)
         if lost:
-            abandoned[one.number] = f"worker {', '.join(lost)} is lost for good, and had not uploaded it"
+            abandoned[one.number] = f"worker {', '.join(lost)} is lost for good and had not uploaded it"
     left = [one for one in checkpoints if one.number not in abandoned]
     return Decision(abandoned, _describe(left, silent, responds) if left else None)
 
@@ -95,11 +95,11 @@ def _describe(left: Sequence[OpenCheckpoint], silent: Collection[str], responds:
     if not responds:
         why = "the object store does not respond"
     elif away:
-        why = f"{_named(away)} {'is' if len(away) == 1 else 'are'} not heard"
+        why = f"{_named(away)} {'does' if len(away) == 1 else 'do'} not respond"
     elif workers:
         why = f"{_named(workers)} still {'has' if len(workers) == 1 else 'have'} to upload"
     else:
-        why = "the upload is under way"
+        why = "the upload is in progress"
     return f"{count} not stored yet: {why}"
 
 

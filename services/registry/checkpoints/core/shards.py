@@ -1,21 +1,21 @@
-"""Whose files make up a checkpoint that a gang wrote on several machines: the chief, where rank 0 is, says it for the gang. Pure.
+"""Which workers hold files of a checkpoint written by a gang on several machines. The chief, the worker of rank 0, decides. Pure.
 
-A machine that lost its part in an elastic run may not have heard of that yet. What it sends then may carry a number that the gang uses again
-in its next generation: its token is the gang's, so the chief's word tells the two apart.
+In an elastic run, a worker may not know yet that it left the gang. It may then send a checkpoint number that the gang uses again in its next
+generation, with the same token. Only the chief's list of workers tells the two apart.
 """
 
 from collections.abc import Collection
 
 
 def has_shard(said: Collection[str] | None, worker: str) -> bool:
-    """Whether a worker's files belong to a checkpoint; `said`: whose do, by the chief's word; None: it has not spoken yet."""
+    """Return whether a worker's files belong to a checkpoint. `said`: the workers that the chief listed; None: it has not yet."""
     return said is None or worker in said
 
 
 def awaited_by_chief(
     parts: Collection[str], chief: str, sent: Collection[str], waits_for: Collection[str]
 ) -> list[str]:
-    """Whose parts are to be committed once the chief has announced: all, but those that were before (`sent`, and not waited for)."""
+    """Return the workers that must still commit after the chief's announcement: all except those that already have."""
     done = set(sent) - set(waits_for)
     return sorted({*(set(parts) - done), chief})
 
@@ -23,5 +23,5 @@ def awaited_by_chief(
 def awaited_by_member(
     parts: Collection[str], chief: str, worker: str, waits_for: Collection[str] | None
 ) -> list[str]:
-    """The same after another member's announcement; `waits_for` None: it is the first that is heard. Whoever sends anew commits anew."""
+    """Return the same after another worker's announcement. `waits_for` None: it is the first one. A new announcement needs a new commit."""
     return sorted({*parts, chief, worker} if waits_for is None else {*waits_for, worker})

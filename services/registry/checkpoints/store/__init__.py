@@ -1,1 +1,1 @@
-"""Rows of checkpoints and what collection sees."""
+"""Checkpoint rows and the queries of collection."""

@@ -1,4 +1,4 @@
-"""Checkpoints and their files. The state is written here and nowhere else, always by the machine's word."""
+"""Checkpoint rows. Only this module writes the state, and only by the state machine."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ LISTED = Cells(
         ),
     },
 )
-"""What of a checkpoint a list can go by."""
+"""Columns by which lists can be filtered and sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class CheckpointRow:
     changed_at: datetime
     parts: tuple[str, ...] | None = None
     takes: int = 0
-    """How often something was laid down for it that only a commit makes its own."""
+    """How often objects were created for it that only a commit makes permanent."""
     is_clean: bool = False
-    """All that was ever laid down for it are objects: nothing need be looked for when it goes."""
+    """All of its stored objects are recorded: deletion need not list the store."""
 
 
 async def insert_checkpoint(connection: AsyncConnection, row: Mapping[str, object]) -> bool:
-    """Make a checkpoint known; return False when its id or its number in the run is taken."""
+    """Insert a checkpoint; return False if its id or its number in the run is taken."""
     made = await connection.execute(
         insert(checkpoints)
         .values(state=CHECKPOINT.initial, version=1, **row)
@@ -79,7 +79,7 @@ async def insert_checkpoint(connection: AsyncConnection, row: Mapping[str, objec
 async def load_checkpoint(
     connection: AsyncConnection, checkpoint: UUID, *, lock: bool = False
 ) -> CheckpointRow | None:
-    """Return the checkpoint, its row locked when asked; None when the tenant has none of that id."""
+    """Return the checkpoint, with its row locked if requested; None if the tenant has none of this id."""
     query = select(checkpoints).where(checkpoints.c.id == checkpoint)
     row = (await connection.execute(query.with_for_update() if lock else query)).first()
     return _checkpoint(row) if row else None
@@ -92,7 +92,7 @@ async def load_checkpoints(
     trial: UUID | None = None,
     experiment: UUID | None = None,
 ) -> tuple[list[tuple[CheckpointRow, Position]], bool]:
-    """Return the checkpoints that are wanted, each with the position behind it, and whether there are more."""
+    """Return the requested checkpoints, each with the position after it, and whether there are more."""
     query = select(checkpoints)
     if trial is not None:
         query = query.where(checkpoints.c.trial == trial)
@@ -109,7 +109,7 @@ async def move_checkpoint(
     now: datetime,
     **also: object,
 ) -> CheckpointRow:
-    """Take a locked checkpoint to its next state, with a new version; unchanged where the trigger is ignored."""
+    """Move a locked checkpoint to its next state, with a new version; unchanged if the trigger is ignored."""
     if not CHECKPOINT.moves(checkpoint.state, trigger):
         CHECKPOINT.next(checkpoint.state, trigger)
         return checkpoint
@@ -128,7 +128,7 @@ async def move_checkpoint(
 
 
 async def lock_many(connection: AsyncConnection, wanted: Sequence[UUID]) -> list[CheckpointRow]:
-    """Lock and return these checkpoints in the order of their ids; what the tenant has not is left out."""
+    """Lock and return these checkpoints ordered by id; unknown ones are left out."""
     rows = await connection.execute(
         select(checkpoints).where(checkpoints.c.id.in_(wanted)).order_by(checkpoints.c.id).with_for_update()
     )
@@ -142,7 +142,7 @@ async def move_many(
     now: datetime,
     reason: str | None,
 ) -> list[CheckpointRow]:
-    """As `move_checkpoint` for many that are locked, in one statement; returned are those that moved."""
+    """Like `move_checkpoint` for many locked checkpoints in one statement; return those that moved."""
     moving = [one for one in moving if CHECKPOINT.moves(one.state, trigger)]
     if not moving:
         return []
@@ -173,7 +173,7 @@ async def save_part(
     metadata: Mapping[str, object],
     is_taken_anew: bool,
 ) -> None:
-    """Keep whose parts a locked checkpoint still waits for, what is said about it, and whether it is copied once more."""
+    """Store which workers a locked checkpoint still waits for, its metadata, and whether it is copied once more."""
     await connection.execute(
         update(checkpoints)
         .where(checkpoints.c.id == checkpoint)
@@ -188,7 +188,7 @@ async def save_part(
 async def save_metadata(
     connection: AsyncConnection, checkpoint: UUID, metadata: Mapping[str, object]
 ) -> None:
-    """Replace what is said about a locked checkpoint."""
+    """Replace the metadata of a locked checkpoint."""
     changed = update(checkpoints).where(checkpoints.c.id == checkpoint)
     await connection.execute(changed.values(metadata=dict(metadata)))
 
@@ -196,7 +196,7 @@ async def save_metadata(
 async def save_parts(
     connection: AsyncConnection, checkpoint: CheckpointRow, step: int, parts: Sequence[str]
 ) -> set[str]:
-    """Keep whose parts a locked checkpoint has, and of which step; return who has sent any. What others sent, or of another step, goes."""
+    """Store the workers and step of a locked checkpoint, delete files of other workers or steps, and return which workers sent files."""
     kept = parts if step == checkpoint.step else ()
     files = checkpoint_files.c
     others = delete(checkpoint_files).where(files.checkpoint == checkpoint.id, files.worker.not_in(kept))
@@ -209,7 +209,7 @@ async def save_parts(
 
 
 async def load_candidates(connection: AsyncConnection, trial: UUID) -> list[Candidate]:
-    """Return the trial's saved checkpoints for the choice of the newest."""
+    """Return the trial's saved checkpoints, to choose the newest."""
     rows = await connection.execute(
         select(checkpoints.c.id, checkpoints.c.token, checkpoints.c.step, checkpoints.c.state).where(
             checkpoints.c.trial == trial, checkpoints.c.state == CheckpointStatus.saved
@@ -219,7 +219,7 @@ async def load_candidates(connection: AsyncConnection, trial: UUID) -> list[Cand
 
 
 async def lock_holders(connection: AsyncConnection, key: str) -> list[CheckpointRow]:
-    """Lock and return the saved checkpoints that hold this object."""
+    """Lock and return the saved checkpoints with this object."""
     holding = select(checkpoint_files.c.checkpoint).where(checkpoint_files.c.key == key)
     rows = await connection.execute(
         select(checkpoints)
@@ -231,7 +231,7 @@ async def lock_holders(connection: AsyncConnection, key: str) -> list[Checkpoint
 
 
 async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[CheckpointRow]:
-    """Lock and return the run's checkpoints that were announced and are neither saved nor given up."""
+    """Lock and return the run's announced checkpoints that are neither saved nor abandoned."""
     rows = await connection.execute(
         select(checkpoints)
         .where(checkpoints.c.run == run, checkpoints.c.state.in_(OPEN))
@@ -242,7 +242,7 @@ async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoin
 
 
 async def load_left(connection: AsyncConnection, before: datetime, limit: int) -> list[CheckpointRow]:
-    """Return checkpoints that were given up before that time, and of which something may lie in the store."""
+    """Return checkpoints abandoned or corrupt since before that time that may have objects in the store."""
     rows = await connection.execute(
         select(checkpoints)
         .where(
@@ -257,7 +257,7 @@ async def load_left(connection: AsyncConnection, before: datetime, limit: int) -
 
 
 async def save_clean(connection: AsyncConnection, checkpoint: UUID) -> None:
-    """Nothing lies about of it any more; its state is what it was."""
+    """Record that no unrecorded objects of the checkpoint remain; its state is unchanged."""
     await connection.execute(update(checkpoints).where(checkpoints.c.id == checkpoint).values(is_clean=True))
 
 

@@ -1,4 +1,4 @@
-"""What collection needs to see: experiments that are over, their checkpoints with the searcher's metric, and pins."""
+"""Queries of collection: ended experiments, their checkpoints with the searcher's metric, and pins."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -37,7 +37,7 @@ class CollectableExperiment:
 async def load_due(
     connection: AsyncConnection, ended_before: datetime, limit: int
 ) -> list[CollectableExperiment]:
-    """Return experiments that ended before that time, whose checkpoints are all settled, and that are not collected."""
+    """Return uncollected experiments that ended before that time and whose checkpoints are all settled."""
     unsettled = (
         select(runs.c.id)
         .where(runs.c.experiment == experiments.c.id, runs.c.is_settled.is_(False))
@@ -60,13 +60,13 @@ async def load_due(
 
 
 async def load_experiment(connection: AsyncConnection, experiment: UUID) -> CollectableExperiment | None:
-    """Return an experiment of the tenant's, over or not; None when it has none of that id."""
+    """Return an experiment of the tenant, ended or not; None if there is none of this id."""
     row = (await connection.execute(_EXPERIMENT.where(experiments.c.id == experiment))).first()
     return _due(row) if row else None
 
 
 async def save_policy(connection: AsyncConnection, experiment: UUID, policy: CollectionPolicy) -> None:
-    """Set an experiment's rule in place of what its config says; it is collected anew by it."""
+    """Replace an experiment's retention rule, and have it collected again."""
     await connection.execute(
         update(experiments)
         .where(experiments.c.id == experiment)
@@ -107,7 +107,7 @@ async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Colle
 
 
 async def load_newest(connection: AsyncConnection, wanted: Sequence[UUID]) -> frozenset[UUID]:
-    """Return those of the checkpoints that are the newest good one of a trial that is not over: it goes on from there."""
+    """Return those of the checkpoints that are the newest good one of an open trial, which resumes from it."""
     columns, asked = checkpoints.c, checkpoints.alias("asked")
     newest = (
         select(columns.id)
@@ -132,7 +132,7 @@ async def load_starts(connection: AsyncConnection, wanted: Sequence[UUID]) -> fr
 
 
 async def load_unwanted(connection: AsyncConnection, experiment: UUID) -> list[UUID]:
-    """Return the experiment's checkpoints that were given up: whatever of them reached the store goes too."""
+    """Return the experiment's abandoned and corrupt checkpoints: their uploaded objects are deleted too."""
     rows = await connection.scalars(
         select(checkpoints.c.id)
         .where(checkpoints.c.experiment == experiment)
@@ -144,7 +144,7 @@ async def load_unwanted(connection: AsyncConnection, experiment: UUID) -> list[U
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A checkpoint, as far as a report names it."""
+    """A checkpoint with its size, for reports."""
 
     id: UUID
     trial: UUID
@@ -153,7 +153,7 @@ class Sized:
 
 
 async def load_sizes(connection: AsyncConnection, wanted: Sequence[UUID]) -> list[Sized]:
-    """Return these checkpoints, the largest first."""
+    """Return these checkpoints, largest first."""
     columns = checkpoints.c.id, checkpoints.c.trial, checkpoints.c.step, checkpoints.c.size_bytes
     query = select(*columns).where(among(checkpoints.c.id, wanted))
     rows = await connection.execute(query.order_by(checkpoints.c.size_bytes.desc(), checkpoints.c.id))
@@ -169,18 +169,18 @@ async def load_saved(connection: AsyncConnection, experiment: UUID) -> list[UUID
 
 
 async def load_freed_bytes(connection: AsyncConnection, going: Sequence[UUID]) -> int:
-    """Return what the store holds for these checkpoints and for no other that stays: a tenant's checkpoints share equal files."""
+    """Return the stored bytes of these checkpoints that no kept checkpoint shares."""
     files, held = checkpoint_files, checkpoint_files.alias("held")
     mine = (
         select(files.c.key, files.c.size_bytes).where(among(files.c.checkpoint, going)).distinct().subquery()
     )
-    stays = checkpoints.c.state.not_in((CheckpointStatus.deleting, CheckpointStatus.deleted)) & ~among(
+    is_kept = checkpoints.c.state.not_in((CheckpointStatus.deleting, CheckpointStatus.deleted)) & ~among(
         checkpoints.c.id, going
     )
     is_held = (
         select(held.c.key)
         .join(checkpoints, checkpoints.c.id == held.c.checkpoint)
-        .where(held.c.key == mine.c.key, stays)
+        .where(held.c.key == mine.c.key, is_kept)
         .exists()
     )
     found = await connection.scalar(select(func.sum(mine.c.size_bytes)).where(~is_held))
@@ -188,21 +188,21 @@ async def load_freed_bytes(connection: AsyncConnection, going: Sequence[UUID]) -
 
 
 async def save_collected(connection: AsyncConnection, experiment: UUID, now: datetime) -> None:
-    """Remember that the experiment was collected."""
+    """Record that the experiment was collected."""
     await connection.execute(
         update(experiments).where(experiments.c.id == experiment).values(collected_at=now)
     )
 
 
 async def save_uncollected(connection: AsyncConnection, experiment: UUID) -> None:
-    """Have the experiment looked at again: something that held a checkpoint of it is gone."""
+    """Have the experiment collected again, because a pin on one of its checkpoints was removed."""
     await connection.execute(
         update(experiments).where(experiments.c.id == experiment).values(collected_at=None)
     )
 
 
 async def save_settled(connection: AsyncConnection, run: UUID) -> None:
-    """Remember that nothing of the run is awaited any more."""
+    """Record that the run is settled."""
     await connection.execute(update(runs).where(runs.c.id == run).values(is_settled=True))
 
 

@@ -1,4 +1,4 @@
-"""The validation at a checkpoint's step."""
+"""Metrics of the validation at a checkpoint's step."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from services.registry.store.values import decode_values
 async def load_metrics(
     connection: AsyncConnection, wanted: list[CheckpointRow]
 ) -> dict[UUID, dict[str, float]]:
-    """Return the validation at each checkpoint's step: its own run's, else the trial's latest there."""
+    """Return the validation at each checkpoint's step: its own run's, else the trial's latest at that step."""
     if not wanted:
         return {}
     rows = await connection.execute(

@@ -22,11 +22,11 @@ class PendingRun:
     """An ended run that is not settled.
 
     Attributes:
-        is_over: Nothing more of it can be committed, or everything that it announced is settled.
+        is_over: The run can commit nothing more, or all of its announced checkpoints are settled.
         is_waited_for: Whether the trial's next run waits for its checkpoints.
-        workers: Those of its gang, the chief first.
+        workers: Workers of its gang, the chief first.
         limit: The experiment's `upload_timeout`.
-        delayed: Why its checkpoints are not stored yet, as it was told last.
+        delayed: The last published reason why its checkpoints are not stored yet.
     """
 
     tenant: UUID
@@ -45,7 +45,7 @@ class PendingRun:
 
 
 async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingRun]:
-    """Return ended runs that are not settled, those first of which nothing more is to be waited for."""
+    """Return ended runs that are not settled; first those that can commit nothing more."""
     settled = (
         select(func.count())
         .where(checkpoints.c.run == runs.c.id, checkpoints.c.state.not_in(OPEN))
@@ -55,7 +55,7 @@ async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingR
     is_over = or_(
         runs.c.ending != RunEnding.ordinary, trials.c.newest_token > runs.c.token, settled >= announced
     ).label("is_over")
-    # Of runs that ended before these columns were kept nothing is known: they keep a limit, as they had.
+    # Runs that ended before these columns existed have no values: assume that their next run waits.
     waits = or_(
         runs.c.request.is_(None),
         and_(
@@ -100,7 +100,7 @@ async def load_pending(connection: AsyncConnection, limit: int) -> list[PendingR
 async def load_open(
     connection: AsyncConnection, pending: Sequence[PendingRun]
 ) -> Mapping[UUID, tuple[OpenCheckpoint, ...]]:
-    """Return the open checkpoints of these runs, also those of which nothing was ever heard: their chief has them."""
+    """Return the open checkpoints of these runs, including announced ones without a row: their chief holds them."""
     rows = await connection.execute(
         select(checkpoints.c.run, checkpoints.c.number, checkpoints.c.state, checkpoints.c.waits_for).where(
             checkpoints.c.run.in_([run.id for run in pending])
@@ -113,7 +113,7 @@ async def load_open(
 
 
 async def save_wait(connection: AsyncConnection, run: UUID, wait: Wait, delayed: str | None) -> None:
-    """Keep how long the next run has waited, and what was told of the delay."""
+    """Store how long the next run has waited, and the published reason."""
     changed = update(runs).where(runs.c.id == run)
     await connection.execute(
         changed.values(
@@ -123,7 +123,7 @@ async def save_wait(connection: AsyncConnection, run: UUID, wait: Wait, delayed:
 
 
 async def save_worker(connection: AsyncConnection, worker: str, version: int, state: str) -> None:
-    """Keep the newest word on a worker: `here`, `silent` or `gone`."""
+    """Store the newest state of a worker: `here`, `silent` or `gone`."""
     row = insert(workers).values(worker=worker, version=version, state=state)
     newer = {"version": row.excluded.version, "state": row.excluded.state}
     await connection.execute(
@@ -134,7 +134,7 @@ async def save_worker(connection: AsyncConnection, worker: str, version: int, st
 
 
 async def load_away(connection: AsyncConnection, names: Collection[str]) -> dict[str, str]:
-    """Return those of the workers that are not heard, with their states."""
+    """Return those of the workers that do not respond, with their states."""
     rows = await connection.execute(
         select(workers.c.worker, workers.c.state).where(
             workers.c.worker.in_(names), workers.c.state != "here"
@@ -154,7 +154,7 @@ def _open_of(
         for number, (state, waits_for) in known.items()
         if state in OPEN
     }
-    unheard = {
+    unannounced = {
         number: OpenCheckpoint(number, chief) for number in range(1, run.announced + 1) if number not in known
     }
-    return tuple(one for _, one in sorted({**found, **unheard}.items()))
+    return tuple(one for _, one in sorted({**found, **unannounced}.items()))

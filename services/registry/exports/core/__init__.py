@@ -1,1 +1,1 @@
-"""Rows as tables of Arrow, in files of one size."""
+"""Rows as Arrow tables, in files of similar size."""

@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 
 Format = Literal["arrow", "parquet"]
 SUFFIXES: dict[Format, str] = {"arrow": "arrows", "parquet": "parquet"}
-"""Of Arrow the stream, which can be read while it comes."""
+"""Arrow files use the stream format, which can be read while it downloads."""
 PART_BYTES = 24 * 1024 * 1024
-"""A file is ended once it has so many; in memory there is never more than one of an export."""
+"""Size at which a file is completed. Only one file of an export is in memory at a time."""
 
 
 class ExportFile:
-    """One file that is being filled, of tables with one schema. NaN and the infinities stay what they are."""
+    """A file being written, of tables with one schema. NaN and infinities are preserved."""
 
     def __init__(self, schema: pa.Schema, format: Format) -> None:
         self.rows = 0

@@ -1,4 +1,4 @@
-"""The points of metrics as rows of Arrow; nothing is null."""
+"""Metric points as Arrow rows, without nulls."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class MetricPoints:
-    """The points of one metric of one trial, by step."""
+    """Points of one metric of one trial, by step."""
 
     trial: int
     group: str
@@ -34,7 +34,7 @@ class MetricPoints:
 
 
 def to_table(metrics: Iterable[MetricPoints]) -> pa.Table:
-    """Return the points of these metrics, in the order given."""
+    """Return the points of these metrics, in order."""
     return pa.concat_tables([SCHEMA.empty_table(), *map(_table, metrics)])
 
 

@@ -1,4 +1,4 @@
-"""The table of an experiment's trials as rows of Arrow: a column has one type, and null is what a trial has not."""
+"""The table of an experiment's trials as Arrow rows. Each column has one type; missing values are null."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from services.registry.trial_table.core.columns import Column, Fact, Hyperparame
 from shared.filters.tree import Kind
 
 TRIAL = "trial"
-"""The column that every export has, by which tables are joined: the trial's number."""
+"""Column in every export, by which tables can be joined: the trial's number."""
 _COUNTS = {Stat.COUNT, Stat.LAST_STEP}
 _FACT_TYPES: dict[Kind, pa.DataType] = {
     Kind.NUMBER: pa.int32(),
@@ -22,16 +22,16 @@ _FACT_TYPES: dict[Kind, pa.DataType] = {
 
 
 def make_schema(columns: Mapping[str, Column], values: Mapping[tuple[str, ...], Values]) -> pa.Schema:
-    """Return the schema of columns by their names, behind the trial's number.
+    """Return the schema of the named columns, after the trial's number.
 
-    A hyperparameter that has one kind of value in all trials has its type; where kinds differ, and for lists, each value is its JSON as text.
+    A hyperparameter whose values have one type in all trials has that type. For mixed types and lists, each value is JSON text.
     """
     typed = ((name, _type(column, values)) for name, column in columns.items())
     return pa.schema([(TRIAL, pa.int32()), *typed])
 
 
 def to_table(schema: pa.Schema, numbers: Sequence[int], cells: Iterable[Sequence[JsonValue]]) -> pa.Table:
-    """Return trials with their cells, in the order given. NaN and the infinities stay what they are."""
+    """Return trials with their cells, in order. NaN and infinities are preserved."""
     by_column = list(zip(*cells, strict=True)) or [()] * (len(schema) - 1)
     arrays = [pa.array(numbers, pa.int32())]
     for field, column in zip(list(schema)[1:], by_column, strict=True):
@@ -53,7 +53,7 @@ def _type(column: Column, values: Mapping[tuple[str, ...], Values]) -> pa.DataTy
 
 
 def _reader(of: pa.DataType) -> Callable[[JsonValue], object]:
-    """What makes a cell a value of that type; of a trial that has another kind of value by now, None or its JSON."""
+    """Return the conversion of a cell to that type. A value whose type has changed since becomes None or JSON."""
     if pa.types.is_timestamp(of):
         return lambda cell: datetime.fromisoformat(cell) if isinstance(cell, str) else None
     if pa.types.is_string(of):

@@ -1,1 +1,1 @@
-"""The graph as the tables hold it."""
+"""The lineage graph in the database."""

@@ -1,4 +1,4 @@
-"""The graph of lineage as the tables hold it: one step up or down from many things of a kind at once, and what they are called."""
+"""The lineage graph in the database: steps up or down from many nodes of one kind at once, and node names."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from shared.database.statements import among
 from shared.messages.lineage import Dataset, EdgeKind, LineageNode, NodeKind
 
 Pairs = list[tuple[str, str]]
-"""Ids: of what was asked about, and of its neighbour."""
+"""Ids: of the node, and of its neighbour."""
 GraphLookup = Callable[[AsyncConnection, Sequence[str], int], Awaitable[Pairs]]
 
 
 @dataclass(frozen=True, slots=True)
 class GraphStep:
-    """From things of one kind to their neighbours of another, at most `limit` of them."""
+    """Step from nodes of one kind to neighbours of another, at most `limit` of them."""
 
     to: NodeKind
     edge: EdgeKind
@@ -85,7 +85,7 @@ UP: Mapping[NodeKind, tuple[GraphStep, ...]] = {
     ),
     "experiment": (GraphStep("code", "ran", _code_of), GraphStep("dataset", "used", _datasets_of)),
 }
-"""What a thing came from."""
+"""Steps to what an entity was made from."""
 DOWN: Mapping[NodeKind, tuple[GraphStep, ...]] = {
     "dataset": (GraphStep("experiment", "used", _experiments_on),),
     "code": (GraphStep("experiment", "ran", _by(trials.c.code_hash, trials.c.experiment)),),
@@ -97,11 +97,11 @@ DOWN: Mapping[NodeKind, tuple[GraphStep, ...]] = {
     ),
     "version": (GraphStep("consumer", "consumed", _by(consumers.c.version, consumers.c.id)),),
 }
-"""What came of a thing. Of trials and checkpoints only those from which something came: an experiment has thousands of the others."""
+"""Steps to what was made from an entity; only trials and checkpoints that were used, because experiments have thousands of others."""
 
 
 async def load_nodes(connection: AsyncConnection, kind: NodeKind, ids: Sequence[str]) -> list[LineageNode]:
-    """Return what things are called, with facts to show; ids that the tenant does not have are left out."""
+    """Return names and facts of nodes; ids that the tenant does not have are left out."""
     if kind == "dataset":
         found = {dataset: parse_dataset(dataset) for dataset in ids}
         return [
@@ -162,4 +162,4 @@ _NODES: Mapping[NodeKind, Select[Any]] = {
         func.to_jsonb(consumers.c.at, type_=JSONB).label("at"),
     ),
 }
-"""What a node is called, and its facts."""
+"""Name (`called`) and facts of nodes."""

@@ -1,4 +1,4 @@
-"""Where a checkpoint comes from: what a version keeps of its making."""
+"""The lineage record of a model version."""
 
 from uuid import UUID
 
@@ -13,13 +13,13 @@ from shared.messages.lineage import Lineage
 
 
 async def load_lineage(connection: AsyncConnection, version: UUID) -> Lineage | None:
-    """Return where a version comes from, as it was written when the version was made."""
+    """Return the lineage recorded when the version was created."""
     stored = await connection.scalar(select(versions.c.lineage).where(versions.c.id == version))
     return Lineage.model_validate(stored) if stored is not None else None
 
 
 async def trace_lineage(connection: AsyncConnection, checkpoint: CheckpointRow) -> Lineage:
-    """Gather where a checkpoint comes from: its trial's making, its experiment's data, and the metrics at its step."""
+    """Return the lineage of a checkpoint: its trial, its experiment's datasets, and the metrics at its step."""
     trial = (
         await connection.execute(
             select(trials.c.code_hash, trials.c.hyperparameters, trials.c.start_checkpoint).where(

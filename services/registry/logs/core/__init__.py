@@ -1,1 +1,1 @@
-"""Lines in chunks, filters of their letters, and what a search matches."""
+"""Log lines in columns, n-gram filters over their text, and matching."""

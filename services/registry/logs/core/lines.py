@@ -1,4 +1,4 @@
-"""Log lines in columns, and packed for the object store. Neighbours: `matching` looks through columns, `grams` says what may be in a pack."""
+"""Log lines in columns, and packed into objects. `matching` searches columns; `grams` filters objects."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ STREAMS = ("stdout", "stderr", "platform")
 LEVELS = ("debug", "info", "warning", "error")
 NO_LEVEL = -1
 PART_BYTES = 128 * 1024
-"""About so much text is a part: what is decompressed and looked through where something may be."""
+"""Approximate text size of a part, the unit of decompression and matching."""
 _TEXT = "text"
 _SCHEMA = pa.schema(
     [
@@ -27,15 +27,15 @@ _SCHEMA = pa.schema(
 )
 _TEXT_COLUMN = _SCHEMA.get_field_index(_TEXT)
 _CODEC = pa.Codec("lz4", compression_level=4)
-"""Twice as quick to read as zstd, which a search does with all of it, and half as large again."""
+"""Twice as fast to read as zstd, which matters because a search reads everything, and 50 % larger."""
 _MAGIC = b"ARROW1\0\0"
 _HEAD = _SCHEMA.serialize().to_pybytes()
-"""What a stream begins with: between a file's magic and its footer lies a stream, so that a part behind this is one too."""
+"""Header of a stream. Between a file's magic and footer lies a stream, so a part after this header is a stream too."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingLine:
-    """A log line as it arrives."""
+    """A log line as received."""
 
     rank: int
     stream: str
@@ -45,12 +45,12 @@ class IncomingLine:
 
 
 Row = tuple[int, str, str | None, int, str]
-"""Rank, stream, level, time, text: as lines that are still in the database are written."""
+"""Rank, stream, level, time, text: format of lines stored in the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptLine:
-    """A log line as it is found again; `number` counts the trial's lines from 1."""
+    """A stored log line. `number` counts the trial's lines from 1."""
 
     number: int
     run: int
@@ -63,7 +63,7 @@ class KeptLine:
 
 @dataclass(frozen=True, slots=True)
 class ObjectSummary:
-    """What stands in a pack, so that a search may pass it by."""
+    """Summary of an object, by which a search may skip it."""
 
     lines: int
     text_bytes: int
@@ -76,7 +76,7 @@ class ObjectSummary:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where in an object its parts are: each has so many lines, the last perhaps fewer, and begins at its offset; one more says where the last ends."""
+    """Location of the parts in an object: lines per part (the last may have fewer), and the offset of each part, plus that of the end."""
 
     part_lines: int
     offsets: tuple[int, ...]
@@ -85,13 +85,13 @@ class Layout:
         return len(self.offsets) - 1
 
     def size_bytes(self, part: int) -> int:
-        """What a part takes in the object."""
+        """Return the stored size of a part."""
         return self.offsets[part + 1] - self.offsets[part]
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Lines as an object of the store, and what its row tells of it."""
+    """Lines packed as an object, with the values for its row."""
 
     content: bytes
     about: ObjectSummary
@@ -100,7 +100,7 @@ class Packed:
 
 
 class Block:
-    """Some lines of a trial behind each other, in columns. `first` is the number of its first line."""
+    """Consecutive lines of a trial in columns. `first`: number of the first line."""
 
     def __init__(self, first: int, columns: pa.RecordBatch) -> None:
         self.first = first
@@ -108,7 +108,7 @@ class Block:
 
     @classmethod
     def of(cls, first: int, run: int, rows: Sequence[Row]) -> "Block":
-        """Put rows into columns."""
+        """Convert rows to columns."""
         ranks, streams, levels, times, texts = zip(*rows, strict=True)
         columns = [
             pa.array(times, pa.int64()),
@@ -125,24 +125,24 @@ class Block:
 
     @property
     def texts(self) -> pa.StringArray:
-        """The lines' text alone."""
+        """The text column."""
         return self.columns.column(_TEXT_COLUMN)
 
     @property
     def text_bytes(self) -> int:
-        """How long the lines are together."""
+        """Total size of the text."""
         return int(text_buffer(self.texts).size)
 
     def numbers(self, column: str) -> np.ndarray:
-        """A column of numbers: `time_ms`, `run`, `rank`, or `stream` and `level` by their places in `STREAMS` and `LEVELS`."""
+        """Return a numeric column: `time_ms`, `run`, `rank`, or `stream` and `level` as indices into `STREAMS` and `LEVELS`."""
         return np.asarray(self.columns.column(column))
 
     def lines(self, places: Iterable[int]) -> list[KeptLine]:
-        """The lines at these places."""
+        """Return the lines at these indices."""
         chosen = self.columns.take(pa.array(places, pa.int64())).to_pydict()
         return [
             KeptLine(
-                self.first + int(place),
+                self.first + int(index),
                 run,
                 rank,
                 STREAMS[stream],
@@ -150,15 +150,15 @@ class Block:
                 time_ms,
                 text,
             )
-            for place, time_ms, run, rank, stream, level, text in zip(places, *chosen.values(), strict=True)
+            for index, time_ms, run, rank, stream, level, text in zip(places, *chosen.values(), strict=True)
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectPart:
-    """Some lines of an object, from number `first` on; they are read when they are asked for, their text apart from the rest.
+    """Lines of an object from number `first` on, decoded on demand; the text separately from the other columns.
 
-    `content` is one part of the object or several neighbours, or the whole, of which `place` is meant.
+    `content`: one part of the object, several neighbouring parts, or the whole object, of which part `place` is meant.
     """
 
     first: int
@@ -166,11 +166,11 @@ class ObjectPart:
     place: int | None = None
 
     def texts(self) -> pa.StringArray:
-        """The lines' text."""
+        """Return the text column."""
         return self._read([_TEXT_COLUMN]).column(0)
 
     def block(self) -> Block:
-        """The lines with all columns."""
+        """Return the lines with all columns."""
         return Block(self.first, self._read(None))
 
     def _read(self, columns: list[int] | None) -> pa.RecordBatch:
@@ -182,14 +182,14 @@ class ObjectPart:
 
 
 def parts_of(first: int, content: bytes) -> list[ObjectPart]:
-    """Return the parts of a whole object; `first` is the number of its first line."""
+    """Return the parts of a whole object. `first`: number of its first line."""
     whole = _open(content, [_TEXT_COLUMN])
     lines = int(json.loads(whole.schema.metadata[b"lines"]))
-    return [ObjectPart(first + place * lines, content, place) for place in range(whole.num_record_batches)]
+    return [ObjectPart(first + index * lines, content, index) for index in range(whole.num_record_batches)]
 
 
 def pack(blocks: Sequence[Block]) -> Packed:
-    """Make an object of blocks that follow each other."""
+    """Pack consecutive blocks into an object."""
     whole = pa.Table.from_batches([block.columns for block in blocks]).combine_chunks()
     text_bytes = sum(block.text_bytes for block in blocks)
     batch_lines = max(1, whole.num_rows * PART_BYTES // max(text_bytes, PART_BYTES))
@@ -208,7 +208,7 @@ def pack(blocks: Sequence[Block]) -> Packed:
 
 
 def text_buffer(texts: pa.StringArray) -> pa.Buffer:
-    """All lines' text in one piece, nothing between them."""
+    """Return the text of all lines as one buffer, without separators."""
     offsets = _offsets(texts)
     return (texts.buffers()[2] or pa.py_buffer(b"")).slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
 

@@ -1,6 +1,6 @@
-"""What is looked for in logs, and where it is: one engine (RE2), so that a pattern means the same wherever lines are kept.
+"""Matching of log lines, with one engine (RE2) wherever lines are stored.
 
-RE2 needs time in proportion to the text whatever the pattern; that a line could cost too much times that is refused (decision 0072's bound).
+RE2's time is linear in the text for every pattern; patterns that are too expensive per character are rejected (bound of decision 0072).
 """
 
 import math
@@ -24,13 +24,13 @@ NOWHERE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class LineQuery:
-    """Which lines; what is None does not matter.
+    """Filter on lines; None: no restriction.
 
     Attributes:
-        text: what the line holds, letter by letter.
-        pattern: a regular expression (RE2) that is found somewhere in the line.
-        level: the least level; a line that names none has none.
-        since_ms, until_ms: when it was read by its worker; the end is not included.
+        text: Text that the line contains, character by character.
+        pattern: A regular expression (RE2) that matches anywhere in the line.
+        level: Minimum level; lines without a level do not match.
+        since_ms, until_ms: When the worker read the line; the end is exclusive.
     """
 
     text: str | None = None
@@ -44,12 +44,12 @@ class LineQuery:
 
     @property
     def levels(self) -> tuple[str, ...] | None:
-        """The levels that count; None where all lines do."""
+        """The levels that match; None if all lines do."""
         return LEVELS[LEVELS.index(self.level) :] if self.level else None
 
 
 class Matcher:
-    """Finds wanted lines in columns. Raises Rejected for a pattern that is none, or one that could cost too much."""
+    """Finds matching lines in columns. Raises Rejected for a pattern that is invalid or too expensive."""
 
     def __init__(self, wanted: LineQuery) -> None:
         self.wanted = wanted
@@ -61,11 +61,11 @@ class Matcher:
 
     @property
     def is_choosy(self) -> bool:
-        """Whether there is anything that a line may lack."""
+        """Whether the filter restricts anything."""
         return bool(self.wanted.text or self.wanted.pattern or self._columns)
 
     def places(self, texts: pa.StringArray, whole: Callable[[], Block]) -> np.ndarray:
-        """Where among these lines the wanted ones are, in order. `whole` is asked for only where it matters."""
+        """Return the indices of matching lines, in order. `whole` is called only if other columns are needed."""
         found: np.ndarray | None = None
         if self.wanted.text:
             found = lines_with(texts, self.wanted.text)
@@ -83,13 +83,13 @@ class Matcher:
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise Rejected for what is no pattern, or costs too much for each letter."""
+    """Raise Rejected for a pattern that is invalid or too expensive per character."""
     repeats = math.prod(_most(counts) for counts in _REPEATS.findall(pattern))
     if len(pattern) > MOST_CHARACTERS or repeats > MOST_REPEATS:
         raise Rejected(
             "pattern_too_large",
-            f"the pattern could cost too much: it may have {MOST_CHARACTERS} characters, and counts such as {{20}} that"
-            f" multiply to {MOST_REPEATS}",
+            f"the pattern is too expensive: it may have at most {MOST_CHARACTERS} characters, and the product of its counts"
+            f" such as {{20}} may be at most {MOST_REPEATS}",
             place="pattern",
             hint="use * or + instead of a large count",
         )
@@ -99,14 +99,14 @@ def check_pattern(pattern: str) -> None:
         reason = str(error).removeprefix("Invalid regular expression: ")
         raise Rejected(
             "pattern_invalid",
-            f"the pattern is not understood: {reason}",
+            f"the pattern is not valid: {reason}",
             place="pattern",
-            hint="patterns are written as for RE2: without back references and looking around",
+            hint="use RE2 syntax, which has no back references and no lookaround",
         ) from error
 
 
 def lines_with(texts: pa.StringArray, wanted: str) -> np.ndarray:
-    """Which lines hold a text. It is looked for in the letters of all first, which takes a third of the time: most parts lack it."""
+    """Return which lines contain a text. The whole text is searched first, which takes a third of the time: most parts do not contain it."""
     if wanted.encode() not in text_buffer(texts).to_pybytes():
         return np.zeros(len(texts), np.bool_)
     return _matches(texts, re.escape(wanted))
@@ -135,5 +135,5 @@ def _conditions(wanted: LineQuery) -> list[Callable[[Block], np.ndarray]]:
 
 
 def _most(counts: tuple[str, str]) -> int:
-    """How often a count repeats at most: `{3}`, `{3,}`, `{3,9}`."""
+    """Return the maximum of a count: `{3}`, `{3,}`, `{3,9}`."""
     return max(1, *(int(count[:9]) for count in counts if count))

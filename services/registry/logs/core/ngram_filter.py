@@ -1,9 +1,9 @@
-"""Which pieces of four and six bytes stand in which part of a text, in few bytes: a search for letters passes by what cannot hold them.
+"""A compact filter for text search: which n-grams of four and six bytes occur in which slice of a text. Searches skip slices without a match.
 
-A Bloom filter (Bloom 1970) with one hash: a text's pieces overlap, so that a search asks for many of them, and one hash is least to look up.
-A place of it has a bit for each slice of the text (the bit-sliced signatures of Goodwin et al., BitFunnel, 2017), so that eight bytes answer
-for all slices. Short words are found by their pieces of four bytes; numbers and ids by those of six, since nearly every text has every four
-digits. It says too much at times, never too little.
+A Bloom filter (Bloom 1970) with one hash function: n-grams overlap, so a search tests many of them, and one hash is cheapest. Each position of the
+filter has one bit per slice of the text (bit-sliced signatures; Goodwin et al., BitFunnel, 2017), so that eight bytes answer for all slices. Short words
+are found by n-grams of four bytes; numbers and ids by those of six, since nearly every text contains every four-digit n-gram. There are false positives, but
+no false negatives.
 """
 
 import re
@@ -16,24 +16,24 @@ MOST_SLICES = 64
 MOST_BITS = 17
 LEAST_BITS = 10
 FILL = 0.5
-"""The filter is as small as it can be with no larger part of a slice's bits set."""
+"""The filter is the smallest one in which at most this fraction of each slice's bits is set."""
 MOST_ASKED = 12
 _SHORT_BYTES, _LONG_BYTES = 4, 6
 _SHORT_MULTIPLIER, _LONG_MULTIPLIER = 0x9E3779B1, 0x85EBCA6B
 _KEPT_LONG = 1 << 12
-"""Of the long pieces those whose hash has this bit are kept: half of the filter's size, and a long word has enough of them."""
+"""Six-byte n-grams are stored only if their hash has this bit: half of the filter's size, and a long word still has enough of them."""
 _META = "\\.[](){}*+?^$"
 _OPAQUE = re.compile(r"\[|\\[0-9pPxQE]")
-"""What may go on behind its first letters: nothing from there on is looked at."""
+"""Constructs that may match anything after their first characters: parsing stops there."""
 _TOKEN = re.compile(r"(\\.|[^\\])([*+?]+|\{[0-9,]*\}[?+]?)?", re.DOTALL)
-"""A letter or an escape, and how often it comes."""
+"""A character or escape, and its quantifier."""
 
 
 @dataclass(frozen=True, slots=True)
 class NgramFilter:
-    """A filter of 2 ** `bits` places, each with a bit for every slice, the first slice's the lowest; a piece's place is its hash's highest bits.
+    """A filter with 2 ** `bits` positions. Each has one bit per slice, the first slice's the lowest. An n-gram's position is its hash's highest bits.
 
-    Places of several bytes begin with the highest, as Postgres reads them.
+    Positions of several bytes are big-endian, as Postgres reads them.
     """
 
     bits: int
@@ -42,12 +42,12 @@ class NgramFilter:
 
 
 def slices_of(parts: int) -> int:
-    """Into how many slices a text of so many parts is cut: a power of two."""
+    """Return into how many slices a text with this number of parts is divided: a power of two."""
     return min(MOST_SLICES, 1 << (parts - 1).bit_length())
 
 
 def slice_of(part: int, parts: int, slices: int) -> int:
-    """In which of so many slices a part is."""
+    """Return the slice that contains a part."""
     return part if parts <= slices else part * slices // parts
 
 
@@ -55,8 +55,8 @@ def build_filter(parts: Sequence[bytes | memoryview]) -> NgramFilter:
     """Return the filter of a text in parts."""
     slices = slices_of(len(parts))
     found: np.ndarray = np.zeros((slices, 1 << MOST_BITS), np.bool_)
-    for part, letters in enumerate(parts):
-        for hashes in _hashes(letters):
+    for part, text in enumerate(parts):
+        for hashes in _hashes(text):
             found[slice_of(part, len(parts), slices), hashes >> np.uint32(32 - MOST_BITS)] = True
     bits = MOST_BITS
     while bits > LEAST_BITS:
@@ -69,9 +69,9 @@ def build_filter(parts: Sequence[bytes | memoryview]) -> NgramFilter:
 
 
 def asked_hashes(text: str) -> list[int]:
-    """Return what a filter is asked for where a text is looked for, what tells most first; nothing for one that is too short.
+    """Return the hashes to look up for a text, most selective first; none if the text is too short.
 
-    Of a long text pieces are drawn by the order of their hashes, wherever they stand in it.
+    For a long text, n-grams are selected by the order of their hashes, independent of their position.
     """
     short, long = _hashes(text.encode())
     return [int(each) for hashes in (long, short) for each in np.unique(hashes)][:MOST_ASKED]
@@ -80,11 +80,11 @@ def asked_hashes(text: str) -> list[int]:
 def slices_with(
     hashes: Sequence[int], places: Iterable[bytes], bits: int, slices: int, *, has_own_bytes: bool = False
 ) -> int:
-    """Return the slices in which a text with these pieces may be, as bits.
+    """Return the slices that may contain a text with these n-grams, as bits.
 
     Args:
-        places: the filter's bytes at each hash's place.
-        has_own_bytes: slices of less than a byte begin there, and not where their bits stand in the filter.
+        places: The filter's bytes at the position of each hash.
+        has_own_bytes: Positions with less than a byte start at a byte, not at their bit offset in the filter.
     """
     found = everywhere = (1 << slices) - 1
     for each, place in zip(hashes, places, strict=True):
@@ -94,14 +94,14 @@ def slices_with(
 
 
 def required_text(pattern: str) -> str:
-    """Return the longest piece of text that each line with the pattern has; empty where that is not plain to see."""
+    """Return the longest text that every line matching the pattern contains; empty if it cannot be determined."""
     if "|" in pattern or "(?" in pattern:
         return ""
-    pieces, depth, place = [""], 0, 0
-    while place < len(pattern) and not _OPAQUE.match(pattern, place):
-        token = _TOKEN.match(pattern, place)
-        text, count = (token[1], token[2] or "") if token else (pattern[place], "")
-        place += len(text) + len(count)
+    pieces, depth, position = [""], 0, 0
+    while position < len(pattern) and not _OPAQUE.match(pattern, position):
+        token = _TOKEN.match(pattern, position)
+        text, count = (token[1], token[2] or "") if token else (pattern[position], "")
+        position += len(text) + len(count)
         depth += (text == "(") - (text == ")")
         if len(text) == 1 and text not in _META and not count and depth == 0:
             pieces[-1] += text
@@ -110,12 +110,12 @@ def required_text(pattern: str) -> str:
     return max(pieces, key=len)
 
 
-def _hashes(letters: bytes | memoryview) -> tuple[np.ndarray, np.ndarray]:
-    """The hashes of each piece of four bytes, and of some of six (Knuth's multiplicative hashing; the long of two short that overlap)."""
-    count = max(0, len(letters) - _SHORT_BYTES + 1)
+def _hashes(text: bytes | memoryview) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hashes of all four-byte n-grams, and of some six-byte ones (Knuth's multiplicative hashing; long ones from two overlapping short ones)."""
+    count = max(0, len(text) - _SHORT_BYTES + 1)
     if not count:
         return np.zeros(0, np.uint32), np.zeros(0, np.uint32)
-    pieces = np.ndarray((count,), "<u4", letters, strides=(1,))
+    pieces = np.ndarray((count,), "<u4", text, strides=(1,))
     short = pieces * np.uint32(_SHORT_MULTIPLIER)
     beyond = _LONG_BYTES - _SHORT_BYTES
     long = short[:-beyond] * np.uint32(_LONG_MULTIPLIER) + short[beyond:]

@@ -1,1 +1,1 @@
-"""Where lines lie: chunks, and objects."""
+"""Storage of log lines: chunks and objects."""

@@ -1,6 +1,6 @@
-"""Log lines as they arrive: compressed chunks, numbered without gaps through a trial in the order of their commits.
+"""Log lines as received: compressed chunks, numbered without gaps through a trial in commit order.
 
-Older ones lie in the object store (`log_objects`). Hot path on the raw driver: `save_chunks`, in the transaction that stores reports.
+Older lines are in the object store (`log_objects`). Hot path on the raw driver: `save_chunks`, in the transaction that stores reports.
 """
 
 import zlib
@@ -20,7 +20,7 @@ from services.registry.store.tables import experiments, trials
 from shared.database.driver import AsyncpgDriver
 
 CHUNK_LINES = 10_000
-"""No chunk holds more: a batch of 512 KiB has fewer, and a page finds its first chunk by that."""
+"""Maximum lines of a chunk; a batch of 512 KiB has fewer. Pages use it to find their first chunk."""
 MOST_CHUNKS = 1_000
 _LEVEL = 1
 
@@ -36,7 +36,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk that was read again; `first` is the number of its first line in the trial, counted from 1."""
+    """A chunk read from the database. `first`: number of its first line in the trial, from 1."""
 
     first: int
     lines: int
@@ -45,11 +45,11 @@ class StoredChunk:
 
     @property
     def following(self) -> int:
-        """The number behind its last line."""
+        """Number after its last line."""
         return self.first + self.lines
 
     def rows(self) -> list[Row]:
-        """Its lines."""
+        """Return its lines."""
         rows: list[Row] = orjson.loads(zlib.decompress(self.body))
         return rows
 
@@ -57,20 +57,20 @@ class StoredChunk:
 async def save_chunks(
     driver: AsyncpgDriver, tenant: UUID, day: date, chunks: Sequence[Chunk]
 ) -> dict[UUID, int]:
-    """Store chunks behind each other and return each trial's next number.
+    """Store chunks consecutively and return each trial's next line number.
 
-    The head's row lock makes the order of numbers the order of commits: who follows by number misses nothing.
+    The lock on the head's row makes the order of numbers the order of commits: readers that follow by number miss nothing.
     """
     counts: dict[UUID, int] = {}
-    letters: dict[UUID, int] = {}
+    text_bytes: dict[UUID, int] = {}
     for chunk in chunks:
         counts[chunk.trial] = counts.get(chunk.trial, 0) + len(chunk.lines)
-        letters[chunk.trial] = letters.get(chunk.trial, 0) + sum(
+        text_bytes[chunk.trial] = text_bytes.get(chunk.trial, 0) + sum(
             len(line.text.encode()) for line in chunk.lines
         )
     trials = sorted(counts)
     heads = await driver.fetch(
-        _HEADS, tenant, trials, [counts[trial] for trial in trials], [letters[trial] for trial in trials]
+        _HEADS, tenant, trials, [counts[trial] for trial in trials], [text_bytes[trial] for trial in trials]
     )
     after = {row["trial"]: row["next"] for row in heads}
     following = {trial: after[trial] - counts[trial] for trial in trials}
@@ -98,9 +98,9 @@ async def load_head(connection: AsyncConnection, trial: UUID) -> int:
 
 
 async def load_chunks(connection: AsyncConnection, trial: UUID, after: int, lines: int) -> list[StoredChunk]:
-    """Return chunks with lines numbered above `after`, in order: as many as hold about so many of them.
+    """Return chunks with lines numbered above `after`, in order, with about `lines` lines in total.
 
-    Lines may be missing where they lie in the object store meanwhile, or are gone.
+    Lines may be missing because they were moved to the object store meanwhile, or deleted.
     """
     columns = log_chunks.c
     found = (
@@ -119,7 +119,7 @@ async def load_chunks(connection: AsyncConnection, trial: UUID, after: int, line
 
 
 async def delete_outdated(connection: AsyncConnection, today: date, most: int) -> int:
-    """Delete at most `most` chunks that came longer ago than experiment, workspace or tenant keep lines; returns how many."""
+    """Delete at most `most` chunks older than the retention of experiment, workspace or tenant; return how many."""
     chunks, aged = log_chunks.c, log_chunks.alias("aged")
     of_experiment = aged.outerjoin(trials, trials.c.id == aged.c.trial).outerjoin(
         experiments, experiments.c.id == trials.c.experiment
@@ -131,8 +131,10 @@ async def delete_outdated(connection: AsyncConnection, today: date, most: int) -
         .limit(most)
         .subquery()
     )
-    gone = delete(log_chunks).where(*(chunks[name] == outdated.c[name] for name in ("day", "trial", "first")))
-    return (await connection.execute(gone)).rowcount
+    deletion = delete(log_chunks).where(
+        *(chunks[name] == outdated.c[name] for name in ("day", "trial", "first"))
+    )
+    return (await connection.execute(deletion)).rowcount
 
 
 def _pack(lines: Sequence[IncomingLine]) -> bytes:

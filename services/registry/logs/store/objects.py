@@ -1,6 +1,6 @@
-"""The index of log lines that lie in the object store, and who may put there what: one attempt for a trial at a time.
+"""Index of log objects in the object store, with one packing attempt per trial at a time.
 
-An object counts once its row is `kept`; in the same transaction its lines leave the chunks, so that each line is in one place.
+An object counts once its row is `kept`; the same transaction removes its lines from the chunks, so that each line exists once.
 """
 
 from collections import defaultdict
@@ -45,7 +45,7 @@ from shared.database.statements import among, rows_given
 
 @dataclass(frozen=True, slots=True)
 class PackableTrial:
-    """A trial whose oldest chunks may be packed. `packed` is the first line that no object has."""
+    """A trial whose oldest chunks may be packed. `packed`: the first unpacked line."""
 
     tenant: UUID
     trial: UUID
@@ -54,7 +54,7 @@ class PackableTrial:
 
 @dataclass(frozen=True, slots=True)
 class PackAttempt:
-    """An object that is being made."""
+    """An object being created."""
 
     id: UUID
     due: PackableTrial
@@ -70,18 +70,18 @@ class StoredObject:
     first: int
     lines: int
     slices: int | None = None
-    """Where in it a search may find what it looks for, as bits (`grams`), `of_slices` of them; None: anywhere."""
+    """Slices in which a search may match, as bits (`grams`), out of `of_slices`; None: all."""
     of_slices: int = 1
     layout: Layout | None = None
-    """Where its parts lie; None: not known, it is read whole."""
+    """Location of its parts; None: unknown, the object is read whole."""
 
     @property
     def following(self) -> int:
-        """The number behind its last line."""
+        """Number after its last line."""
         return self.first + self.lines
 
     def parts_behind(self, after: int, part_lines: int, parts: int) -> list[int]:
-        """Those of its parts, each of so many lines, in which what is looked for behind a line may be."""
+        """Return the indices of its parts that may contain matches after a line."""
         behind = range(max(0, after + 1 - self.first) // part_lines, parts)
         if self.slices is None:
             return list(behind)
@@ -90,7 +90,7 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class TrialLog:
-    """Where a trial's lines are: those below `packed` in these objects, the others in chunks, `next` the number that comes."""
+    """Where a trial's lines are: those below `packed` in these objects, the others in chunks. `next`: the next line's number."""
 
     trial: UUID
     next: int
@@ -100,7 +100,7 @@ class TrialLog:
 
 @dataclass(frozen=True, slots=True)
 class SearchPosition:
-    """Where a search over many trials stands: behind a line of a trial. Experiments that are newer come first."""
+    """Position of a search over many trials: after a line of a trial. Newer experiments come first."""
 
     experiment: UUID
     number: int
@@ -111,7 +111,7 @@ class SearchPosition:
 async def load_due(
     connection: AsyncConnection, letters: int, rest: int, over_since: datetime, limit: int
 ) -> list[PackableTrial]:
-    """Return trials with so much text in chunks, and those that were over by then with `rest` of it."""
+    """Return trials with at least `letters` bytes of text in chunks, and those that ended by then with at least `rest` bytes."""
     heads = log_heads.c
     is_over = (trials.c.id == heads.trial) & trials.c.is_final & (trials.c.final_at < over_since)
     due = (
@@ -125,7 +125,7 @@ async def load_due(
 
 
 async def begin_attempt(connection: AsyncConnection, attempt: PackAttempt, now: datetime) -> bool:
-    """Write the intent down; False where another attempt is under way."""
+    """Record the intent; False if another attempt is in progress."""
     due = attempt.due
     made = insert(log_objects).values(
         id=attempt.id, tenant=due.tenant, trial=due.trial, first=due.packed, created_at=now
@@ -135,13 +135,13 @@ async def begin_attempt(connection: AsyncConnection, attempt: PackAttempt, now: 
 
 
 async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, packed: Packed) -> None:
-    """Let the object count in place of the chunks. Raises LookupError where the attempt does not stand any more: roll back."""
+    """Replace the chunks by the object. Raises LookupError if the attempt is no longer valid: roll back."""
     trial, first = attempt.due.trial, attempt.due.packed
     content, grams = packed.about, packed.grams
     following = first + content.lines
     heads = log_heads.c
     left = case((heads.next == following, 0), else_=func.greatest(0, heads.letters - content.text_bytes))
-    passed = _passing(attempt.due).values(packed=following, letters=left)
+    passed = _advance(attempt.due).values(packed=following, letters=left)
     kept = (
         update(log_objects)
         .where(log_objects.c.id == attempt.id, log_objects.c.state == "writing")
@@ -166,20 +166,20 @@ async def finish_attempt(connection: AsyncConnection, attempt: PackAttempt, pack
         if not (await connection.execute(change)).rowcount:
             raise LookupError(attempt.id)
     chunks = log_chunks.c
-    gone = delete(log_chunks).where(chunks.trial == trial, chunks.first >= first, chunks.first < following)
-    await connection.execute(gone)
+    packed_chunks = (chunks.trial == trial, chunks.first >= first, chunks.first < following)
+    await connection.execute(delete(log_chunks).where(*packed_chunks))
 
 
 async def skip_lines(connection: AsyncConnection, due: PackableTrial, following: int | None) -> None:
-    """Begin behind lines that are gone; where nothing is left (None), at the trial's next line."""
+    """Continue after deleted lines; if none is left (None), at the trial's next line."""
     if following is None:
-        await connection.execute(_passing(due).values(packed=log_heads.c.next, letters=0))
+        await connection.execute(_advance(due).values(packed=log_heads.c.next, letters=0))
     else:
-        await connection.execute(_passing(due).values(packed=following))
+        await connection.execute(_advance(due).values(packed=following))
 
 
 async def give_up(connection: AsyncConnection, attempt: UUID) -> None:
-    """Let an object go that does not count."""
+    """Mark the object of an unfinished attempt for deletion."""
     objects = log_objects.c
     unkept = update(log_objects).where(objects.id == attempt, objects.state == "writing")
     await connection.execute(unkept.values(state="deleting"))
@@ -192,7 +192,7 @@ async def mark_deleting(
     older_than: datetime | None,
     limit: int,
 ) -> list[StoredObject]:
-    """Write down which objects go: attempts that took too long, and lines that are all older than that; return all that are to go."""
+    """Mark objects for deletion: dead attempts, and objects whose lines are all older than that; return all marked ones."""
     objects = log_objects.c
     is_going = (objects.state == "writing") & (objects.created_at < now - attempt_for)
     if older_than is not None:
@@ -204,7 +204,7 @@ async def mark_deleting(
 
 
 async def mark_expired_deleting(connection: AsyncConnection, now: datetime) -> None:
-    """Write down that objects go whose lines are all older than experiment, workspace or tenant keep them."""
+    """Mark objects for deletion whose lines are all older than the retention of experiment, workspace or tenant."""
     aged = log_objects.alias("aged")
     of_experiment = aged.outerjoin(trials, trials.c.id == aged.c.trial).outerjoin(
         experiments, experiments.c.id == trials.c.experiment
@@ -220,13 +220,13 @@ async def mark_expired_deleting(connection: AsyncConnection, now: datetime) -> N
 
 
 async def remove_deleted(connection: AsyncConnection, objects: Sequence[UUID]) -> None:
-    """Forget objects that were deleted."""
-    gone = delete(log_objects).where(among(log_objects.c.id, objects), log_objects.c.state == "deleting")
-    await connection.execute(gone)
+    """Delete the rows of deleted objects."""
+    deleted = delete(log_objects).where(among(log_objects.c.id, objects), log_objects.c.state == "deleting")
+    await connection.execute(deleted)
 
 
 async def drop_unshared_filters(connection: AsyncConnection) -> None:
-    """Delete filters whose objects are all gone."""
+    """Delete filters whose objects are all deleted."""
     objects = select(log_objects.c.id).where(log_objects.c.shared_filter == log_filters.c.id)
     await connection.execute(delete(log_filters).where(~objects.exists()))
 
@@ -234,7 +234,7 @@ async def drop_unshared_filters(connection: AsyncConnection) -> None:
 async def load_logs(
     connection: AsyncConnection, after: Mapping[UUID, int], matcher: Matcher
 ) -> list[TrialLog]:
-    """Return where the lines of trials are behind those given, in the order of the trials; objects that cannot match are left out."""
+    """Return where the lines of trials after the given ones are, in the order of the trials; objects that cannot match are left out."""
     given = rows_given([log_heads.c.trial, column("line", BigInteger)], after.items(), numbered="place")
     heads, objects = log_heads.c, log_objects.c
     joined = (
@@ -253,7 +253,7 @@ async def load_logs(
     of_parts = (objects.part_lines, objects.part_offsets, objects.part_bits, objects.part_slices)
     logs = (
         select(heads.trial, heads.next, heads.packed, *of_object, *of_parts)
-        .add_columns(_filter_places(matcher.hashes).label("places"))
+        .add_columns(_filter_bytes(matcher.hashes).label("filter_bytes"))
         .select_from(joined)
         .order_by(given.c.place, objects.first)
     )
@@ -273,31 +273,31 @@ async def load_search_positions(
     begin: SearchPosition | None,
     limit: int,
 ) -> list[SearchPosition]:
-    """Return the beginnings of the next logs, `begin`'s own first: newer experiments first, then by the trial's number."""
+    """Return the start positions of the next logs, beginning with `begin`'s: newer experiments first, then by trial number."""
     number = func.coalesce(trials.c.number, 0)
-    places = select(trials.c.experiment, number, trials.c.id).join(
+    positions = select(trials.c.experiment, number, trials.c.id).join(
         log_heads, log_heads.c.trial == trials.c.id
     )
     if of_experiments is not None:
-        places = places.where(among(trials.c.experiment, of_experiments))
+        positions = positions.where(among(trials.c.experiment, of_experiments))
     if of_trials is not None:
-        places = places.where(among(trials.c.id, of_trials))
+        positions = positions.where(among(trials.c.id, of_trials))
     if begin is not None:
         is_behind = tuple_(number, trials.c.id) >= (begin.number, begin.trial)
-        places = places.where(
+        positions = positions.where(
             (trials.c.experiment < begin.experiment) | (trials.c.experiment == begin.experiment) & is_behind
         )
-    ordered = places.order_by(trials.c.experiment.desc(), number, trials.c.id).limit(limit)
+    ordered = positions.order_by(trials.c.experiment.desc(), number, trials.c.id).limit(limit)
     return [SearchPosition(*row, 0) for row in await connection.execute(ordered)]
 
 
-def _passing(due: PackableTrial) -> Update:
-    """The head of a trial, unless another attempt has moved it meanwhile."""
+def _advance(due: PackableTrial) -> Update:
+    """Update the head of a trial unless another attempt has moved it meanwhile."""
     return update(log_heads).where(log_heads.c.trial == due.trial, log_heads.c.packed == due.packed)
 
 
 def _conditions(wanted: LineQuery) -> list[ColumnElement[bool]]:
-    """Which objects may have lines that are wanted."""
+    """Return the conditions for objects that may have matching lines."""
     objects = log_objects.c
     conditions = [objects.state == "kept"]
     if wanted.run is not None:
@@ -313,8 +313,8 @@ def _conditions(wanted: LineQuery) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def _filter_places(hashes: Sequence[int]) -> ScalarSelect[Any]:
-    """The bytes of an object's filter at each hash's place: of its own, or of one that it shares with others, as it did before."""
+def _filter_bytes(hashes: Sequence[int]) -> ScalarSelect[Any]:
+    """Return an object's filter bytes at the position of each hash, from its own filter or from an older shared one."""
     objects, shared = log_objects.c, log_filters.c
     asked = rows_given([column("hash", BigInteger)], [(each,) for each in hashes], numbered="place")
     place = asked.c.hash.bitwise_rshift(32 - objects.part_bits)
@@ -323,19 +323,19 @@ def _filter_places(hashes: Sequence[int]) -> ScalarSelect[Any]:
     filter_ = func.coalesce(objects.part_grams, shared.grams)
     width = func.greatest(1, objects.part_slices.bitwise_rshift(3))
     found = func.substr(filter_, cast(begin, Integer) + 1, width)
-    places = func.array_agg(aggregate_order_by(found, asked.c.place), type_=ARRAY(LargeBinary))
-    return select(places).correlate(log_objects, log_filters).scalar_subquery()
+    found_bytes = func.array_agg(aggregate_order_by(found, asked.c.place), type_=ARRAY(LargeBinary))
+    return select(found_bytes).correlate(log_objects, log_filters).scalar_subquery()
 
 
 def _object(row: Row[*tuple[Any, ...]], hashes: Sequence[int]) -> StoredObject:
     layout = Layout(row.part_lines, tuple(row.part_offsets)) if row.part_offsets else None
     stored = StoredObject(row.id, row.tenant, row.trial, row.first, row.lines, layout=layout)
     if (
-        not row.places or row.places[0] is None
-    ):  # nothing is asked, or it is from before there were such filters
+        not row.filter_bytes or row.filter_bytes[0] is None
+    ):  # no text to search for, or an object without a filter
         return stored
     shape, shares = (row.part_bits, row.part_slices), row.shared_filter is not None
-    slices = slices_with(hashes, row.places, *shape, has_own_bytes=shares)
+    slices = slices_with(hashes, row.filter_bytes, *shape, has_own_bytes=shares)
     return replace(stored, slices=slices, of_slices=row.part_slices)
 
 

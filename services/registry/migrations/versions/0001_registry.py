@@ -1,4 +1,4 @@
-"""The registry's tables. Points and logs are partitioned by day; everything else is small beside them."""
+"""Initial tables of the registry. Points and logs are partitioned by day; all other tables are small in comparison."""
 
 from alembic import op
 
@@ -39,7 +39,7 @@ FOLLOWED = (
 )
 
 REPORTED = (
-    # A mark carries its run's fence, so that one UPDATE moves the mark and reads the fence under one row lock.
+    # A mark includes its run's fence, so that one UPDATE advances the mark and reads the fence under one row lock.
     """CREATE TABLE registry.marks (
         run uuid NOT NULL, worker text NOT NULL, stream text NOT NULL, tenant uuid NOT NULL,
         next bigint NOT NULL DEFAULT 1, is_stale boolean NOT NULL, superseded_after bigint,
@@ -104,7 +104,7 @@ PROTECTED = (
 
 
 def upgrade() -> None:
-    """Make all tables, protected by tenant, and those of the delivery loop."""
+    """Create all tables, protected by tenant, and those of the delivery loop."""
     for statement in (*FOLLOWED, *REPORTED, *KEPT):
         op.execute(statement)
     for table in PROTECTED:
@@ -113,5 +113,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is nothing before the first revision."""
+    """Not supported: this is the first revision."""
     raise NotImplementedError("the first revision is not taken back: drop the schema")

@@ -1,4 +1,4 @@
-"""The newest event of each entity stays in the outbox."""
+"""Keep the newest event of each entity in the outbox."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""How long runs had which slots, and how they ended; and trials by their code: plans are made from both."""
+"""Store slots, duration and outcome of runs, and index trials by code: inputs of cost estimates."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Objects of checkpoints by content: what a tenant has stored once is not sent a second time."""
+"""Index checkpoint objects by content: contents that a tenant stores already are not uploaded again."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Whose parts a checkpoint has, by the word of the gang's chief: what a machine sends that lost its part in the run is told apart."""
+"""Store which workers hold files of a checkpoint, as listed by the gang's chief, to reject files of workers that left the gang."""
 
 from alembic import op
 

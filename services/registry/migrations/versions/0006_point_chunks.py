@@ -1,4 +1,4 @@
-"""Points of a series are kept in chunks instead of a row each; what is stored already is taken over."""
+"""Store points of a series in chunks instead of one row per point; existing points are converted."""
 
 from datetime import date
 
@@ -18,7 +18,7 @@ CHUNKS = """CREATE TABLE registry.point_chunks (
     day date NOT NULL, tenant uuid NOT NULL, series bigint NOT NULL, count int NOT NULL,
     is_thinned boolean NOT NULL DEFAULT false, first_step bigint NOT NULL, last_step bigint NOT NULL, body bytea NOT NULL, rolled_up bytea) PARTITION BY RANGE (day)"""
 
-TAKEN_OVER = f"""
+CONVERTED = f"""
 INSERT INTO registry.point_chunks (day, tenant, series, count, first_step, last_step, body)
 SELECT day, tenant, series, count(*), min(step), max(step),
        '\\x00'::bytea || string_agg(int8send(seq), '' ORDER BY step, seq) || string_agg(int8send(step), '' ORDER BY step, seq)
@@ -30,9 +30,9 @@ GROUP BY day, tenant, series, chunk
 
 
 def upgrade() -> None:
-    """Make the table and its days, take the points over, and drop the rows."""
+    """Create the table and its partitions, convert the points, and drop the old table."""
     op.execute(CHUNKS)
-    # They are compressed already, and a chunk is wanted whole.
+    # Chunks are compressed already and always read whole.
     op.execute("ALTER TABLE registry.point_chunks ALTER COLUMN body SET STORAGE EXTERNAL")
     op.execute("ALTER TABLE registry.point_chunks ALTER COLUMN rolled_up SET STORAGE EXTERNAL")
     op.execute("CREATE INDEX point_chunks_by_series ON registry.point_chunks (series, count)")
@@ -46,10 +46,10 @@ def upgrade() -> None:
     )
     for day in sorted(days.scalars()):
         _make_day(date.fromisoformat(day))
-    # Its owner is held to row-level security too, and has no tenant.
+    # Row-level security applies to the owner too, who has no tenant.
     for table in ("points", "series"):
         op.execute(f"ALTER TABLE registry.{table} NO FORCE ROW LEVEL SECURITY")
-    op.execute(TAKEN_OVER)
+    op.execute(CONVERTED)
     op.execute(
         "UPDATE registry.series s SET first_step = c.first_step FROM"
         " (SELECT series, min(first_step) AS first_step FROM registry.point_chunks GROUP BY series) c"

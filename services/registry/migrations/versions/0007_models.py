@@ -1,4 +1,4 @@
-"""Models belong to workspaces, have notes, tags and aliases; versions have stages, and both can go. Datasets and consumers for lineage."""
+"""Add workspaces, notes, tags and aliases to models; stages to versions; deletion of both; datasets and consumers for lineage."""
 
 from alembic import op
 
@@ -19,7 +19,7 @@ def upgrade() -> None:
             ADD COLUMN deleted_at timestamptz, ADD COLUMN deleted_reason text,
             DROP CONSTRAINT models_tenant_key_key"""
     )
-    # A deleted model's name is free again.
+    # The name of a deleted model can be reused.
     op.execute(
         "CREATE UNIQUE INDEX models_by_key ON registry.models (tenant, workspace, key) WHERE deleted_at IS NULL"
     )
@@ -42,7 +42,7 @@ def upgrade() -> None:
     op.execute(
         "CREATE INDEX trials_by_start_ever ON registry.trials (start_checkpoint) WHERE start_checkpoint IS NOT NULL"
     )
-    # What later used a version: `kind` is the consumer's word (inference, evaluation), `reference` its own id.
+    # Uses of a version: `kind` is inference, evaluation or similar, `reference` the consumer's id.
     op.execute(
         """CREATE TABLE registry.consumers (
             id uuid PRIMARY KEY, tenant uuid NOT NULL, version uuid NOT NULL, kind text NOT NULL, reference text NOT NULL,

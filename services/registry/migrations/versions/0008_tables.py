@@ -1,4 +1,4 @@
-"""What a table of trials needs: where each stands, and the series of a whole experiment by their metric."""
+"""Add trial states, and an index of an experiment's series by metric, for the trial table."""
 
 from alembic import op
 
@@ -15,16 +15,16 @@ def upgrade() -> None:
         " ADD COLUMN created_at timestamptz, ADD COLUMN ended_at timestamptz"
     )
     op.execute("ALTER TABLE registry.series ADD COLUMN experiment uuid")
-    # Their owner is held to row-level security too, and has no tenant.
+    # Row-level security applies to the owner too, who has no tenant.
     for table in ("series", "trials"):
         op.execute(f"ALTER TABLE registry.{table} NO FORCE ROW LEVEL SECURITY")
     op.execute(
         "UPDATE registry.series s SET experiment = t.experiment FROM registry.trials t WHERE t.id = s.trial"
     )
-    # What is said again of a trial counts although its version is known: where it stands was not kept until now.
+    # Reset the versions, so that republished events fill the new state columns.
     op.execute("UPDATE registry.trials SET changed_version = 0")
     for table in ("series", "trials"):
         op.execute(f"ALTER TABLE registry.{table} FORCE ROW LEVEL SECURITY")
-    # Of columns that never change: what moves with every batch stays out of every index.
+    # Only immutable columns: columns that change with every batch must not be indexed.
     op.execute('CREATE INDEX series_by_metric ON registry.series (experiment, "group", name)')
     op.execute("CREATE INDEX runs_restarted ON registry.runs (experiment) WHERE number > 1")

@@ -1,4 +1,4 @@
-"""For how long an experiment's metrics are kept, where its config says so."""
+"""Store an experiment's metric retention, if its config sets it."""
 
 from alembic import op
 

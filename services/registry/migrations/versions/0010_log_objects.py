@@ -1,4 +1,4 @@
-"""Older log lines lie in the object store, found by an index."""
+"""Move older log lines to the object store, with an index."""
 
 from alembic import op
 
@@ -18,7 +18,7 @@ OBJECTS = """CREATE TABLE registry.log_objects (
 
 def upgrade() -> None:
     op.execute(OBJECTS)
-    # One attempt at a time, and no line in two objects.
+    # One attempt at a time per trial, and no line in two objects.
     op.execute(
         "CREATE UNIQUE INDEX log_objects_by_trial ON registry.log_objects (trial, first) WHERE state <> 'deleting'"
     )
@@ -26,13 +26,13 @@ def upgrade() -> None:
         "CREATE INDEX log_objects_unsettled ON registry.log_objects (created_at) WHERE state <> 'kept'"
     )
     op.execute("CREATE INDEX log_objects_by_age ON registry.log_objects (until_ms) WHERE state = 'kept'")
-    # Not compressed, so that one bit of a filter is read without the rest of it.
+    # Uncompressed, so that one bit of a filter can be read without the rest.
     op.execute("ALTER TABLE registry.log_objects ALTER COLUMN grams SET STORAGE EXTERNAL")
     protect(op, "registry", "log_objects")
     op.execute(
         "ALTER TABLE registry.log_heads ADD COLUMN packed bigint NOT NULL DEFAULT 1, ADD COLUMN letters bigint NOT NULL DEFAULT 0"
     )
-    # Their owner is held to row-level security too, and has no tenant.
+    # Row-level security applies to the owner too, who has no tenant.
     for table in ("log_heads", "log_chunks"):
         op.execute(f"ALTER TABLE registry.{table} NO FORCE ROW LEVEL SECURITY")
     op.execute(

@@ -1,4 +1,4 @@
-"""What is done with checkpoints that are kept: objects are read again, a tenant's bytes are counted and bounded, collection's rule is edited."""
+"""Add background verification of objects, storage limits of tenants, and edited retention rules."""
 
 from alembic import op
 
@@ -31,7 +31,7 @@ def upgrade() -> None:
             tenant uuid PRIMARY KEY, used_bytes bigint NOT NULL DEFAULT 0, maximum_bytes bigint,
             version bigint NOT NULL DEFAULT 0)"""
     )
-    # Their owner is held to row-level security too, and has no tenant.
+    # Row-level security applies to the owner too, who has no tenant.
     for table in ("objects", "artifacts"):
         op.execute(f"ALTER TABLE registry.{table} NO FORCE ROW LEVEL SECURITY")
     op.execute(

@@ -1,4 +1,4 @@
-"""Rules of tenants and workspaces on how long points are kept."""
+"""Add retention rules of tenants and workspaces for points."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The filter of an object's letters says in which part of it they may be; of objects made before, every part is looked through."""
+"""Store log filters by slice; in older objects, every part is searched."""
 
 from alembic import op
 
@@ -9,9 +9,9 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # The columns of before stay for replicas that still write them.
+    # The old columns stay for replicas that still write them.
     op.execute(
         "ALTER TABLE registry.log_objects ADD COLUMN slice_bits int, ADD COLUMN slices int, ADD COLUMN sliced_grams bytea"
     )
-    # Not compressed, so that one byte of a filter is read without the rest of it.
+    # Uncompressed, so that one byte of a filter can be read without the rest.
     op.execute("ALTER TABLE registry.log_objects ALTER COLUMN sliced_grams SET STORAGE EXTERNAL")

@@ -1,4 +1,4 @@
-"""Experiments, workspaces and tenants say for how long log lines are kept."""
+"""Add log retention to experiments, workspaces and tenants."""
 
 from alembic import op
 

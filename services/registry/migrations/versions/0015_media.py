@@ -1,4 +1,4 @@
-"""What trials log beside numbers: packs in the object store, and what lies in each."""
+"""Add media packs in the object store, and the catalogue of their items."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Where the parts of an object with log lines begin, and a filter that knows smaller ones; objects made before are fetched whole."""
+"""Store part offsets of log objects, and a finer filter; older objects are fetched whole."""
 
 from alembic import op
 
@@ -9,7 +9,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # The filter has columns of its own: a replica of before would take one of more than eight slices for empty.
+    # New columns for the filter: an older replica would read one with more than eight slices as empty.
     op.execute(
         "ALTER TABLE registry.log_objects ADD COLUMN part_lines bigint, ADD COLUMN part_offsets bigint[],"
         " ADD COLUMN part_bits int, ADD COLUMN part_slices int, ADD COLUMN part_grams bytea"

@@ -1,4 +1,4 @@
-"""Packs of media are counted with their trial, and uploads of artifacts are written down before they come."""
+"""Count media packs per trial, and record uploads of artifacts before they arrive."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""How many bytes each workspace has in the store: what checkpoints of its experiments hold, each content once, and its media."""
+"""Count the bytes that each workspace stores: distinct contents of its experiments' checkpoints, and their media."""
 
 from alembic import op
 
@@ -39,7 +39,7 @@ def upgrade() -> None:
             PRIMARY KEY (tenant, workspace, key))"""
     )
     op.execute("ALTER TABLE registry.media_packs ADD COLUMN workspace text")
-    # Their owner is held to row-level security too, and has no tenant.
+    # Row-level security applies to the owner too, who has no tenant.
     for table in READ:
         op.execute(f"ALTER TABLE registry.{table} NO FORCE ROW LEVEL SECURITY")
     op.execute(

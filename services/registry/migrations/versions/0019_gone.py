@@ -1,4 +1,4 @@
-"""What is being deleted, and the ids of what was."""
+"""Add tables of pending deletions and of deleted ids."""
 
 from alembic import op
 
@@ -12,6 +12,6 @@ depends_on = None
 
 def upgrade() -> None:
     deletion_tables(op, "registry")
-    # What is sent there by URLs that were good when it was deleted.
+    # Prefixes to which presigned URLs may still write after the deletion.
     op.execute("CREATE TABLE registry.litter (prefix text PRIMARY KEY, due_at timestamptz NOT NULL)")
     open_to_system(op, "registry", "litter")

@@ -1,6 +1,6 @@
-"""Which experiment has which code, and since when nobody has an archive: what no experiment has goes.
+"""Store each experiment's code hash, and since when an archive has been unused, so that unused archives can be deleted.
 
-Of archives from before nobody knows when they were asked for last: they stay until somebody asks again.
+For archives from before this revision the last request is unknown: they are kept until they are requested again.
 """
 
 from alembic import op

@@ -1,4 +1,4 @@
-"""Whether the filter of an object with log lines knows words as a whole; of one made before it is not asked for them."""
+"""Store whether the filter of a log object contains whole words; older filters are not searched for them."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Filters that several objects with log lines share; what was packed before gets into one by and by."""
+"""Add filters shared by several log objects; older objects are added to one over time."""
 
 from alembic import op
 
@@ -15,7 +15,7 @@ def upgrade() -> None:
         "CREATE TABLE registry.log_filters (id uuid PRIMARY KEY, tenant uuid NOT NULL, bits int NOT NULL,"
         " width int NOT NULL, grams bytea NOT NULL)"
     )
-    # Not compressed, so that one place of a filter is read without the rest of it.
+    # Uncompressed, so that one position of a filter can be read without the rest.
     op.execute("ALTER TABLE registry.log_filters ALTER COLUMN grams SET STORAGE EXTERNAL")
     protect(op, "registry", "log_filters")
     op.execute("ALTER TABLE registry.log_objects ADD COLUMN shared_filter uuid, ADD COLUMN shared_from int")

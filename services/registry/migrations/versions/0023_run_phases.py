@@ -1,4 +1,4 @@
-"""What a run did when on its machine, as its worker told it: by kind and number."""
+"""Store the phases of runs as reported by workers, by kind and number."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What an ended run's uploads wait for: whether a next run waits, for how long, and which workers are away."""
+"""Store what an ended run's uploads wait for: whether a next run waits, for how long, and which workers do not respond."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The stages of a model version: which follows which, and who must agree. Neighbour: `handlers.versions`."""
+"""Stages of a model version: allowed transitions, and approvals. See also `handlers.versions`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ STAGE: StateMachine[Stage, Stage] = StateMachine(
     "none",
     {(before, after): after for before, afters in _AFTER.items() for after in afters},
 )
-"""The trigger is the stage that is asked for. Nothing goes into production that was not in staging."""
+"""The trigger is the requested stage. A version must pass staging before production."""
 STAGES_KEPT = 50
-"""Of the changes of one version's stage; who needs all of them reads the events."""
+"""Number of stage changes stored per version; the events hold all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageStatus:
-    """Where a version stands: its stage, the change that waits for approval, and how it came here, oldest first."""
+    """A version's stage, its pending stage change, and its stage history, oldest first."""
 
     stage: Stage
     pending: PendingStage | None = None
@@ -35,43 +35,44 @@ class StageStatus:
 
 
 def refuse_stage(staged: StageStatus, wanted: Stage) -> InputRefusal | None:
-    """Return why a version may not be asked to come to a stage; None when it may."""
+    """Return why a stage change is rejected; None if it is allowed."""
     if staged.pending is not None:
         waiting = staged.pending
         return InputRefusal(
             "stage_pending",
-            f"The version waits for approval to become '{waiting.stage}', asked for by {waiting.by}: "
+            f"A change to '{waiting.stage}' requested by {waiting.by} is pending: "
             "approve or reject that first.",
         )
     if STAGE.moves(staged.stage, wanted):
         return None
-    ways = ", ".join(_AFTER[staged.stage])
+    allowed = ", ".join(_AFTER[staged.stage])
     return InputRefusal(
-        "stage_unreachable", f"From '{staged.stage}' a version goes to {ways}, not to '{wanted}'."
+        "stage_unreachable",
+        f"A version in stage '{staged.stage}' cannot change to '{wanted}'; allowed stages: {allowed}.",
     )
 
 
 def ask_stage(
     staged: StageStatus, wanted: Stage, by: str, reason: str, needed: int, now: datetime
 ) -> StageStatus:
-    """Return the version after the asking: there already where nobody else needs to agree, else waiting."""
+    """Return the version after a request: in the new stage if no approvals are needed, else with a pending change."""
     asked = PendingStage(stage=wanted, by=by, reason=reason, asked_at=now, needed=needed)
     return StageStatus(staged.stage, asked, staged.stages) if needed else _come(staged, asked, now)
 
 
 def refuse_decision(pending: PendingStage | None, by: str, *, approve: bool) -> InputRefusal | None:
-    """Return why a person's answer does not count; None when it does. Nobody approves what they asked for, or twice."""
+    """Return why a user's answer does not count; None if it does. Nobody approves their own request, or approves twice."""
     if pending is None:
-        return InputRefusal("stage_not_pending", "The version waits for no approval.")
+        return InputRefusal("stage_not_pending", "The version has no pending stage change.")
     if approve and by == pending.by:
-        return InputRefusal("own_approval", f"{by} asked for this change: somebody else must approve it.")
+        return InputRefusal("own_approval", f"{by} requested this change: another user must approve it.")
     if approve and any(one.by == by for one in pending.approvals):
-        return InputRefusal("approved_already", f"{by} has approved this change already.")
+        return InputRefusal("approved_already", f"{by} has already approved this change.")
     return None
 
 
 def decide_stage(staged: StageStatus, by: str, reason: str, now: datetime, *, approve: bool) -> StageStatus:
-    """Return the version after an answer that counts: still waiting, there, or where it was."""
+    """Return the version after an answer: still pending, in the new stage, or in the old one."""
     pending = staged.pending
     if pending is None or not approve:
         return StageStatus(staged.stage, None, staged.stages)
@@ -85,10 +86,12 @@ def decide_stage(staged: StageStatus, by: str, reason: str, now: datetime, *, ap
 
 
 def refuse_deletion(stage: Stage, aliases: Sequence[str]) -> InputRefusal | None:
-    """Return why a version may not be deleted; None when it may: somebody may rely on it."""
+    """Return why a version may not be deleted, because it may be in use; None if it may."""
     if aliases:
         named = ", ".join(sorted(aliases))
-        return InputRefusal("version_in_use", f"The alias {named} names it: move or remove that first.")
+        return InputRefusal(
+            "version_in_use", f"The alias {named} points to it: move or remove the alias first."
+        )
     if stage == "production":
         return InputRefusal("version_in_use", "It is in production: archive it first.")
     return None

@@ -1,4 +1,4 @@
-"""Commands that are answered one by one: what is refused is said by `operation.refused`, so that the caller's wait ends."""
+"""Handling of commands one by one: a rejected command is answered by `operation.refused`, so that the caller stops waiting."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
@@ -18,7 +18,7 @@ C = TypeVar("C", bound=Command)
 def handle_each(
     carry_out: Callable[[Unit, Delivery[C]], Awaitable[None]],
 ) -> Callable[[Unit, list[Delivery[C]]], Awaitable[None]]:
-    """Return a handler that carries out one command after the other. What a refused one wrote and emitted is undone."""
+    """Return a handler that carries out commands one by one. What a rejected command wrote and emitted is undone."""
 
     async def on(unit: Unit, batch: list[Delivery[C]]) -> None:
         for delivery in batch:
@@ -38,17 +38,20 @@ def handle_each(
 
 
 def check(refusal: InputRefusal | None, place: str | None = None) -> None:
-    """Raises Rejected when there is a refusal."""
+    """Raise Rejected if there is a refusal."""
     if refusal:
         raise Rejected(refusal.code, refusal.reason, place=place)
 
 
 def check_metadata(given: Mapping[str, JsonValue] | None) -> None:
-    """Raises Rejected for metadata that is too large, or that Postgres cannot hold."""
+    """Raise Rejected for metadata that is too large or that Postgres cannot store."""
     check(refuse_metadata(given) if given else None, "metadata")
 
 
-def check_version(command: Command, version: int, what: str) -> None:
-    """Raises Conflict when the command was made for another state of `what`."""
+def check_version(command: Command, version: int, entity: str) -> None:
+    """Raise Conflict if the command expects another version of the entity."""
     if command.expected_version is not None and command.expected_version != version:
-        raise Conflict("version_conflict", f"{what} has changed meanwhile; look at it and ask again")
+        raise Conflict(
+            "version_conflict",
+            f"{entity} has changed since it was read; read it again and repeat the request",
+        )

@@ -1,4 +1,4 @@
-"""Commands on models. Neighbour: `versions`, commands on theirs."""
+"""Commands on models. `versions` has those on versions."""
 
 from services.registry.models import events, store as models
 from services.registry.models.core.names import (
@@ -21,7 +21,7 @@ from shared.messages.models import CreateModel, DeleteModel, EditModel, SetAlias
 
 
 async def create_model(unit: Unit, delivery: Delivery[CreateModel]) -> None:
-    """Create a model under a name that its workspace does not have yet."""
+    """Create a model under a name that is new in its workspace."""
     message = delivery.message
     check(refuse_model_name(message.name), "name")
     check(refuse_tags(message.tags), "tags")
@@ -42,13 +42,13 @@ async def create_model(unit: Unit, delivery: Delivery[CreateModel]) -> None:
     if made is None:
         raise Conflict(
             "model_exists",
-            f"the workspace '{message.workspace}' has a model called '{message.name}' already (case does not count)",
+            f"the workspace '{message.workspace}' already has a model named '{message.name}' (case is ignored)",
         )
     unit.emit(events.model_event(made, message.operation_id), cause=delivery)
 
 
 async def edit_model(unit: Unit, delivery: Delivery[EditModel]) -> None:
-    """Change what people wrote about a model, or who must agree to a stage."""
+    """Change a model's texts, metadata, tags or required approvals."""
     message = delivery.message
     check(refuse_approvals(message.approvals), "approvals")
     check_metadata(message.metadata)
@@ -68,7 +68,7 @@ async def edit_model(unit: Unit, delivery: Delivery[EditModel]) -> None:
 
 
 async def set_alias(unit: Unit, delivery: Delivery[SetAlias]) -> None:
-    """Let an alias name a version, or none."""
+    """Point an alias at a version, or remove it."""
     message = delivery.message
     check(refuse_alias(message.alias), "alias")
     model = await _locked(unit, message.model_id, message)
@@ -86,7 +86,7 @@ async def set_alias(unit: Unit, delivery: Delivery[SetAlias]) -> None:
 
 
 async def delete_model(unit: Unit, delivery: Delivery[DeleteModel]) -> None:
-    """Delete a model with all its versions, unless one is in use; its name is free again."""
+    """Delete a model with all its versions, unless one is in use. Its name can be reused."""
     message = delivery.message
     model = await _locked(unit, message.model_id, message)
     versions = await models.load_versions(unit.connection, model.id)
@@ -95,14 +95,14 @@ async def delete_model(unit: Unit, delivery: Delivery[DeleteModel]) -> None:
             raise Conflict(refusal.code, f"version {version.number}: {refusal.reason}")
     for version in versions:
         await remove(unit, delivery, model, version, message.reason, message.by)
-    gone = await models.save_model(
+    deleted = await models.save_model(
         unit.connection,
         model,
         deleted_at=unit.now,
         deleted_reason=message.reason,
         changed_by=message.by,
     )
-    unit.emit(events.model_event(gone, message.operation_id), cause=delivery)
+    unit.emit(events.model_event(deleted, message.operation_id), cause=delivery)
 
 
 async def _locked(unit: Unit, id: ModelId, command: Command) -> ModelRow:

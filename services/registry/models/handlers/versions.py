@@ -1,4 +1,4 @@
-"""Commands on models' versions. What a version is made of never changes; its stage, its aliases and what people write about it do."""
+"""Commands on model versions. A version's content is immutable; its stage, aliases and texts are not."""
 
 from typing import TypeVar
 from uuid import UUID
@@ -37,7 +37,7 @@ Staging = TypeVar("Staging", SetStage, DecideStage)
 
 
 async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
-    """Give a model a version of a saved checkpoint."""
+    """Register a saved checkpoint as a version of a model."""
     message = delivery.message
     check(refuse_tags(message.tags), "tags")
     check_metadata(message.metadata)
@@ -82,18 +82,18 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
 
 
 async def edit_version(unit: Unit, delivery: Delivery[EditVersion]) -> None:
-    """Change what people wrote about a version."""
+    """Change a version's texts and tags."""
     message = delivery.message
     model, version = await _locked(unit, message.version_id, message)
     tags = change_tags(version.tags, message.add_tags, message.remove_tags)
     check(refuse_tags(tags), "tags")
     written = message.model_dump(include={"comment", "notes"}, exclude_none=True)
     changed = await models.save_version(unit.connection, version, tags=tags, changed_by=message.by, **written)
-    await _say(unit, delivery, model, changed)
+    await _emit_version(unit, delivery, model, changed)
 
 
 async def set_stage(unit: Unit, delivery: Delivery[SetStage]) -> None:
-    """Bring a version to a stage, or ask for the approvals that this takes."""
+    """Change a version's stage, or request the approvals that this needs."""
     message = delivery.message
     model, version = await _locked(unit, message.version_id, message)
     if refusal := refuse_stage(version.staged, message.stage):
@@ -104,7 +104,7 @@ async def set_stage(unit: Unit, delivery: Delivery[SetStage]) -> None:
 
 
 async def decide_stage(unit: Unit, delivery: Delivery[DecideStage]) -> None:
-    """Count a person's answer to a change of stage."""
+    """Record a user's answer to a pending stage change."""
     message = delivery.message
     model, version = await _locked(unit, message.version_id, message)
     if refusal := refuse_decision(version.staged.pending, message.by, approve=message.approve):
@@ -114,7 +114,7 @@ async def decide_stage(unit: Unit, delivery: Delivery[DecideStage]) -> None:
 
 
 async def delete_version(unit: Unit, delivery: Delivery[DeleteVersion]) -> None:
-    """Delete a version that nothing relies on; its number is not given again."""
+    """Delete a version that is not in use; its number is not reused."""
     message = delivery.message
     model, version = await _locked(unit, message.version_id, message)
     if refusal := refuse_deletion(version.staged.stage, model.aliases_of(version.number)):
@@ -123,7 +123,7 @@ async def delete_version(unit: Unit, delivery: Delivery[DeleteVersion]) -> None:
 
 
 async def record_consumer(unit: Unit, delivery: Delivery[RecordConsumer]) -> None:
-    """Keep that something used a version, for lineage."""
+    """Record a use of a version, for lineage."""
     message = delivery.message
     check_metadata(message.metadata)
     model, version = await _locked(unit, message.version_id, message)
@@ -137,19 +137,19 @@ async def record_consumer(unit: Unit, delivery: Delivery[RecordConsumer]) -> Non
             **message.model_dump(include={"kind", "reference", "metadata", "by"}),
         },
     )
-    # Whoever uses a version has not changed it; that it is said again ends the caller's wait.
-    await _say(unit, delivery, model, await models.save_version(unit.connection, version))
+    # A use does not change the version; the event is emitted again to end the caller's wait.
+    await _emit_version(unit, delivery, model, await models.save_version(unit.connection, version))
 
 
 async def remove(
     unit: Unit, delivery: Delivery[C], model: ModelRow, version: VersionRow, reason: str, by: str
 ) -> None:
-    """Let a version go, and its checkpoint be looked at by collection again. Raises nothing: whether it may go was asked before."""
-    gone = await models.save_version(
+    """Delete a version, and have its checkpoint collected again. Raises nothing: the caller has checked that deletion is allowed."""
+    deleted = await models.save_version(
         unit.connection, version, deleted_at=unit.now, deleted_reason=reason, changed_by=by
     )
     await collection.save_uncollected(unit.connection, version.lineage.experiment_id)
-    await _say(unit, delivery, model, gone)
+    await _emit_version(unit, delivery, model, deleted)
 
 
 async def _restage(
@@ -162,7 +162,7 @@ async def _restage(
     changed = await models.save_version(
         unit.connection, version, **models.staged_columns(staged), changed_by=delivery.message.by
     )
-    await _say(unit, delivery, model, changed)
+    await _emit_version(unit, delivery, model, changed)
 
 
 async def _locked(unit: Unit, id: UUID, command: Command) -> tuple[ModelRow, VersionRow]:
@@ -176,7 +176,7 @@ async def _locked(unit: Unit, id: UUID, command: Command) -> tuple[ModelRow, Ver
     return model, version
 
 
-async def _say(unit: Unit, delivery: Delivery[C], model: ModelRow, version: VersionRow) -> None:
+async def _emit_version(unit: Unit, delivery: Delivery[C], model: ModelRow, version: VersionRow) -> None:
     checkpoint = await checkpoints.load_checkpoint(unit.connection, version.checkpoint)
     if checkpoint is None:
         raise Broken(f"version {version.id} has no checkpoint")

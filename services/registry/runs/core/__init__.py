@@ -1,1 +1,1 @@
-"""What follows from tokens; what a config says of datasets."""
+"""Fencing by tokens, and datasets named in configs."""

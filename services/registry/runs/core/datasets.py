@@ -1,4 +1,4 @@
-"""Which datasets an experiment's config states under `data:`, and what they are called in a graph of lineage."""
+"""Datasets that an experiment's config names under `data:`, and their ids in the lineage graph."""
 
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote, unquote
@@ -11,28 +11,28 @@ DATASETS_KEPT = 100
 _HASHES = ("hash", "sha256", "content_hash")
 _DEPTH = 3
 _PLAIN = " /:+,~!*'()$&=;?[]"
-"""What a name may hold as it is; `@`, `#` and `%` set its parts apart."""
+"""Characters that a name may contain unescaped; `@`, `#` and `%` separate its parts."""
 
 
 def find_datasets(data: JsonValue) -> tuple[Dataset, ...]:
-    """Return each mapping within `data` that has a `name` in words, with its `version` and its `hash` (or `sha256`), in the order of the config.
+    """Return each mapping within `data` that has a text `name`, with its `version` and its `hash` (or `sha256`), in the order of the config.
 
-    `data: {name: digits, version: 3}`, `data: {train: {name: …}, test: {name: …}}` and lists of such mappings are all understood. A
-    dataset that stands there twice is one. What else `data` holds belongs to the user's code.
+    `data: {name: digits, version: 3}`, `data: {train: {name: …}, test: {name: …}}` and lists of such mappings are supported. Repeated
+    datasets are returned once. Everything else in `data` belongs to the user's code.
     """
     found = dict.fromkeys(_walk(data, _DEPTH))
     return tuple(found)[:DATASETS_KEPT]
 
 
 def dataset_id(dataset: Dataset) -> str:
-    """Return `name@version#hash`, without the parts that it does not have."""
+    """Return `name@version#hash`, without missing parts."""
     version = f"@{quote(dataset.version, safe=_PLAIN)}" if dataset.version else ""
     hashed = f"#{quote(dataset.hash, safe=_PLAIN)}" if dataset.hash else ""
     return quote(dataset.name, safe=_PLAIN) + version + hashed
 
 
 def parse_dataset(id: str) -> Dataset:
-    """Return what an id of `dataset_id` says; parts that are left out are left open."""
+    """Return the dataset of an id from `dataset_id`; missing parts are None."""
     rest, _, hashed = id.partition("#")
     name, _, version = rest.partition("@")
     return Dataset(name=unquote(name), version=unquote(version) or None, hash=unquote(hashed) or None)

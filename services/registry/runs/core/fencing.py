@@ -1,4 +1,4 @@
-"""Who may still change state: tokens against the trial's newest one. (`docs/delivery.md`, "Fencing")"""
+"""Fencing: whether a run may still change state, by comparing its token with the trial's newest one. (`docs/delivery.md`, "Fencing")"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,12 +14,12 @@ class RunEnding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What the registry knows of a trial and of the allocation that asks.
+    """What determines whether an allocation's token is valid.
 
     Attributes:
-        token: the asking allocation's token.
-        newest_token: the highest token seen for the trial, this one included.
-        ending: how the asking allocation ended, None while it runs.
+        token: The asking allocation's token.
+        newest_token: The highest token seen for the trial, including this one.
+        ending: How the asking allocation ended; None while it runs.
     """
 
     token: int
@@ -28,7 +28,7 @@ class Fence:
 
     @property
     def is_stale(self) -> bool:
-        """Whether a later token exists, or the run was ended as lost or forced: its points and logs are stored, and nothing else of it.
+        """Whether a later token exists, or the run ended as lost or forced: only its points and logs are stored.
 
         An ordinary end leaves the token valid for what was journaled before the exit.
         """

@@ -1,4 +1,4 @@
-"""What runs did when, beside the runs: by kind and number, so that what is told again changes nothing."""
+"""Phases of runs, stored by kind and number, so that repeated reports change nothing."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from shared.database.statements import among
 from shared.messages.phases import PhaseRecord, RunPhases
 
 MOST = 300
-"""A run that has so many tells no more."""
+"""Maximum number of phases stored per run."""
 
 
 async def save_phases(connection: AsyncConnection, run: UUID, phases: Sequence[PhaseRecord]) -> None:
-    """Keep them beside what is kept of the run."""
+    """Add phases to those stored for the run."""
     named = {f"{one.kind} {one.number}": one.model_dump(mode="json", exclude_none=True) for one in phases}
     known = func.coalesce(runs.c.phases, literal({}, JSONB))
     count = select(func.count()).select_from(func.jsonb_object_keys(known).alias("kinds")).scalar_subquery()
@@ -28,16 +28,16 @@ async def save_phases(connection: AsyncConnection, run: UUID, phases: Sequence[P
 
 
 async def load_phases(connection: AsyncConnection, trials: Sequence[UUID]) -> dict[UUID, list[RunPhases]]:
-    """Return the phases of these trials' runs by number of the run, each run's in the order of their beginning; trials without any are left out.
+    """Return the phases of these trials' runs by run number, each run's by start; trials without phases are left out.
 
-    An upload that waits no more, since its checkpoint was decided on without its worker's word, ended with that decision.
+    An upload of a checkpoint that was decided without its worker no longer waits: it ended with that decision.
     """
-    told = (
+    reported = (
         select(runs.c.id, runs.c.trial, runs.c.number, runs.c.phases)
         .where(among(runs.c.trial, trials), runs.c.phases.is_not(None))
         .order_by(runs.c.trial, runs.c.number)
     )
-    rows = (await connection.execute(told)).all()
+    rows = (await connection.execute(reported)).all()
     by_run = {row.id: [PhaseRecord.model_validate(one) for one in row.phases.values()] for row in rows}
     waiting = [run for run, phases in by_run.items() if any(one.waits_for for one in phases)]
     decided = await _load_decided(connection, waiting) if waiting else {}
@@ -50,7 +50,7 @@ async def load_phases(connection: AsyncConnection, trials: Sequence[UUID]) -> di
 
 
 async def _load_decided(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[tuple[UUID, int], int]:
-    """When checkpoints of these runs were decided on, by run and number."""
+    """Return when checkpoints of these runs were decided, by run and number."""
     columns = checkpoints.c
     decided = select(columns.run, columns.number, columns.changed_at).where(
         among(columns.run, wanted), columns.state.not_in(OPEN)

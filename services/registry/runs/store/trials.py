@@ -1,6 +1,6 @@
-"""What the registry knows of experiments, trials and runs, and the fences that follow from it.
+"""Rows of experiments, trials and runs, and their fences.
 
-Locks are taken in one order everywhere: the trial, its runs, their marks.
+Locks are always taken in one order: the trial, its runs, their marks.
 """
 
 import math
@@ -37,13 +37,13 @@ from shared.messages.runs import AllocationFacts, RunEnded
 from shared.messages.specs import WHOLE_SLOT
 
 COUNTS = ("save_experiment_best", "save_trial_best", "save_trial_latest")
-"""The columns of an experiment's policy of collection."""
+"""Columns of an experiment's checkpoint retention."""
 _IDENTITY = {"id", "tenant"}
 
 
 @dataclass(frozen=True, slots=True)
 class RankedValidation:
-    """A validation that counts; `value` is the searcher's metric in it."""
+    """A validation that counts. `value`: the searcher's metric."""
 
     step: int
     value: float
@@ -64,12 +64,12 @@ class StoredRun:
 
     @property
     def attempt(self) -> RunStart:
-        """The run as superseding sees it."""
+        """The run as input of superseding."""
         return RunStart(self.number, self.resumed_from)
 
 
 async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep each experiment's name, workspace, datasets and policies of collection and retention; of collection's, what a person has set since stands."""
+    """Store each experiment's name, workspace, datasets and retention. Checkpoint retention edited by a user is kept."""
     made = insert(experiments)
     new: dict[str, ColumnElement[Any]] = {name: made.excluded[name] for name in rows[0].keys() - _IDENTITY}
     for name in COUNTS:
@@ -78,22 +78,22 @@ async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[s
 
 
 async def save_experiment_end(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep whether experiments are over; only newer versions apply."""
+    """Store whether experiments have ended; only newer versions apply."""
     await _save_newer(connection, experiments, "version", rows)
 
 
 async def save_wanted(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep what trials are made of; only newer versions apply."""
+    """Store the definitions of trials; only newer versions apply."""
     await _save_newer(connection, trials, "wanted_version", rows)
 
 
 async def save_changed(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep where trials stand; only newer versions apply."""
+    """Store the states of trials; only newer versions apply."""
     await _save_newer(connection, trials, "changed_version", rows)
 
 
 async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: datetime) -> None:
-    """Make trial and run known, whoever speaks of them first, and raise the trial's newest token. Locks the trial."""
+    """Create trial and run unless they exist, and raise the trial's newest token. Locks the trial."""
     known = {"tenant": facts.tenant, "experiment": facts.experiment_id}
     trial = insert(trials).values(
         **known,
@@ -119,7 +119,7 @@ async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: d
 
 
 async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: RunEnding) -> None:
-    """Keep how a run ended, and for how long it had which slots."""
+    """Store how a run ended, its slots, and how long it held them."""
     slots = sum(member.part / WHOLE_SLOT if member.part else member.slots for member in ended.members)
     changed = update(runs).where(runs.c.id == ended.run_id)
     await connection.execute(
@@ -139,7 +139,7 @@ async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: RunE
 
 
 async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
-    """Return when the registry learned that the trial is over; None while it is not."""
+    """Return when the registry learned that the trial has ended; None while it has not."""
     ended: datetime | None = await connection.scalar(
         select(trials.c.final_at).where(trials.c.id == trial, trials.c.is_final)
     )
@@ -159,14 +159,14 @@ async def lock_trial(connection: AsyncConnection, trial: UUID) -> list[StoredRun
 
 
 async def save_fences(connection: AsyncConnection, trial: UUID, stale: Sequence[UUID]) -> None:
-    """Mark these runs of a locked trial as stale, in their marks too."""
+    """Mark these runs of a locked trial as stale, including their marks."""
     for table, run in ((runs, runs.c.id), (marks, marks.c.run)):
         fresh = update(table).where(among(run, stale), table.c.is_stale.is_(False))
         await connection.execute(fresh.values(is_stale=True))
 
 
 async def hold_experiment(connection: AsyncConnection, experiment: UUID) -> None:
-    """Let no deletion of the experiment begin before the end of the transaction."""
+    """Prevent a deletion of the experiment from starting before the end of the transaction."""
     query = select(experiments.c.id).where(experiments.c.id == experiment)
     await connection.execute(query.with_for_update(read=True))
 
@@ -174,16 +174,16 @@ async def hold_experiment(connection: AsyncConnection, experiment: UUID) -> None
 async def save_resumption(
     connection: AsyncConnection, run: UUID, resumed_from: int, restored: UUID | None
 ) -> None:
-    """Keep from where a run goes on."""
+    """Store where a run resumes from."""
     changed = update(runs).where(runs.c.id == run)
     await connection.execute(changed.values(resumed_from=resumed_from, restored=restored))
 
 
 async def load_current_validations(connection: AsyncConnection, trial: UUID) -> list[RankedValidation]:
-    """The trial's validations without those that a later run makes again: the ten best by the searcher's metric, the best first."""
+    """Return the trial's ten best validations that are not superseded, best first by the searcher's metric."""
     value = cast(validations.c["values"][trials.c.metric].astext, Float)
     counts = runs.c.superseded_after.is_(None) | (validations.c.step <= runs.c.superseded_after)
-    standing = (
+    current = (
         select(validations.c.step, value, validations.c["values"])
         .join(trials, trials.c.id == validations.c.trial)
         .join(runs, runs.c.id == validations.c.run)
@@ -191,14 +191,14 @@ async def load_current_validations(connection: AsyncConnection, trial: UUID) -> 
         .order_by(case((trials.c.smaller_is_better, value), else_=-value), validations.c.step)
         .limit(10)
     )
-    return [RankedValidation(*row) for row in await connection.execute(standing)]
+    return [RankedValidation(*row) for row in await connection.execute(current)]
 
 
 async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
     """Supersede the points of runs beyond a step, in marks and summaries too. The trial is locked.
 
-    The marks come first: a batch in flight holds its mark's lock until its commit, so the summaries that are computed
-    afterwards hold it or it sees the boundary.
+    Marks are updated first. A batch in progress holds its mark's lock until its commit, so the summaries computed afterwards include it, or
+    the batch sees the boundary.
     """
     for table, run in ((marks, marks.c.run), (runs, runs.c.id)):
         given = rows_given([column("run", Uuid), column("step", BigInteger)], boundaries.items())
@@ -210,7 +210,7 @@ async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID,
 async def _save_newer(
     connection: AsyncConnection, table: Table, version: str, rows: Sequence[Mapping[str, object]]
 ) -> None:
-    """Make rows known, or replace what they have of a known row by what is of a newer version."""
+    """Insert rows, or replace the values of known rows by those of a newer version."""
     made = insert(table)
     is_newer = table.c[version] < made.excluded[version]
     new = {name: made.excluded[name] for name in rows[0].keys() - _IDENTITY}

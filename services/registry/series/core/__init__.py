@@ -1,1 +1,1 @@
-"""Points in columns, what counts of them, and what is left of many."""
+"""Points in columns, superseding, downsampling and summaries."""

@@ -1,8 +1,8 @@
-"""Points of one series in columns, and the bytes in which a chunk of them is kept. Pure.
+"""Points of one series in columns, and the encoding of chunks. Pure.
 
-A chunk is written once with what a batch brought (plain), and later joined with its neighbours (packed). A packed one of
-many points carries a roll-up beside it: the least and the greatest of each stretch, from which a chart of a long series is
-drawn without reading all of it.
+A chunk is first written with the points of one batch (plain), and later merged with its neighbours (packed). A packed chunk with
+many points has a roll-up: the minimum and maximum of each range of points, from which a chart of a long series is
+drawn without reading all points.
 """
 
 import zlib
@@ -18,16 +18,16 @@ from services.registry.series.core.downsample import EXTREMES, choose_extremes
 from services.registry.series.core.report_columns import SeriesPoints
 
 MOST_POINTS = 4_096
-"""Of a packed chunk: what is read at once when one point is wanted, some 35 KB of noise."""
+"""Of a packed chunk, which is read as a whole: about 35 KB of incompressible values."""
 ROLLED_UP = 16
-"""A roll-up has one point of so many."""
+"""Points per point of a roll-up."""
 ROLLED_UP_FROM = 1_024
 THINNED_TO = 256
-"""So few points of a day are never thinned."""
+"""Fewer points per day are never thinned."""
 _COLUMNS = 4
 _PLAIN, _PACKED = b"\x00", b"\x01"
 _LEVEL = 1
-"""The higher levels of zlib save 3 % for three times the time: what is left is the noise of the values."""
+"""Higher zlib levels save 3 % for three times the time: the values are mostly noise."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Points in any order: record numbers, steps, milliseconds, values; four columns of one length."""
+    """Points in any order: record numbers, steps, milliseconds, values; four columns of equal length."""
 
     seqs: Ints
     steps: Ints
@@ -47,7 +47,7 @@ class Columns:
 
     @classmethod
     def of(cls, points: SeriesPoints) -> Self:
-        """The same points in columns."""
+        """Return the same points in columns."""
         return cls(
             np.array(points.seqs, dtype=np.int64),
             np.array(points.steps, dtype=np.int64),
@@ -56,23 +56,23 @@ class Columns:
         )
 
     def take(self, places: NDArray[np.bool_] | NDArray[np.intp] | slice) -> "Columns":
-        """The points at these places."""
+        """Return the points at these indices."""
         return Columns(self.seqs[places], self.steps[places], self.times_ms[places], self.values[places])
 
     @property
     def span(self) -> tuple[int, int]:
-        """The first and the last step of sorted points."""
+        """First and last step of sorted points."""
         return int(self.steps[0]), int(self.steps[-1])
 
     def sorted(self) -> "Columns":
-        """By step, and within a step in the order of their reporting."""
+        """Return the points by step, and within a step in reporting order."""
         if (self.steps[1:] > self.steps[:-1]).all():
             return self
         return self.take(np.lexsort((self.seqs, self.steps)))
 
 
 def join(parts: Sequence[Columns]) -> Columns:
-    """The points of all parts, one part behind the other."""
+    """Return the points of all parts, concatenated."""
     if len(parts) == 1:
         return parts[0]
     return Columns(
@@ -84,32 +84,32 @@ def join(parts: Sequence[Columns]) -> Columns:
 
 
 def split(points: Columns) -> list[Columns]:
-    """Sorted points in chunks of at most `MOST_POINTS`, all but the last one full."""
+    """Return sorted points in chunks of at most `MOST_POINTS`, all full except the last."""
     return [points.take(slice(at, at + MOST_POINTS)) for at in range(0, len(points), MOST_POINTS)]
 
 
 def roll_up(points: Columns) -> Columns:
-    """One point of `ROLLED_UP`: of each stretch the least and the greatest, and what is not finite. Of sorted points."""
+    """Return one of `ROLLED_UP` points: the minimum and maximum of each range, and values that are not finite. Points must be sorted."""
     return points.take(choose_extremes(points.values, max(2, len(points) // ROLLED_UP)))
 
 
 def roll_up_of(points: Columns) -> bytes | None:
-    """The bytes of a chunk's roll-up; None where the chunk is so small that reading all of it costs no more."""
+    """Return the bytes of a chunk's roll-up; None for a chunk that is so small that reading all of it costs no more."""
     return to_packed(roll_up(points)) if len(points) >= ROLLED_UP_FROM else None
 
 
 def thin(points: Columns) -> Columns:
-    """What is kept of a day's sorted points for the long run: a sixteenth, at least `THINNED_TO`."""
+    """Return the points to keep of a day's sorted points: a sixteenth, at least `THINNED_TO`."""
     return points.take(choose_extremes(points.values, max(THINNED_TO, len(points) // ROLLED_UP)))
 
 
 def is_long(count: int, most: int) -> bool:
-    """Whether the roll-ups of so many points hold enough for a curve of `most`."""
+    """Return whether the roll-ups of this many points contain enough for a curve of `most` points."""
     return count >= most * ROLLED_UP * EXTREMES
 
 
 def to_plain(points: SeriesPoints) -> bytes:
-    """The bytes of a few points, as quick to write as can be: big-endian columns, as Postgres's own `int8send` makes them."""
+    """Encode a few points as fast as possible: big-endian columns, like Postgres's `int8send`."""
     count = len(points)
     return pack(
         f">c{3 * count}q{count}d", _PLAIN, *points.seqs, *points.steps, *points.times_ms, *points.values
@@ -117,9 +117,9 @@ def to_plain(points: SeriesPoints) -> bytes:
 
 
 def to_packed(points: Columns) -> bytes:
-    """The bytes of many points: differences of the numbers, each column's bytes by their place, compressed.
+    """Encode many points: differences of the integers, each column's bytes grouped by significance, compressed.
 
-    Steps, record numbers and times then cost next to nothing; what is left is the noise of the values.
+    Steps, record numbers and times then cost almost nothing; the values remain.
     """
     table = np.empty((_COLUMNS, len(points)), dtype="<i8")
     for row, column in enumerate((points.seqs, points.steps, points.times_ms)):
@@ -131,7 +131,7 @@ def to_packed(points: Columns) -> bytes:
 
 
 def from_bytes(body: bytes) -> Columns:
-    """The points of a chunk, bit for bit, in the order in which they were given."""
+    """Decode a chunk, bit for bit, in the original order."""
     if body[:1] == _PLAIN:
         return _columns(np.frombuffer(body, dtype=">i8", offset=1).astype(np.int64).reshape(_COLUMNS, -1))
     planes = np.frombuffer(zlib.decompress(memoryview(body)[1:]), dtype=np.uint8).reshape(_COLUMNS, 8, -1)

@@ -1,7 +1,7 @@
-"""Reports turned into points of series: rows into columns, in Python's own lists, since of a few dozen points numpy costs more than it saves. Pure.
+"""Converts reports (rows) into points of series (columns). Uses Python lists, since numpy costs more than it saves for a few dozen points. Pure.
 
-Trainings report the same metrics again and again. So reports of a group that follow each other with the same names are kept as they came, and become columns
-at one go; their names are judged once.
+Trainings report the same metrics repeatedly. So consecutive reports of a group with equal names are collected as rows and transposed
+together, and their names are checked once.
 """
 
 from collections.abc import Callable, Collection, Mapping, ValuesView
@@ -12,7 +12,7 @@ from services.registry.series.core.names import SeriesName
 
 @dataclass(slots=True)
 class SeriesPoints:
-    """Points of one series in the order of their reporting: record numbers, steps, milliseconds, values; four columns of one length."""
+    """Points of one series in reporting order: record numbers, steps, milliseconds, values; four columns of equal length."""
 
     seqs: list[int] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
@@ -25,7 +25,7 @@ class SeriesPoints:
 
 @dataclass(slots=True)
 class _Alike:
-    """Reports of one group, behind each other, that name the same metrics. `kept`: those of the names that are taken."""
+    """Consecutive reports of one group with equal metric names. `kept`: the accepted names."""
 
     names: tuple[str, ...]
     kept: Collection[str]
@@ -36,11 +36,11 @@ class _Alike:
 
 
 Judge = Callable[[str, tuple[str, ...]], Collection[str]]
-"""Says which metrics of a group are taken."""
+"""Returns which metrics of a group are accepted."""
 
 
 class ReportColumns:
-    """Takes reports in order, and gives their points by series."""
+    """Collects reports in order and returns their points by series."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -50,7 +50,7 @@ class ReportColumns:
     def take(
         self, seq: int, group: str, step: int, time_ms: int, values: Mapping[str, float]
     ) -> Collection[str]:
-        """Add what one record reports of a group, and return those of its names that are taken."""
+        """Add one record's values for a group, and return the accepted names."""
         names = tuple(values)
         alike = self._open.get(group)
         if alike is None or alike.names != names:
@@ -63,7 +63,7 @@ class ReportColumns:
         return alike.kept
 
     def series(self) -> dict[SeriesName, SeriesPoints]:
-        """All points so far."""
+        """Return all points so far."""
         for group in self._open:
             self._close(group)
         self._open.clear()

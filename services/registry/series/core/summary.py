@@ -1,4 +1,4 @@
-"""What a series amounts to: count, least, greatest, mean, last and best. Merged, never recomputed from all points."""
+"""Summary of a series: count, minimum, maximum, mean, last and best. Merged, never recomputed from all points."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Points = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""Steps and values, of one length."""
+"""Steps and values, of equal length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The points of one series, summed up.
+    """Summary of the points of one series.
 
-    `count` holds every point; `finite`, `least`, `greatest` and `total` only the finite ones, so that one NaN does
+    `count` includes all points; `finite`, `least`, `greatest` and `total` only the finite ones, so that one NaN does
     not hide a curve. `last` is the value at the highest step (the later report wins a tie) and may be NaN;
-    `first_step` is the lowest.
+    `first_step` is the lowest step.
     """
 
     count: int
@@ -36,14 +36,14 @@ class Summary:
         return self.total / self.finite if self.finite else math.nan
 
     def best(self, *, smaller_is_better: bool) -> float:
-        """The least or greatest finite value; NaN without one."""
+        """Return the minimum or maximum finite value; NaN without one."""
         if not self.finite:
             return math.nan
         return self.least if smaller_is_better else self.greatest
 
 
 def summarise(steps: Sequence[int], values: Sequence[float]) -> Summary | None:
-    """Return the summary of points in the order of their reporting; None for none."""
+    """Return the summary of points in reporting order; None without points."""
     if not steps:
         return None
     finite, total = values, sum(values, 0.0)
@@ -65,7 +65,7 @@ def summarise(steps: Sequence[int], values: Sequence[float]) -> Summary | None:
 
 
 def summarise_sorted(steps: NDArray[np.int64], values: NDArray[np.float64]) -> Summary | None:
-    """The same of columns, by step and within a step in the order of their reporting."""
+    """Return the summary of columns sorted by step, and within a step in reporting order."""
     if not len(steps):
         return None
     finite = values[np.isfinite(values)]
@@ -82,7 +82,7 @@ def summarise_sorted(steps: NDArray[np.int64], values: NDArray[np.float64]) -> S
 
 
 def merge(earlier: Summary, later: Summary) -> Summary:
-    """Return the summary of two series' points together; `later` wins where both end at the same step."""
+    """Return the summary of both series' points; `later` wins if both end at the same step."""
     newest = later if later.last_step >= earlier.last_step else earlier
     return Summary(
         count=earlier.count + later.count,
@@ -97,37 +97,37 @@ def merge(earlier: Summary, later: Summary) -> Summary:
 
 
 def cut(whole: Summary, plain: Points, thinned: Points, last_step: int) -> Summary | None:
-    """Return the summary of what of a series counts up to a step; None for nothing.
+    """Return the summary of the points up to a step; None if there are none.
 
-    Exact while all its points are there. Where some were thinned or are gone by age, what no longer counts is taken off the summary: a point
-    that was left of many stands for as many as they were, so that count and mean are near, and the least and the greatest are those known.
+    Exact if all points are stored. If some were thinned or have expired, the points that no longer count are subtracted from the summary. A
+    thinned point stands for as many as it replaced, so count and mean are approximate, and minimum and maximum are those known.
 
     Args:
-        whole: the series up to its own last step; points beyond that one count no more and may be there.
-        plain: stored points by step, and within a step in the order of their reporting.
-        thinned: those that are left of more, likewise.
+        whole: Summary of the series up to its last step; stored points beyond that no longer count.
+        plain: Stored points by step, and within a step in reporting order.
+        thinned: Points that remain after thinning, in the same order.
     """
     plain, thinned = (_between(points, None, whole.last_step) for points in (plain, thinned))
-    stays = [_between(points, None, last_step) for points in (plain, thinned)]
-    known = _merged([summarise_sorted(*points) for points in stays])
+    remaining = [_between(points, None, last_step) for points in (plain, thinned)]
+    known = _merged([summarise_sorted(*points) for points in remaining])
     if len(plain[0]) + len(thinned[0]) == whole.count:
         return known
     weight = (whole.count - len(plain[0])) / len(thinned[0]) if len(thinned[0]) else 0.0
-    gone = [
+    removed = [
         _weighted(summarise_sorted(*_between(points, last_step, None)), times)
         for points, times in ((plain, 1.0), (thinned, weight))
     ]
-    count = whole.count - round(sum(one.count for one in gone))
+    count = whole.count - round(sum(one.count for one in removed))
     if count <= 0:
         return known
-    finite = max(0, whole.finite - round(sum(one.finite for one in gone)))
+    finite = max(0, whole.finite - round(sum(one.finite for one in removed)))
     least, greatest = (known.least, known.greatest) if known else (math.inf, -math.inf)
     return Summary(
         count=count,
         finite=min(finite, count),
-        least=least if any(one.least <= whole.least for one in gone) else whole.least,
-        greatest=greatest if any(one.greatest >= whole.greatest for one in gone) else whole.greatest,
-        total=whole.total - sum(one.total for one in gone) if finite else 0.0,
+        least=least if any(one.least <= whole.least for one in removed) else whole.least,
+        greatest=greatest if any(one.greatest >= whole.greatest for one in removed) else whole.greatest,
+        total=whole.total - sum(one.total for one in removed) if finite else 0.0,
         last=known.last if known else math.nan,
         last_step=known.last_step if known else last_step,
         first_step=whole.first_step,
@@ -135,7 +135,7 @@ def cut(whole: Summary, plain: Points, thinned: Points, last_step: int) -> Summa
 
 
 @dataclass(frozen=True, slots=True)
-class _Gone:
+class _Removed:
     count: float = 0.0
     finite: float = 0.0
     total: float = 0.0
@@ -143,11 +143,11 @@ class _Gone:
     greatest: float = -math.inf
 
 
-def _weighted(summary: Summary | None, times: float) -> _Gone:
+def _weighted(summary: Summary | None, times: float) -> _Removed:
     if summary is None:
-        return _Gone()
+        return _Removed()
     counts = (summary.count * times, summary.finite * times, summary.total * times)
-    return _Gone(*counts, summary.least, summary.greatest)
+    return _Removed(*counts, summary.least, summary.greatest)
 
 
 def _merged(summaries: Iterable[Summary | None]) -> Summary | None:
@@ -155,7 +155,7 @@ def _merged(summaries: Iterable[Summary | None]) -> Summary | None:
 
 
 def _between(points: Points, after: int | None, upto: int | None) -> Points:
-    """Sorted points behind one step, up to another."""
+    """Return sorted points after one step, up to another."""
     steps, values = points
     first = 0 if after is None else int(np.searchsorted(steps, after, "right"))
     last = len(steps) if upto is None else int(np.searchsorted(steps, upto, "right"))

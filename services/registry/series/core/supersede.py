@@ -1,4 +1,4 @@
-"""Which points of a trial count after a roll-back, or where a run repeats steps. Points are superseded, never deleted."""
+"""Which points of a trial count after a rollback, or when a run repeats steps. Points are superseded, never deleted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NOTHING = -1
-"""The boundary of a run that began from nothing: every step of its predecessors lies beyond it."""
+"""Boundary set by a run that started from scratch: all steps of its predecessors are beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class RunStart:
 
     Attributes:
         number: 1 for the first run; later runs have higher numbers.
-        resumed_from: the step it went on from, `NOTHING` when it began from nothing, None while it has not restored.
+        resumed_from: Step from which it resumed; `NOTHING` if it started from scratch, None if it has not restored yet.
     """
 
     number: int
@@ -24,10 +24,9 @@ class RunStart:
 
 
 def plan_boundaries(attempts: Sequence[RunStart]) -> dict[int, int | None]:
-    """Return for each run's number the last of its steps that still counts; None when all do.
+    """Return for each run's number its last step that still counts; None if all count.
 
-    A run's points count up to the lowest step from which any later run resumed. A run that has not asked what to
-    restore rolls nothing back yet.
+    A run's points count up to the lowest step from which any later run resumed. A run that has not restored yet rolls nothing back.
     """
     boundaries: dict[int, int | None] = {}
     lowest: int | None = None
@@ -44,25 +43,25 @@ def is_current(step: int, boundary: int | None) -> bool:
 
 
 def choose_newest(steps: NDArray[np.int64], runs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which points of a metric count: of those at one step, the newest run's.
+    """Return which points of a metric count: at each step, those of the newest run.
 
-    A script that takes no notice of the checkpoint it could go on from reports early steps again; what it says now
-    counts, and what its predecessor said of the steps that it has not reached yet.
+    A script that ignores its checkpoint reports early steps again. Its new values count, and those of its predecessor count for
+    steps that it has not reached yet.
 
     Args:
-        steps: In rising order; of one run there may be several points at a step, and all count.
-        runs: The numbers of the points' runs, rising within a step.
+        steps: Ascending. One run may have several points at a step; all of them count.
+        runs: Run numbers of the points, ascending within a step.
     """
     if not len(steps):
         return np.ones(0, dtype=np.bool_)
-    ends = np.append(np.flatnonzero(np.diff(steps)), len(steps) - 1)
-    newest = np.repeat(runs[ends], np.diff(ends, prepend=-1))
+    last_of_step = np.append(np.flatnonzero(np.diff(steps)), len(steps) - 1)
+    newest = np.repeat(runs[last_of_step], np.diff(last_of_step, prepend=-1))
     chosen: NDArray[np.bool_] = runs == newest
     return chosen
 
 
 def is_repeated(spans: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a later run may have reported a step again, from the (first, last) steps of each run, oldest first."""
+    """Return whether a later run may have repeated a step, from the (first, last) steps of each run, oldest first."""
     reached = None
     for first, last in spans:
         if reached is not None and first <= reached:

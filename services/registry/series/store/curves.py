@@ -1,4 +1,4 @@
-"""How runs of the same code went: when they had their slots, and their validations."""
+"""Learning curves of runs of the same code: their times and validations."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from shared.messages.plans import EarlierRun
 
 MOST_RUNS = 120
 MOST_VALIDATIONS = 50
-"""Of a run; of more, so many are taken at even distances, the first and the last among them."""
+"""Per run; from more, this many are selected at even distances, including the first and the last."""
 
 
 class _Validation(NamedTuple):
@@ -26,7 +26,7 @@ class _Validation(NamedTuple):
 async def load_earlier(
     connection: AsyncConnection, code_hash: str, metric: str, time_metric: str | None
 ) -> list[EarlierRun]:
-    """The newest runs of the connection's tenant that have ended with a validation, oldest first.
+    """Return the newest runs of the connection's tenant that have ended with a validation, oldest first.
 
     Args:
         time_metric: None: the step is the time. Validations without it are left out; without the metric they count as NaN.
@@ -48,7 +48,7 @@ async def load_earlier(
 
 
 def _of_run(metric: str, time_metric: str | None) -> Select[*tuple[Any, ...]]:
-    """A run's validations, each column as an array."""
+    """Select a run's validations, each column as an array."""
     values = validations.c["values"]
     columns = {
         "steps": validations.c.step,
@@ -74,8 +74,8 @@ def _thinned(validations: Sequence[_Validation]) -> Sequence[_Validation]:
     last = len(validations) - 1
     if last < MOST_VALIDATIONS:
         return validations
-    places = (round(place * last / (MOST_VALIDATIONS - 1)) for place in range(MOST_VALIDATIONS))
-    return [validations[place] for place in places]
+    indices = (round(number * last / (MOST_VALIDATIONS - 1)) for number in range(MOST_VALIDATIONS))
+    return [validations[index] for index in indices]
 
 
 def _run(row: Row[Any], validations: Sequence[_Validation]) -> EarlierRun:
@@ -96,5 +96,5 @@ def _run(row: Row[Any], validations: Sequence[_Validation]) -> EarlierRun:
 
 
 def _number(text: str | int | None) -> float:
-    """JSON has no NaN and no infinities: they are stored as texts."""
+    """Parse a number. JSON has no NaN and no infinities: they are stored as texts."""
     return math.nan if text is None else float(text)

@@ -1,4 +1,4 @@
-"""Chunks of points behind the hot path: small ones joined, old ones thinned or gone. Under the system role, which may delete."""
+"""Queries of the chunk loops: merge small chunks, thin old ones, delete expired ones. Under the system role, which may delete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ from services.registry.store.tables import experiments, runs, series
 from shared.database.statements import rows_given
 
 POINTS_AT_ONCE = 500_000
-"""Of one transaction: half a second of work, and some twenty megabytes in memory."""
-_TURN = 7_240_512
-"""Advisory lock: one transaction works on chunks at a time, and the next finds done what it did."""
+"""Per transaction: half a second of work, and about twenty megabytes in memory."""
+_LOCK = 7_240_512
+"""Advisory lock: one transaction works on chunks at a time; the next one finds this work done."""
 
 
 @dataclass(frozen=True, slots=True)
 class DaySeries:
-    """The chunks of a series that one day has."""
+    """Chunks of a series on one day."""
 
     day: date
     series: int
@@ -42,7 +42,7 @@ class DaySeries:
 
 @dataclass(frozen=True, slots=True)
 class TakenChunk:
-    """A chunk that was taken out, to be put in again with others."""
+    """A chunk removed from the table, to be merged and inserted again."""
 
     place: DaySeries
     tenant: UUID
@@ -51,7 +51,7 @@ class TakenChunk:
 
 @dataclass(frozen=True, slots=True)
 class PackedChunk:
-    """A chunk as it is put in."""
+    """A chunk to insert."""
 
     place: DaySeries
     tenant: UUID
@@ -64,14 +64,14 @@ class PackedChunk:
 
 
 async def lock_packing(connection: AsyncConnection) -> None:
-    """Wait for this transaction's turn; until its end nobody else has it."""
-    await connection.execute(select(func.pg_advisory_xact_lock(_TURN)))
+    """Take the lock for this transaction; no other transaction has it until the end."""
+    await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
 
 
 async def load_loose(
     connection: AsyncConnection, since: date, before: date, least: int, most: int
 ) -> list[DaySeries]:
-    """Return at most `most` series with `least` or more chunks that are not full, of the days from `since` to before `before`."""
+    """Return at most `most` series with at least `least` chunks that are not full, on days from `since` to before `before`."""
     chunks = point_chunks.c
     loose = (
         select(chunks.day, chunks.series)
@@ -85,31 +85,31 @@ async def load_loose(
 async def load_detailed(
     connection: AsyncConnection, today: date, site_days: int | None, most: int
 ) -> list[DaySeries]:
-    """Return at most `most` series and days that are older than all points are kept; `site_days` where neither experiment nor rule says so."""
+    """Return at most `most` series and days whose detail has expired. `site_days` applies if neither experiment nor rule sets it."""
     days = func.coalesce(DETAIL_DAYS, literal(site_days, Integer))
     is_detailed = point_chunks.c.day < literal(today, Date) - days
     return await _load(connection, _RULED.where(~point_chunks.c.is_thinned, is_detailed), most)
 
 
 async def load_outdated(connection: AsyncConnection, today: date, most: int) -> list[DaySeries]:
-    """Return at most `most` series and days that are older than any points are kept by experiment and rules."""
+    """Return at most `most` series and days whose points have expired by experiment and rules."""
     return await _load(
         connection, _RULED.where(point_chunks.c.day < literal(today, Date) - METRIC_DAYS), most
     )
 
 
 async def take_loose(connection: AsyncConnection, places: Sequence[DaySeries]) -> list[TakenChunk]:
-    """Take chunks that are not full out of the table, of at most `POINTS_AT_ONCE`: the rest is found again."""
+    """Remove chunks that are not full from the table, with at most `POINTS_AT_ONCE` points: the rest is found again."""
     return await _take(connection, places, _FOUND.c.count < MOST_POINTS)
 
 
 async def take_detailed(connection: AsyncConnection, places: Sequence[DaySeries]) -> list[TakenChunk]:
-    """Take chunks that have all their points out of the table, of at most `POINTS_AT_ONCE`; none when there are no more."""
+    """Remove unthinned chunks from the table, with at most `POINTS_AT_ONCE` points; none if there are no more."""
     return await _take(connection, places)
 
 
 async def delete_chunks(connection: AsyncConnection, places: Sequence[DaySeries]) -> None:
-    """Delete what these series have on these days."""
+    """Delete the chunks of these series on these days."""
     wanted = _wanted(places)
     await connection.execute(
         delete(point_chunks).where(
@@ -119,7 +119,7 @@ async def delete_chunks(connection: AsyncConnection, places: Sequence[DaySeries]
 
 
 async def save_packed(connection: AsyncConnection, chunks: Sequence[PackedChunk]) -> None:
-    """Put chunks in."""
+    """Insert chunks."""
     rows = [
         {
             "day": chunk.place.day,
@@ -145,12 +145,12 @@ async def _load(connection: AsyncConnection, query: Select[Any], most: int) -> l
 async def _take(
     connection: AsyncConnection, places: Sequence[DaySeries], *conditions: ColumnElement[bool]
 ) -> list[TakenChunk]:
-    """Nothing else moves rows of this table, so that a row's place (`ctid`) names it until the end of the statement."""
-    wanted, place = _wanted(places), (_FOUND.c.day, _FOUND.c.series, _FOUND.c.tableoid, _FOUND.c.ctid)
+    """Delete and return chunks. Nothing else moves rows of this table, so `ctid` identifies a row within the statement."""
+    wanted, row_id = _wanted(places), (_FOUND.c.day, _FOUND.c.series, _FOUND.c.tableoid, _FOUND.c.ctid)
     order = (_FOUND.c.day, _FOUND.c.series, _FOUND.c.first_step, _FOUND.c.tableoid, _FOUND.c.ctid)
     before = func.sum(_FOUND.c.count).over(order_by=order) - _FOUND.c.count
     found = (
-        select(*place, before.label("before"))
+        select(*row_id, before.label("before"))
         .join(wanted, (wanted.c.day == _FOUND.c.day) & (wanted.c.series == _FOUND.c.series))
         .where(~_FOUND.c.is_thinned, *conditions)
         .subquery("taken")
@@ -158,7 +158,7 @@ async def _take(
     chunks = point_chunks.c
     taken = (
         delete(point_chunks)
-        .where(*(chunks[column.name] == found.c[column.name] for column in place))
+        .where(*(chunks[column.name] == found.c[column.name] for column in row_id))
         .where(found.c.before < POINTS_AT_ONCE)
         .returning(chunks.day, chunks.series, chunks.tenant, chunks.body)
     )
@@ -166,9 +166,9 @@ async def _take(
     return [TakenChunk(DaySeries(row.day, row.series), row.tenant, row.body) for row in rows]
 
 
-def _wanted(places: Sequence[DaySeries]) -> TableValuedAlias:
+def _wanted(day_series: Sequence[DaySeries]) -> TableValuedAlias:
     columns = point_chunks.c.day, point_chunks.c.series
-    return rows_given(columns, [(place.day, place.series) for place in places])
+    return rows_given(columns, [(one.day, one.series) for one in day_series])
 
 
 _FOUND = point_chunks.alias("found")

@@ -1,6 +1,6 @@
-"""Reading metrics: series with what counts of their points, and their summaries.
+"""Reads metrics: series with the points that count, and their summaries.
 
-Hot path on the raw driver: series and chunks of curves (`_SERIES`, `_CHUNKS`), thousands of rows for each answer and each poll of a chart.
+Hot path on the raw driver: series and chunks of curves (`_SERIES`, `_CHUNKS`), thousands of rows per reply and chart poll.
 """
 
 from collections import defaultdict
@@ -29,19 +29,19 @@ Metric = tuple[str, str]
 """Group and name."""
 
 SERIES_AT_ONCE = 100
-"""So many are read together where all of a run's are: their points lie in memory until they are summed up."""
+"""Series of a run read together: their points are in memory until they are summarised."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSelection:
-    """Which metrics are wanted; without a group or names, all of them."""
+    """Selection of metrics; without group or names, all of them."""
 
     group: str | None = None
     names: Sequence[str] = ()
 
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
-        """As a query of series takes them."""
+        """SQL conditions on series."""
         conditions = []
         if self.group is not None:
             conditions.append(series.c.group == self.group)
@@ -52,9 +52,9 @@ class MetricSelection:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A series' current points by step, across the runs of its trial; four columns of one length.
+    """Current points of a series by step, across the runs of its trial; four columns of equal length.
 
-    `count` is how many there are; fewer are here where a thinned curve was asked for.
+    `count`: total number of points; a thinned curve has fewer.
     """
 
     trial: UUID
@@ -74,11 +74,11 @@ async def load_curves(
     most: int | None = None,
     steps: Steps = EVERY_STEP,
 ) -> list[Curve]:
-    """Return the series of these trials, by trial, group and name, without superseded points: of a step, the newest run's report.
+    """Return the series of these trials, by trial, group and name, without superseded points: at each step, the newest run's report.
 
     Args:
-        most: A chart's points. Of a series that is long beside it the roll-ups are read, which hold enough to choose from.
-        steps: The first and the last that are wanted, not together with `most`.
+        most: Number of points of a chart. Long series are read from their roll-ups, which contain enough to choose from.
+        steps: First and last step to read; not together with `most`.
     """
     rows = await _load_series(connection, trials, which)
     wanted = [list(found) for _, found in groupby(rows, key=_metric_of_trial)]
@@ -92,7 +92,7 @@ async def load_curves(
 async def load_reported(
     connection: AsyncConnection, behind: Mapping[UUID, tuple[int, int]], which: MetricSelection
 ) -> dict[UUID, list[Reported]]:
-    """Return what the scripts of these trials reported in their runs from a number on; of that run's series what lies from a step on."""
+    """Return what the scripts of these trials reported in their runs from a number on; for that run, only from a step on."""
     if not behind:
         return {}
     rows = [
@@ -112,8 +112,8 @@ async def load_reported(
 async def load_latest_positions(
     connection: AsyncConnection, trials: Sequence[UUID], which: MetricSelection
 ) -> dict[UUID, ReadPosition]:
-    """Return behind what the scripts of these trials have reported so far, without reading any of it; trials that reported nothing are left out."""
-    # In one statement: marks move in the transaction that stores what lies before them.
+    """Return the position after everything that the scripts of these trials reported, without reading points; trials without reports are left out."""
+    # In one statement: marks are updated in the transaction that stores the records before them.
     reported = (
         select(series.c.trial, series.c.run, runs.c.number, series.c.last_step, series.c.count)
         .join(runs, runs.c.id == series.c.run)
@@ -130,7 +130,7 @@ async def load_latest_positions(
     record = select(func.max(marks.c.next) - 1).where(
         marks.c.run == newest.c.run, marks.c.stream == "reports"
     )
-    ends = (
+    latest = (
         select(
             newest.c.trial,
             newest.c.number,
@@ -141,13 +141,13 @@ async def load_latest_positions(
         .join(reported, reported.c.run == newest.c.run)
         .group_by(newest.c.trial, newest.c.run, newest.c.number)
     )
-    return {trial: ReadPosition(*place) for trial, *place in await connection.execute(ends)}
+    return {trial: ReadPosition(*position) for trial, *position in await connection.execute(latest)}
 
 
 async def load_summaries(connection: AsyncConnection, trial: UUID) -> dict[Metric, Summary]:
-    """Return the summary of every metric of the trial, of the points that `load_curves` gives.
+    """Return the summary of every metric of the trial, over the points that `load_curves` returns.
 
-    Those of its runs are put together. Where a later run reported a step again they overlap, and the points are read.
+    Summaries of its runs are merged. If a later run repeated a step they overlap, and the points are read.
     """
     by_metric: dict[Metric, list[Row]] = defaultdict(list)
     for row in await _load_series(connection, [trial], MetricSelection()):
@@ -165,7 +165,7 @@ async def load_summaries(connection: AsyncConnection, trial: UUID) -> dict[Metri
 
 
 async def supersede_summaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
-    """Sum up anew the series of runs that reach beyond the last of their steps that counts."""
+    """Recompute the summaries of runs that have points beyond their last step that counts."""
     given = rows_given([column("run", Uuid), column("step", BigInteger)], boundaries.items())
     beyond = (
         select(series, runs.c.first_day, given.c.step.label("boundary"))
@@ -198,7 +198,7 @@ def _overlap(rows: Sequence[Row]) -> bool:
 
 
 def _reads_roll_ups(rows: Sequence[Row], most: int) -> bool:
-    """Not where runs repeat steps: of a step the newest run's report counts, and a roll-up does not have each step."""
+    """Return whether roll-ups suffice. Not if runs repeat steps: the newest run's report counts, and a roll-up lacks some steps."""
     return is_long(sum(row["count"] for row in rows), most) and not _overlap(rows)
 
 
@@ -209,7 +209,7 @@ async def _load_parts(
     steps: Steps = EVERY_STEP,
     since: Mapping[int, int] | None = None,
 ) -> dict[int, list[Columns]]:
-    """The chunks of these series, each without what is superseded or not wanted; `since` has a first step of their own for some."""
+    """Return the chunks of these series, without superseded or unwanted points. `since`: first step by series, where it differs."""
     if not rows:
         return {}
     boundaries = {row["id"]: row["superseded_after"] for row in rows}
@@ -235,14 +235,14 @@ async def _load_parts(
 
 
 def _curve(rows: Sequence[Row], parts: Mapping[int, list[Columns]]) -> Curve:
-    """One metric of a trial from the series of its runs, by number."""
+    """Return one metric of a trial from the series of its runs, by number."""
     runs = [(row["number"], join(parts[row["id"]]).sorted()) for row in rows if row["id"] in parts]
     points = join([of_run for _, of_run in runs])
     numbers = np.repeat(
         np.array([number for number, _ in runs], np.int64), [len(of_run) for _, of_run in runs]
     )
     if len(runs) > 1:
-        # Stable: within a step the runs stay in the order of their numbers, each in that of its reports.
+        # Stable: within a step, runs stay ordered by number, and each run's points in reporting order.
         order = np.argsort(points.steps, kind="stable")
         points, numbers = points.take(order), numbers[order]
     chosen = choose_newest(points.steps, numbers)
@@ -261,7 +261,7 @@ def _curve(rows: Sequence[Row], parts: Mapping[int, list[Columns]]) -> Curve:
 
 
 async def _cut(connection: AsyncConnection, rows: Sequence[RowMapping]) -> dict[int, Summary | None]:
-    """The summaries of these series up to the last step that counts."""
+    """Return the summaries of these series up to the last step that counts."""
     firsts = [(row["id"], row["first_day"], row["last_step"]) for row in rows]
     wanted = rows_given([series.c.id, runs.c.first_day, series.c.last_step], firsts)
     chunks = point_chunks.c
@@ -302,7 +302,7 @@ def _fields(summary: Summary | None) -> Iterable[object]:
 
 _SUMMARY = ("count", "finite", "least", "greatest", "total", "last", "last_step", "first_step")
 _EMPTY = (0, 0, float("inf"), float("-inf"), 0.0, float("nan"), -(2**63), 2**63 - 1)
-"""As the table's defaults."""
+"""The table's defaults."""
 _SERIES = """
 SELECT s.*, r.number, r.superseded_after, r.first_day
 FROM registry.series s JOIN registry.runs r ON r.id = s.run
@@ -310,8 +310,8 @@ WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3
     AND s.count > 0
 ORDER BY s.trial, s."group", s.name, r.number
 """
-# Series by series (OFFSET keeps it so). As one join it kept half a core busy beside a table that grew by a thousand chunks a second, and `web_live`
-# showed a point after 2.5 s; like this after 0.5.
+# Series by series (OFFSET prevents a join). As one join it used half a core while a table grew by a thousand chunks per second, and `web_live`
+# showed a point after 2.5 s instead of 0.5 s.
 _CHUNKS = """
 SELECT w.series, c.first_step, c.last_step, c.body
 FROM unnest($2::bigint[], $3::date[], $4::bigint[], $5::bool[], $6::bigint[]) AS w(series, day, boundary, rolled_up, first)

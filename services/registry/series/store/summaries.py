@@ -1,4 +1,4 @@
-"""Summaries of many trials at once, of what counts of their points."""
+"""Summaries of many trials at once, over the points that count."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from services.registry.store.tables import runs, series
 from shared.database.statements import among, rows_given
 
 TRIALS_AT_ONCE = 50
-"""So many trials' points are in memory where runs repeated steps."""
+"""Trials with repeated steps whose points are in memory at once."""
 
 Summaries = dict[UUID, dict[Metric, Summary]]
 _FIELDS = tuple(field.name for field in fields(Summary))
@@ -24,7 +24,7 @@ _FIELDS = tuple(field.name for field in fields(Summary))
 async def load_summaries_of(
     connection: AsyncConnection, trials: Sequence[UUID], metrics: Sequence[Metric]
 ) -> Summaries:
-    """Return the summaries of these metrics, by trial; a trial without points of a metric has none of it."""
+    """Return the summaries of these metrics by trial; metrics without points are left out."""
     wanted = _wanted(metrics)
     stored = (
         select(series)
@@ -45,9 +45,9 @@ async def load_summaries_of(
 async def load_repeated(
     connection: AsyncConnection, experiment: UUID, metrics: Sequence[Metric]
 ) -> Summaries:
-    """Return the summaries of those metrics of an experiment's trials whose later runs reported steps again.
+    """Return the summaries of those metrics of an experiment's trials whose later runs repeated steps.
 
-    The summaries of their runs cannot be added up: of a step the newest run's report counts, so the points are read.
+    Summaries of their runs cannot be merged: at each step only the newest run's report counts, so the points are read.
     """
     return await _load_repeated(connection, runs.c.experiment == experiment, metrics)
 
@@ -92,6 +92,6 @@ def _wanted(metrics: Sequence[Metric]) -> TableValuedAlias:
 
 
 def _of_metrics(wanted: TableValuedAlias) -> FromClause:
-    """Series of the metrics that are wanted, with their runs."""
+    """Series of the wanted metrics, with their runs."""
     is_wanted = (wanted.c.group == series.c.group) & (wanted.c.name == series.c.name)
     return series.join(wanted, is_wanted).join(runs, runs.c.id == series.c.run)

@@ -1,1 +1,1 @@
-"""Rows of contents, files and bytes."""
+"""Rows of contents, files and byte counts."""

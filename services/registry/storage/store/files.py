@@ -1,4 +1,4 @@
-"""The files of checkpoints: which paths, of what size and hash, and where they lie."""
+"""Files of checkpoints: paths, sizes, hashes and object keys."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class File:
 async def save_files(
     connection: AsyncConnection, tenant: UUID, checkpoint: UUID, worker: str, files: Sequence[File]
 ) -> None:
-    """Set one worker's files of a locked checkpoint, and its number and size of all; what it had sent of others may lie about."""
+    """Replace one worker's files of a locked checkpoint, and update its file count and size. Earlier uploads of other files may remain."""
     earlier = delete(checkpoint_files).where(
         checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
     )
@@ -47,7 +47,7 @@ async def save_files(
     ]
     if rows and await _insert_files(connection, rows) < len(rows):
         raise Rejected(
-            "path_twice", "another worker of the gang has sent a file of the same path", place="files"
+            "path_twice", "another worker of the gang uploaded a file with the same path", place="files"
         )
     size = select(func.count(), func.coalesce(func.sum(checkpoint_files.c.size_bytes), 0)).where(
         checkpoint_files.c.checkpoint == checkpoint
@@ -68,7 +68,7 @@ async def _insert_files(connection: AsyncConnection, rows: Sequence[Mapping[str,
 
 
 async def save_keys(connection: AsyncConnection, checkpoint: UUID, files: Sequence[File]) -> None:
-    """Set where the files of a locked checkpoint lie."""
+    """Set the object keys of a locked checkpoint's files."""
     columns = checkpoint_files.c
     stored = rows_given([columns.path, columns.key], [(file.path, file.key) for file in files])
     moved = update(checkpoint_files).where(columns.checkpoint == checkpoint, columns.path == stored.c.path)
@@ -89,7 +89,7 @@ async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dic
 
 
 async def count_files(connection: AsyncConnection, checkpoint: UUID, worker: str) -> int:
-    """Return how many files of a checkpoint a worker has."""
+    """Return the number of a worker's files of a checkpoint."""
     files = select(func.count()).where(
         checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
     )
@@ -97,7 +97,7 @@ async def count_files(connection: AsyncConnection, checkpoint: UUID, worker: str
 
 
 async def find_holding(connection: AsyncConnection, key: str) -> File | None:
-    """Return one of the files that this object is; None where no checkpoint has it."""
+    """Return one of the files stored in this object; None if no checkpoint has it."""
     row = (
         await connection.execute(select(checkpoint_files).where(checkpoint_files.c.key == key).limit(1))
     ).first()

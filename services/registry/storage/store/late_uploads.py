@@ -1,4 +1,4 @@
-"""Places in the store below which something may still be written until a time, and is deleted after it."""
+"""Prefixes in the store below which uploads may still arrive until a time, and are deleted afterwards."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ AT_ONCE = 1000
 
 
 async def save_litter(connection: AsyncConnection, prefixes: Sequence[str], due_at: datetime) -> None:
-    """Have what comes below these until then be deleted after it."""
+    """Have objects below these prefixes deleted after that time."""
     made = insert(litter)
     known = made.on_conflict_do_update(index_elements=["prefix"], set_={"due_at": made.excluded.due_at})
     if prefixes:
@@ -28,5 +28,5 @@ async def load_litter(connection: AsyncConnection, now: datetime) -> list[str]:
 
 
 async def save_swept(connection: AsyncConnection, prefixes: Sequence[str]) -> None:
-    """Forget these: nothing more comes below them."""
+    """Forget these prefixes: nothing more arrives below them."""
     await connection.execute(delete(litter).where(among(litter.c.prefix, prefixes)))

@@ -1,7 +1,7 @@
-"""Stored files of checkpoints by content: found for whoever brings the same bytes, shared, and gone a while after the last reference.
+"""Stored checkpoint files by content: deduplicated within a tenant, and deleted some time after the last reference.
 
-A reference is a row of `checkpoint_files` with the object's key, of a checkpoint that is not deleted. An object's row is locked by
-whoever adds a reference and by whoever lets it go, so that one waits for the other.
+A reference is a row of `checkpoint_files` with the object's key, of a checkpoint that is not deleted. Adding a reference and deleting the object
+both lock the object's row, so that one waits for the other.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,13 +31,13 @@ class _Sized(Protocol):
 
 
 def content_of(file: _Sized) -> Content:
-    """What a file holds, whatever it is called."""
+    """Return a file's content, independent of its path."""
     return file.sha256, file.size_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """An object without a reference when it was last looked at, or one that is being deleted."""
+    """An object that had no reference when it was last checked, or is being deleted."""
 
     tenant: UUID
     key: str
@@ -45,7 +45,7 @@ class Unused:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """An object that is to be read and compared with what it was."""
+    """An object to read and compare with its hash."""
 
     tenant: UUID
     key: str
@@ -54,7 +54,7 @@ class Unread:
 
 
 async def find_known(connection: AsyncConnection, wanted: Iterable[Content]) -> dict[Content, str]:
-    """Return the keys of those contents that the tenant has, their rows locked against deletion."""
+    """Return the keys of those contents that the tenant stores, their rows locked against deletion."""
     contents = sorted(set(wanted))
     if not contents:
         return {}
@@ -70,7 +70,7 @@ async def find_known(connection: AsyncConnection, wanted: Iterable[Content]) -> 
 async def save_objects(
     connection: AsyncConnection, tenant: UUID, files: Sequence[File], now: datetime
 ) -> tuple[list[File], int]:
-    """Make verified copies known; return the files with the keys that count (another's where the content was there already), and how many bytes are new."""
+    """Insert verified copies. Return the files with the keys that count (another object's if the content existed), and the number of new bytes."""
     rows = [
         {
             "key": file.key,
@@ -91,9 +91,9 @@ async def save_objects(
 
 
 async def adopt_unknown(connection: AsyncConnection) -> dict[UUID, int]:
-    """Make known what saved checkpoints hold where it was sent, and no row tells of; return the bytes that each tenant has more.
+    """Record final-key objects of saved checkpoints that have no row; return the additional bytes by tenant.
 
-    A replica that knows of no uploads to where they stay (before decision 0117) commits them so, while others of a newer version sign for them.
+    A replica older than decision 0117 commits without such rows, while newer replicas sign uploads to final keys.
     """
     files = checkpoint_files.c
     unknown = (
@@ -118,14 +118,14 @@ async def adopt_unknown(connection: AsyncConnection) -> dict[UUID, int]:
 
 
 async def save_damaged(connection: AsyncConnection, keys: Sequence[str]) -> None:
-    """Nobody else is to share these: what is stored there is not what it was."""
+    """Mark objects as damaged, so that nothing else shares them."""
     await connection.execute(update(objects).where(objects.c.key.in_(keys)).values(state="damaged"))
 
 
 async def ask_to_verify(
     connection: AsyncConnection, wanted: Sequence[UUID], now: datetime
 ) -> tuple[int, int]:
-    """Have the objects of these checkpoints read before all others; return their number and bytes."""
+    """Queue the objects of these checkpoints for verification before all others; return their number and bytes."""
     keys = select(checkpoint_files.c.key).where(among(checkpoint_files.c.checkpoint, wanted))
     asked = (
         update(objects)
@@ -138,7 +138,7 @@ async def ask_to_verify(
 
 
 async def load_waiting(connection: AsyncConnection, experiment: UUID) -> tuple[int, int]:
-    """Return number and bytes of what was asked for and not read yet, of the experiment's saved checkpoints."""
+    """Return number and bytes of requested objects that are not verified yet, of the experiment's saved checkpoints."""
     of_experiment = (checkpoints.c.experiment == experiment, checkpoints.c.state == CheckpointStatus.saved)
     waiting = select(objects.c.size_bytes).where(
         objects.c.asked_at.is_not(None), objects.c.state == "kept", _HOLDING.where(*of_experiment).exists()
@@ -147,9 +147,9 @@ async def load_waiting(connection: AsyncConnection, experiment: UUID) -> tuple[i
 
 
 async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, datetime]:
-    """Return since when each of these checkpoints is known to be whole: when the first read of its objects was read.
+    """Return when each of these checkpoints was verified: the time of its least recently read object.
 
-    One of which an object is still to be read because somebody asked is left out: what was known of it is in doubt.
+    Checkpoints with a pending verification request are left out: their state is in doubt.
     """
     checkpoint, verified = checkpoint_files.c.checkpoint, func.count(objects.c.verified_at) == func.count()
     whole = (
@@ -163,7 +163,7 @@ async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> 
 
 
 async def claim_asked(connection: AsyncConnection, now: datetime, until: datetime) -> Unread | None:
-    """Take the object that was asked for first; nobody else takes it before `until`."""
+    """Claim the object that was requested first; no other replica claims it before `until`."""
     asked = select(objects.c.key).where(objects.c.asked_at.is_not(None)).order_by(objects.c.asked_at)
     return await _claim(connection, asked, now, until)
 
@@ -171,7 +171,7 @@ async def claim_asked(connection: AsyncConnection, now: datetime, until: datetim
 async def claim_oldest(
     connection: AsyncConnection, now: datetime, read_before: datetime, until: datetime
 ) -> Unread | None:
-    """Take the object that was not read for longest, if not since that time; nobody else takes it before `until`."""
+    """Claim the object that was read longest ago, if before that time; no other replica claims it before `until`."""
     verified_at = objects.c.verified_at
     is_due = verified_at.is_(None) | (verified_at < read_before)
     oldest = select(objects.c.key).where(is_due).order_by(verified_at.nulls_first())
@@ -179,14 +179,14 @@ async def claim_oldest(
 
 
 async def save_verified(connection: AsyncConnection, key: str, now: datetime, since: datetime) -> None:
-    """The object is what it was; who asked for it after `since` has it read once more."""
+    """Record that the object matches; it is read again if it was requested after `since`."""
     changed = update(objects).where(objects.c.key == key)
     later = case((objects.c.asked_at > since, objects.c.asked_at), else_=None)
     await connection.execute(changed.values(verified_at=now, asked_at=later, claimed_until=None))
 
 
 async def save_released(connection: AsyncConnection, gone: Sequence[UUID], now: datetime) -> None:
-    """The objects of deleted checkpoints are unused from now on, unless another one holds them."""
+    """Mark objects of deleted checkpoints as unused, unless another checkpoint references them."""
     mine = checkpoint_files.alias("mine")
     released = update(objects).where(among(mine.c.checkpoint, gone), mine.c.key == objects.c.key)
     unused = released.where(objects.c.unused_since.is_(None), ~_IS_HELD)
@@ -205,7 +205,7 @@ async def load_unused(connection: AsyncConnection, before: datetime, limit: int)
 
 
 async def mark_deleting(connection: AsyncConnection, keys: Sequence[str]) -> list[str]:
-    """Lock objects and return those that may be deleted, marked so; one that got a reference meanwhile is in use again."""
+    """Lock objects, mark those for deletion that have no reference, and return these; others are in use again."""
     await connection.execute(
         select(objects.c.key).where(objects.c.key.in_(keys)).order_by(objects.c.key).with_for_update()
     )
@@ -219,18 +219,18 @@ async def mark_deleting(connection: AsyncConnection, keys: Sequence[str]) -> lis
 
 
 async def remove_deleted(connection: AsyncConnection, keys: Sequence[str]) -> int:
-    """Forget objects that were deleted; return their bytes."""
-    gone = delete(objects).where(objects.c.key.in_(keys), objects.c.state == "deleting")
-    return sum(await connection.scalars(gone.returning(objects.c.size_bytes)))
+    """Delete the rows of deleted objects; return their bytes."""
+    deleted = delete(objects).where(objects.c.key.in_(keys), objects.c.state == "deleting")
+    return sum(await connection.scalars(deleted.returning(objects.c.size_bytes)))
 
 
 async def load_shared(connection: AsyncConnection, keys: Sequence[str]) -> frozenset[str]:
-    """Return those of the keys that are objects: they outlive the checkpoint that brought them."""
+    """Return those of the keys that are recorded objects, which may outlive the checkpoint that uploaded them."""
     return frozenset(await connection.scalars(select(objects.c.key).where(objects.c.key.in_(keys))))
 
 
 async def _count(connection: AsyncConnection, found: FromClause) -> tuple[int, int]:
-    """How many objects were found, and how many bytes they have."""
+    """Return number and bytes of the objects found."""
     query = select(func.count(), func.coalesce(func.sum(found.c.size_bytes), 0)).select_from(found)
     number, size_bytes = (await connection.execute(query)).one()
     return number, int(size_bytes)
@@ -239,7 +239,7 @@ async def _count(connection: AsyncConnection, found: FromClause) -> tuple[int, i
 async def _claim(
     connection: AsyncConnection, due: Select[tuple[str]], now: datetime, until: datetime
 ) -> Unread | None:
-    """Take the first that is due and not claimed."""
+    """Claim the first one that is due and unclaimed."""
     is_free = objects.c.claimed_until.is_(None) | (objects.c.claimed_until < now)
     first = due.where(objects.c.state == "kept", is_free).limit(1).with_for_update(skip_locked=True)
     claimed = update(objects).where(objects.c.key == first.correlate(None).scalar_subquery())

@@ -1,7 +1,7 @@
-"""How many bytes each tenant has in the store, and how many it may have.
+"""Bytes that each tenant stores, and its limit.
 
-What is counted is what is there: contents that checkpoints share count once, from the commit that brought them until they are deleted.
-Each change stands in the transaction of what it counts. A commit locks the row before the objects that it adds.
+Contents shared by checkpoints count once, from the commit that stored them until they are deleted. Each change is made in the
+transaction of what it counts. A commit locks the row before the objects that it adds.
 """
 
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from services.registry.store.tables import storage
 
 @dataclass(frozen=True, slots=True)
 class StorageUsage:
-    """A tenant's bytes; no maximum bounds nothing."""
+    """A tenant's bytes; `maximum_bytes` None: no limit."""
 
     used_bytes: int = 0
     maximum_bytes: int | None = None
 
 
 async def load_stored(connection: AsyncConnection, tenant: UUID) -> StorageUsage:
-    """Return what the tenant has and may have; without a row, nothing of either."""
+    """Return the tenant's bytes and limit; zero and None without a row."""
     columns = storage.c.used_bytes, storage.c.maximum_bytes
     row = (await connection.execute(select(*columns).where(storage.c.tenant == tenant))).first()
     return StorageUsage(*row) if row else StorageUsage()
 
 
 async def lock_stored(connection: AsyncConnection, tenant: UUID) -> StorageUsage:
-    """As `load_stored`; nobody else's bytes are counted until this transaction ends."""
+    """Like `load_stored`, and lock the count until the end of the transaction."""
     await connection.execute(insert(storage).values(tenant=tenant).on_conflict_do_nothing())
     columns = storage.c.used_bytes, storage.c.maximum_bytes
     row = await connection.execute(select(*columns).where(storage.c.tenant == tenant).with_for_update())
@@ -38,7 +38,7 @@ async def lock_stored(connection: AsyncConnection, tenant: UUID) -> StorageUsage
 
 
 async def add_used(connection: AsyncConnection, tenant: UUID, more_bytes: int) -> None:
-    """Count bytes that came, or went where negative."""
+    """Add bytes to the count, or subtract negative ones."""
     if more_bytes == 0:
         return
     made = insert(storage).values(tenant=tenant, used_bytes=more_bytes)
@@ -49,7 +49,7 @@ async def add_used(connection: AsyncConnection, tenant: UUID, more_bytes: int) -
 async def save_maximum(
     connection: AsyncConnection, tenant: UUID, maximum_bytes: int | None, version: int
 ) -> None:
-    """Set what the tenant may have; an older word than the one known changes nothing."""
+    """Set the tenant's limit; an older version than the stored one changes nothing."""
     await connection.execute(insert(storage).values(tenant=tenant).on_conflict_do_nothing())
     newer = update(storage).where(storage.c.tenant == tenant, storage.c.version < version)
     await connection.execute(newer.values(maximum_bytes=maximum_bytes, version=version))

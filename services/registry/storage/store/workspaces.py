@@ -1,7 +1,7 @@
-"""How many bytes each workspace has in the store, and how many it may have: what checkpoints of its experiments hold, each content once, and its media.
+"""Bytes that each workspace stores, and its limit: distinct contents of its experiments' checkpoints, and their media.
 
-What two workspaces hold counts in both, and for their tenant once (`tenants`). A workspace's row is locked by whoever adds to it or lets go,
-before the objects; code counts for the tenant alone, since its upload names no workspace.
+Contents shared by two workspaces count in both, but once for their tenant (`tenants`). A workspace's row is locked before the objects when bytes
+are added or released. Code counts only for the tenant, since its upload names no workspace.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ class WorkspaceStored:
 
 
 async def find_workspace(connection: AsyncConnection, experiment: UUID) -> str | None:
-    """Return the workspace of an experiment; None while the registry has not heard of its submission."""
+    """Return the workspace of an experiment; None while the registry has not received its submission."""
     found: str | None = await connection.scalar(
         select(experiments.c.workspace).where(experiments.c.id == experiment)
     )
@@ -39,13 +39,13 @@ async def find_workspace(connection: AsyncConnection, experiment: UUID) -> str |
 
 
 async def load_stored(connection: AsyncConnection, workspace: str) -> StorageUsage:
-    """Return what a workspace of the connection's tenant has and may have."""
+    """Return bytes and limit of a workspace of the connection's tenant."""
     row = (await connection.execute(_STORED.where(workspace_storage.c.workspace == workspace))).first()
     return StorageUsage(*row) if row else StorageUsage()
 
 
 async def load_all(connection: AsyncConnection) -> list[WorkspaceStored]:
-    """Return what the tenant's workspaces have and may have, by name; those with neither bytes nor a maximum are left out."""
+    """Return bytes and limits of the tenant's workspaces, by name; those with neither are left out."""
     columns = workspace_storage.c
     rows = await connection.execute(
         select(columns.workspace, columns.used_bytes, columns.maximum_bytes)
@@ -57,7 +57,7 @@ async def load_all(connection: AsyncConnection) -> list[WorkspaceStored]:
 
 
 async def lock_stored(connection: AsyncConnection, tenant: UUID, workspace: str) -> StorageUsage:
-    """As `load_stored`; nobody else's bytes are counted there until this transaction ends."""
+    """Like `load_stored`, and lock the count until the end of the transaction."""
     made = insert(workspace_storage).values(tenant=tenant, workspace=workspace)
     await connection.execute(made.on_conflict_do_nothing())
     locked = _STORED.where(workspace_storage.c.workspace == workspace).with_for_update()
@@ -67,7 +67,7 @@ async def lock_stored(connection: AsyncConnection, tenant: UUID, workspace: str)
 async def find_held(
     connection: AsyncConnection, workspace: str, wanted: Iterable[Content]
 ) -> frozenset[Content]:
-    """Return those of the contents that the workspace holds already."""
+    """Return those of the contents that the workspace already stores."""
     contents = sorted(set(wanted))
     if not contents:
         return frozenset()
@@ -83,7 +83,7 @@ async def find_held(
 
 
 async def hold(connection: AsyncConnection, tenant: UUID, workspace: str, checkpoint: UUID) -> None:
-    """Count what a checkpoint holds that its workspace, whose row is locked, did not hold yet."""
+    """Count the contents of a checkpoint that are new in its workspace, whose row is locked."""
     contents = (
         select(literal(tenant, Uuid), literal(workspace, Text), objects.c.key, objects.c.size_bytes)
         .distinct()
@@ -104,7 +104,7 @@ async def hold(connection: AsyncConnection, tenant: UUID, workspace: str, checkp
 
 
 async def release(connection: AsyncConnection, gone: Sequence[UUID]) -> None:
-    """Let go what no checkpoint of their workspaces holds any more, now that these are deleted."""
+    """Release contents that no checkpoint of their workspaces references any more, now that these checkpoints are deleted."""
     stored, held, wanted = workspace_storage.c, workspace_objects.c, among(checkpoints.c.id, gone)
     whose = select(experiments.c.tenant, experiments.c.workspace).select_from(_OF_EXPERIMENTS).where(wanted)
     locked = select(literal(1)).where(tuple_(stored.tenant, stored.workspace).in_(whose))
@@ -139,7 +139,7 @@ async def release(connection: AsyncConnection, gone: Sequence[UUID]) -> None:
 
 
 async def add_used(connection: AsyncConnection, tenant: UUID, workspace: str, more_bytes: int) -> None:
-    """Count bytes that came, or went where negative."""
+    """Add bytes to the count, or subtract negative ones."""
     made = insert(workspace_storage).values(tenant=tenant, workspace=workspace, used_bytes=more_bytes)
     used = workspace_storage.c.used_bytes + more_bytes
     await connection.execute(
@@ -150,7 +150,7 @@ async def add_used(connection: AsyncConnection, tenant: UUID, workspace: str, mo
 async def save_maximum(
     connection: AsyncConnection, tenant: UUID, workspace: str, maximum_bytes: int | None, version: int
 ) -> None:
-    """Set what a workspace may have; an older word than the one known changes nothing."""
+    """Set a workspace's limit; an older version than the stored one changes nothing."""
     made = insert(workspace_storage).values(tenant=tenant, workspace=workspace)
     await connection.execute(made.on_conflict_do_nothing())
     columns = workspace_storage.c

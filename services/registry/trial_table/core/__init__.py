@@ -1,1 +1,1 @@
-"""Columns by name, and the language of filters."""
+"""Column names, and the filter language."""

@@ -1,4 +1,4 @@
-"""What the names of a table mean: facts of a trial, `hparams.…`, and `metrics.GROUP.NAME.STAT`."""
+"""Column names of the trial table: facts of a trial, `hparams.…`, and `metrics.GROUP.NAME.STAT`."""
 
 import difflib
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from shared.filters.tree import Kind
 HYPERPARAMETERS = ("hparams", "hyperparameters")
 METRICS = "metrics"
 MOST_NAMED = 20
-"""So many names are listed where one is unknown."""
+"""Maximum number of names listed in an error about an unknown name."""
 
 
 class Stat(StrEnum):
-    """What is told of a metric: `best` by the direction that the search gives it, `last` at the highest step."""
+    """Statistic of a metric. `best`: by the search's direction. `last`: at the highest step."""
 
     COUNT = "count"
     MIN = "min"
@@ -35,36 +35,36 @@ FACTS = {
     "created": Kind.TIME,
     "ended": Kind.TIME,
 }
-"""What a trial itself has. `best` stands beside them: the search's metric at its best."""
+"""Facts of a trial. `best`, the best value of the search's metric, is an additional column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something of the trial itself."""
+    """A fact of a trial."""
 
     name: str
 
     @property
     def kind(self) -> Kind:
-        """What its cells are."""
+        """Type of its cells."""
         return FACTS[self.name]
 
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameter:
-    """A value of the trial's hyperparameters; nested ones by their whole path."""
+    """A hyperparameter of the trial; nested ones by their full path."""
 
     path: tuple[str, ...]
 
     @property
     def kind(self) -> Kind:
-        """What its cells are."""
+        """Type of its cells."""
         return Kind.ANY
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of a metric's summary; without a finite value there is none."""
+    """One statistic of a metric; absent without a finite value."""
 
     group: str
     name: str
@@ -72,7 +72,7 @@ class Metric:
 
     @property
     def kind(self) -> Kind:
-        """What its cells are."""
+        """Type of its cells."""
         return Kind.NUMBER
 
     @property
@@ -86,7 +86,7 @@ Column: TypeAlias = Fact | Hyperparameter | Metric
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What trials have of a hyperparameter: kinds of JSON (`number`, `string`, …), and whether all numbers are whole and fit 64 bits."""
+    """Values of a hyperparameter over all trials: JSON types (`number`, `string`, …), and whether all numbers are integers that fit 64 bits."""
 
     kinds: frozenset[str]
     is_whole: bool
@@ -94,23 +94,23 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class SearchMetric:
-    """The metric by which the experiment's search goes; None where it has none. Its results are validations."""
+    """The metric that the experiment's search optimizes, among its validations; None if it has none."""
 
     metric: str | None = None
     smaller_is_better: bool = True
 
     def is_of(self, metric: Metric) -> bool:
-        """Whether this is the search's metric."""
+        """Return whether this is the search's metric."""
         return metric.key == ("validation", self.metric)
 
 
 def read_column(parts: Sequence[str], search: SearchMetric, place: str) -> Column:
-    """Return what a dotted name means.
+    """Parse a dotted column name.
 
-    `metrics.GROUP.NAME` without a stat means its `last`; a NAME with dots is taken as it is.
+    `metrics.GROUP.NAME` without a statistic means `last`; NAME may contain dots.
 
     Raises:
-        Rejected: no column is called so; the hint says which are.
+        Rejected: There is no such column; the hint lists the valid names.
     """
     first, *rest = parts
     if first in HYPERPARAMETERS and rest:
@@ -120,25 +120,27 @@ def read_column(parts: Sequence[str], search: SearchMetric, place: str) -> Colum
     if first == "best" and not rest:
         if search.metric is None:
             raise Rejected(
-                "unknown_name", "the experiment's search has no metric of which one is best", place
+                "unknown_name",
+                "the column 'best' needs a search metric, and the experiment's search has none",
+                place,
             )
         return Metric("validation", search.metric, Stat.BEST)
     if first in FACTS and not rest:
         return Fact(first)
-    raise Rejected("unknown_name", f"no column is called '{'.'.join(parts)}'", place, _hint(first, rest))
+    raise Rejected("unknown_name", f"there is no column '{'.'.join(parts)}'", place, _hint(first, rest))
 
 
 def unknown(name: str, known: Sequence[str], what: str, place: str) -> Rejected:
-    """The refusal of a name that no trial of the experiment has and its config does not declare, with those that there are."""
+    """Return the error for a name that no trial of the experiment has and its config does not declare, with the known names."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    shown = ", ".join(known[:MOST_NAMED]) + (", …" if len(known) > MOST_NAMED else "")
-    hint = f"did you mean '{close[0]}'? there are: {shown}" if close else f"there are: {shown}"
+    names = ", ".join(known[:MOST_NAMED]) + (", …" if len(known) > MOST_NAMED else "")
+    hint = f"did you mean '{close[0]}'? known names: {names}" if close else f"known names: {names}"
     message = f"no trial of the experiment has the {what} '{name}', and its config does not declare it"
     return Rejected("unknown_name", message, place, hint)
 
 
 def name_of(column: Column) -> str:
-    """The column's name as it is shown, and as it can be given again."""
+    """Return the column's public name, which `read_column` parses."""
     match column:
         case Fact(name):
             return name
@@ -149,14 +151,14 @@ def name_of(column: Column) -> str:
 
 
 def metric_name(group: str, name: str) -> str:
-    """A metric's name without a stat, as it can be given again: one with dots that part nothing, or that ends like a stat, in quotes as a whole."""
+    """Return a metric's name without a statistic. A name with empty parts, or that ends like a statistic, is quoted as a whole."""
     parts = name.split(".")
     is_one = not all(parts) or parts[-1] in list(Stat)
     return ".".join((METRICS, quoted(group), *([quoted(name)] if is_one else map(quoted, parts))))
 
 
 def quoted(part: str) -> str:
-    """A part of a name, in quotes where it could not be read without."""
+    """Return a part of a name, quoted if necessary."""
     plain = part.replace("_", "a").replace("/", "a").replace("-", "a")
     if plain.isascii() and plain.isalnum() and not part[0].isdigit() and part[0] not in "-/":
         return part
@@ -171,12 +173,15 @@ def _metric(rest: Sequence[str], search: SearchMetric, place: str) -> Metric:
     metric = Metric(group, ".".join(name), stat)
     if stat is Stat.BEST and not search.is_of(metric):
         hint = (
-            "say .min or .max"
+            "use .min or .max"
             if search.metric is None
-            else f"say .min or .max; the search goes by {search.metric}"
+            else f"use .min or .max; best is defined only for the search's metric {search.metric}"
         )
         raise Rejected(
-            "no_direction", f"which values of '{group}.{metric.name}' are better is not known", place, hint
+            "no_direction",
+            f"'{group}.{metric.name}' has no best value, because its direction is unknown",
+            place,
+            hint,
         )
     return metric
 
@@ -185,4 +190,4 @@ def _hint(first: str, rest: Sequence[str]) -> str:
     names = [*FACTS, "best", "hparams.NAME", "metrics.GROUP.NAME.STAT"]
     close = difflib.get_close_matches(first, [*FACTS, "best", "hparams", METRICS], n=1, cutoff=0.6)
     guess = f"did you mean '{'.'.join((close[0], *rest))}'? " if close and close[0] != first else ""
-    return f"{guess}there are {', '.join(names)} with a STAT of {', '.join(Stat)}"
+    return f"{guess}available columns: {', '.join(names)}, where STAT is one of {', '.join(Stat)}"

@@ -1,4 +1,4 @@
-"""Filters and orders of a table of trials, in the house's language with the table's names."""
+"""Filters and sorts of the trial table: the common filter language with the table's names."""
 
 from typing import TypeAlias
 
@@ -10,24 +10,24 @@ Order: TypeAlias = tree.Order[Column]
 
 
 def read_filter(text: str, search: SearchMetric, place: str = "filter") -> Filter | None:
-    """Return what a filter says; None for an empty one, which all trials meet.
+    """Parse a filter; None for an empty one, which all trials match.
 
     Raises:
-        Rejected: at which character it cannot be understood, and why.
+        Rejected: The filter is not valid; the message says at which character, and why.
     """
     return reader.read_filter(text, _names(search), place)
 
 
 def read_orders(text: str, search: SearchMetric, place: str = "sort") -> tuple[Order, ...]:
-    """Return the columns, separated by commas, that order a table; `-` before one: the greatest first.
+    """Parse the sort columns, separated by commas; `-` before a column means descending.
 
-    A `best` alone stands with the best first, whichever direction is better; with `-` the worst.
+    `best` sorts the best trials first, whatever the search's direction; `-best` the worst first.
     """
     return tuple(_best_first(order, search) for order in reader.read_orders(text, _names(search), place))
 
 
 def read_column_name(text: str, search: SearchMetric, place: str = "column") -> Column:
-    """Return the column that a name means."""
+    """Parse the name of a column."""
     return reader.read_name(text, _names(search), place)
 
 

@@ -1,6 +1,6 @@
-"""Which columns the table of an experiment's trials has: its metrics, and the paths of its hyperparameters.
+"""Columns of an experiment's trial table: its metrics, and the paths of its hyperparameters.
 
-`_PATHS` and `_VALUES` are SQL: they take JSON apart by functions that return sets, which reads worse as Core.
+`_PATHS` and `_VALUES` are plain SQL: functions that return sets are less readable in SQLAlchemy Core.
 """
 
 import json
@@ -25,7 +25,7 @@ from services.registry.trial_table.core.columns import (
 
 
 async def load_search(connection: AsyncConnection, experiment: UUID) -> SearchMetric:
-    """Return the metric by which the experiment's search goes."""
+    """Return the metric that the experiment's search optimizes."""
     query = select(trials.c.metric, trials.c.smaller_is_better).where(
         trials.c.experiment == experiment, trials.c.metric.is_not(None)
     )
@@ -37,7 +37,7 @@ async def load_metric_keys(connection: AsyncConnection, experiment: UUID) -> lis
     """Return group and name of every metric that a trial of the experiment has reported, in order."""
     key = series.c.group, series.c.name
     next_key = select(*key).where(series.c.experiment == experiment).order_by(*key).limit(1)
-    # Step by step along the index: an experiment has few metrics and many series.
+    # Skips along the index: an experiment has few metrics and many series.
     found = next_key.cte("found", recursive=True)
     following = next_key.where(tuple_(*key) > tuple_(found.c.group, found.c.name)).lateral("following")
     found = found.union_all(select(following).select_from(found.join(following, true())))
@@ -47,7 +47,7 @@ async def load_metric_keys(connection: AsyncConnection, experiment: UUID) -> lis
 async def load_hyperparameters(
     connection: AsyncConnection, experiment: UUID, sample: int | None = None
 ) -> list[tuple[str, ...]]:
-    """Return the paths of all values that the experiment's trials have, or so many of them, in the order of their names."""
+    """Return the paths of all hyperparameters of the experiment's trials, or of a sample, in order of their names."""
     rows = await connection.scalars(_PATHS, {"experiment": experiment, "sample": sample})
     return [tuple(path) for path in rows]
 
@@ -55,14 +55,14 @@ async def load_hyperparameters(
 async def load_values(
     connection: AsyncConnection, experiment: UUID, paths: Sequence[tuple[str, ...]]
 ) -> Mapping[tuple[str, ...], Values]:
-    """Return what kinds of values the experiment's trials have at these paths; nothing of a path where none has any."""
+    """Return the types of values at these paths over the experiment's trials; paths without values are left out."""
     given = {"experiment": experiment, "paths": [json.dumps(path) for path in paths]}
     rows = await connection.execute(_VALUES, given)
     return {paths[row.place - 1]: Values(frozenset(row.kinds), bool(row.is_whole)) for row in rows}
 
 
 async def is_known(connection: AsyncConnection, experiment: UUID, column: Column) -> bool:
-    """Return whether a trial of the experiment has such a value, or one may get it."""
+    """Return whether a trial of the experiment has such a value, or may get one."""
     match column:
         case Fact():
             return True

@@ -1,4 +1,4 @@
-"""The SQL of a table's cells, of filters over them, and of what stands behind a row."""
+"""SQL of the trial table's cells, of filters on them, and of cursors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ from shared.filters.sql import COMPARE
 from shared.filters.tree import Absent, All, Any, Comparison, Contains, Not, Value
 
 Cursor = Sequence[str | None]
-"""The cells by which a row is ordered, as texts, its number last."""
+"""The cells by which rows are sorted, as texts, and the trial's number last."""
 
 FACTS: Mapping[str, ColumnElement[Anything]] = {
     "number": trials.c.number,
@@ -52,21 +52,21 @@ _NAN = literal(float("nan"), Float)
 
 
 def stat_of(metric: Metric, smaller_is_better: bool) -> Stat:
-    """What the best of a metric is, by its direction; else what is asked of it."""
+    """Return the statistic, with `best` resolved by the direction."""
     if metric.stat is Stat.BEST:
         return Stat.MIN if smaller_is_better else Stat.MAX
     return metric.stat
 
 
 class Cells:
-    """The cells of a table of trials that is joined to its metrics, each with a column for every stat that is asked of it."""
+    """Cells of a trial table joined with its metrics, each with a column for every requested statistic."""
 
     def __init__(self, metrics: Mapping[MetricKey, FromClause], smaller_is_better: bool) -> None:
         self._metrics = metrics
         self._smaller_is_better = smaller_is_better
 
     def of(self, column: Column) -> ColumnElement[Anything]:
-        """Return the SQL of a column's cell; NULL where it is absent, a metric without a number too."""
+        """Return the SQL of a cell; NULL if it is absent, also for a metric that is NaN."""
         match column:
             case Fact(name):
                 return FACTS[name]
@@ -79,7 +79,7 @@ class Cells:
         assert_never(column)
 
     def condition(self, filter_: Filter) -> ColumnElement[bool]:
-        """Return the SQL of a filter; it is true or false, never unknown."""
+        """Return the SQL of a filter; it is true or false, never NULL."""
         match filter_:
             case All(of):
                 return and_(*map(self.condition, of))
@@ -96,9 +96,9 @@ class Cells:
         assert_never(filter_)
 
     def behind(self, orders: Sequence[Order], cursor: Cursor) -> ColumnElement[bool]:
-        """Return the condition of standing behind a row; absent cells are last, ties by number."""
+        """Return the condition for rows after a cursor; absent cells come last, ties are ordered by number."""
         *cells, number = cursor
-        ways: list[ColumnElement[bool]] = []
+        alternatives: list[ColumnElement[bool]] = []
         equal: list[ColumnElement[bool]] = []
         for order, at in zip(orders, cells, strict=True):
             cell = self.of(order.column)
@@ -107,10 +107,10 @@ class Cells:
                 continue
             bound = cast(literal(at, Text), cell.type)
             is_behind = cell < bound if order.is_descending else cell > bound
-            ways.append(and_(*equal, or_(is_behind, cell.is_(None))))
+            alternatives.append(and_(*equal, or_(is_behind, cell.is_(None))))
             equal.append(cell == bound)
         behind_number = trials.c.number > cast(literal(number, Text), trials.c.number.type)
-        return or_(*ways, and_(*equal, behind_number))
+        return or_(*alternatives, and_(*equal, behind_number))
 
     def _compared(
         self, column: Column, compare: Callable[..., ColumnElement[bool]], value: Value

@@ -1,4 +1,4 @@
-"""The trials of one experiment as a table: which rows meet a filter, in order, and their cells."""
+"""Rows of an experiment's trial table: those that match a filter, in order, and their cells."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ from shared.filters.tree import columns_of
 
 @dataclass(frozen=True, slots=True)
 class RowQuery:
-    """Which rows, in which order; `after` is the cursor of the row before. No limit: all of them."""
+    """Which rows, in which order. `after`: cursor of the last row of the previous page. `limit` None: all rows."""
 
     experiment: UUID
     filter: Filter | None
@@ -57,7 +57,7 @@ class RowQuery:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Rows of a table, and how many meet its filter in all; None where a cursor left some behind."""
+    """Rows of a table, and the number that match the filter; None on pages after the first."""
 
     rows: tuple["RowWithCursor", ...]
     total: int | None
@@ -65,7 +65,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class RowWithCursor:
-    """A row, and the cursor behind it."""
+    """A row, and the cursor after it."""
 
     trial: UUID
     number: int
@@ -74,11 +74,11 @@ class RowWithCursor:
 
 
 async def load_rows(connection: AsyncConnection, wanted: RowQuery, search: SearchMetric) -> Found:
-    """Return the rows behind the cursor that meet the filter, in order."""
+    """Return the rows after the cursor that match the filter, in order."""
     cells, is_first = len(wanted.orders), wanted.after is None
     total = func.count().over() if is_first else null()
-    shown = (trials.c.id, trials.c.number, trials.c.state, total.label("total"))
-    rows = await _load(connection, wanted, search, shown)
+    selected = (trials.c.id, trials.c.number, trials.c.state, total.label("total"))
+    rows = await _load(connection, wanted, search, selected)
     whole = rows[0].total if rows else 0
     return Found(tuple(_placed(row, cells) for row in rows), whole if is_first else None)
 
@@ -86,50 +86,53 @@ async def load_rows(connection: AsyncConnection, wanted: RowQuery, search: Searc
 async def load_order(
     connection: AsyncConnection, wanted: RowQuery, search: SearchMetric
 ) -> list[tuple[UUID, int]]:
-    """Return id and number of all trials that meet the filter, in order."""
-    shown = (trials.c.id, trials.c.number)
-    rows = await _load(connection, replace(wanted, limit=None), search, shown)
+    """Return id and number of all trials that match the filter, in order."""
+    selected = (trials.c.id, trials.c.number)
+    rows = await _load(connection, replace(wanted, limit=None), search, selected)
     return [(row.id, row.number) for row in rows]
 
 
 async def load_cells(
     connection: AsyncConnection, rows: Sequence[UUID], columns: Sequence[Column], search: SearchMetric
 ) -> list[tuple[JsonValue, ...]]:
-    """Return the cells of these trials, in their order; None where a trial has no such value. Those of metrics may be NaN or infinite."""
+    """Return the cells of these trials, in their order; None if a trial has no such value. Those of metrics may be NaN or infinite."""
     facts = (cell.label(name) for name, cell in FACTS.items())
     query = select(trials.c.id, *facts, trials.c.hyperparameters).where(among(trials.c.id, rows))
-    shown = {row["id"]: row for row in (await connection.execute(query)).mappings()}
+    by_id = {row["id"]: row for row in (await connection.execute(query)).mappings()}
     keys = {column.key for column in columns if isinstance(column, Metric)}
     found = await load_summaries_of(connection, rows, list(keys)) if keys else {}
     return [
-        tuple(_cell(column, shown[row], found.get(row, {}), search) for column in columns) for row in rows
+        tuple(_cell(column, by_id[row], found.get(row, {}), search) for column in columns) for row in rows
     ]
 
 
 def number_of(metric: Metric, summary: Summary | None, search: SearchMetric) -> float | None:
-    """Return what the column says of a metric's summary; NaN where it has no finite value of which to say it."""
+    """Return a statistic of a metric's summary; NaN if it needs a finite value and there is none."""
     return None if summary is None else _NUMBERS[stat_of(metric, search.smaller_is_better)](summary)
 
 
 async def _load(
-    connection: AsyncConnection, wanted: RowQuery, search: SearchMetric, shown: Sequence[ColumnElement[Any]]
+    connection: AsyncConnection,
+    wanted: RowQuery,
+    search: SearchMetric,
+    selected: Sequence[ColumnElement[Any]],
 ) -> Sequence[Row[Any]]:
-    """What is shown of the rows that are wanted, with the cells by which they are ordered as `k0`, `k1`, …"""
+    """Return the selected columns of the wanted rows, with the sort cells as `k0`, `k1`, …"""
     metrics = await _load_metrics(connection, wanted, search)
     joined: FromClause = trials
     for table in metrics.values():
         joined = joined.outerjoin(table, table.c.trial == trials.c.id)
     cells = Cells(metrics, search.smaller_is_better)
     keys = [cells.of(order.column) for order in wanted.orders]
-    ends = [
+    sort_keys = [
         (key.desc() if order.is_descending else key.asc()).nulls_last()
         for order, key in zip(wanted.orders, keys, strict=True)
     ]
     query = (
-        select(*shown, *(cast(key, Text).label(f"k{place}") for place, key in enumerate(keys)))
+        select(*selected, *(cast(key, Text).label(f"k{index}") for index, key in enumerate(keys)))
         .select_from(joined)
         .where(trials.c.experiment == wanted.experiment, trials.c.number.is_not(None))
-        .order_by(*ends, trials.c.number)
+        .order_by(*sort_keys, trials.c.number)
         .limit(wanted.limit)
     )
     if wanted.filter is not None:
@@ -142,7 +145,7 @@ async def _load(
 async def _load_metrics(
     connection: AsyncConnection, wanted: RowQuery, search: SearchMetric
 ) -> dict[MetricKey, FromClause]:
-    """The metrics by which rows are filtered and ordered, by trial: summaries added up in SQL, but for trials whose runs repeated steps."""
+    """Return the metrics needed for filter and sort, by trial: summaries merged in SQL, except for trials whose runs repeated steps."""
     stats: dict[MetricKey, list[Stat]] = {}
     for named in columns_of(wanted.filter, wanted.orders):
         if isinstance(named, Metric):
@@ -163,7 +166,7 @@ async def _load_metrics(
 def _metric(
     experiment: UUID, key: MetricKey, stats: Sequence[Stat], corrected: Mapping[UUID, Summary]
 ) -> FromClause:
-    """A metric's stats by trial. Most trials have one run: where there is nothing to add up, nothing is grouped."""
+    """Return a metric's statistics by trial. Most trials have one run: only the others are grouped."""
     group, name = key
     restarted = select(runs.c.trial).where(runs.c.experiment == experiment, runs.c.number > 1)
     of_metric = (series.c.experiment == experiment, series.c.group == group, series.c.name == name)
@@ -193,7 +196,7 @@ def _placed(row: Row[Any], cells: int) -> RowWithCursor:
         row.id,
         row.number,
         row.state,
-        (*(getattr(row, f"k{place}") for place in range(cells)), str(row.number)),
+        (*(getattr(row, f"k{index}") for index in range(cells)), str(row.number)),
     )
 
 
@@ -239,10 +242,10 @@ _OF_MANY: Mapping[Stat, ColumnElement[Any]] = {
     Stat.MIN: func.min(series.c.least).filter(series.c.finite > 0),
     Stat.MAX: func.max(series.c.greatest).filter(series.c.finite > 0),
     Stat.MEAN: func.sum(series.c.total) / func.nullif(func.sum(series.c.finite), 0),
-    # Of the run that came furthest, the later one of two: without a sort of all rows.
+    # Of the run with the highest step, the later one on a tie; needs no sort.
     Stat.LAST: func.max(
         array([cast(series.c.last_step, Float), cast(series.c.id, Float), series.c.last]), type_=ARRAY(Float)
     )[3],
     Stat.LAST_STEP: cast(func.max(series.c.last_step), Float),
 }
-"""The same of a trial's runs together."""
+"""The same, over all runs of a trial."""

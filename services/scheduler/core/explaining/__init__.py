@@ -1,1 +1,1 @@
-"""Why a request waits, who holds what it waits for, and what would help: in words, and as planned."""
+"""Explanations: why a request waits, who holds the slots that it waits for, and which changes would let it start."""

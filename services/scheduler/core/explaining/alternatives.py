@@ -1,4 +1,4 @@
-"""What would let a waiting trial start: each answer was planned, with one thing changed that a person can change."""
+"""Changes that would let a waiting trial start. Each answer was planned with one change that a user can make."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from shared.ids import PoolName, TrialId
 
 MOST_POOLS = 8
 MOST_MOVED = 1_000
-"""Experiments with more live trials are not moved to see what would happen: it would take too long."""
+"""Experiments with more open trials are not moved on trial, because it would take too long."""
 
 Start = Literal["now", "soon"]
 Kind = Literal["slots", "labels", "priority", "pool", "max_slots", "workspace_maximum", "tenant_maximum"]
@@ -30,7 +30,7 @@ Kind = Literal["slots", "labels", "priority", "pool", "max_slots", "workspace_ma
 
 @dataclass(frozen=True, slots=True)
 class StartAlternative:
-    """`change` would let the trial start. `number` is the other value, of a pool there is the name instead."""
+    """`change` would let the trial start. `number` is the new value; for a change of pool, `pool` is its name."""
 
     kind: Kind
     change: Change
@@ -40,14 +40,15 @@ class StartAlternative:
 
 
 Steps = Generator[StartAlternative | None, None, None]
-"""One plan a step, None where it finds nothing. Between two steps the world is as it was, and may move on."""
+"""One plan per step; None if it finds nothing. Between two steps the state is unmodified and may advance."""
 
 
 def alternatives(cluster: Cluster, name: TrialId, reason: WaitReason) -> Steps:
-    """Looks for the smallest change of each kind with which the trial would start now, or as soon as others have given back.
+    """Search for the smallest change of each kind with which the trial would start now, or once others have
+    released their slots.
 
     Args:
-        reason: what it waits for: what cannot help is not tried.
+        reason: The reason for waiting. Changes that cannot help are not tried.
     """
     if reason in ("uploads", "back_off", "preempting"):
         return
@@ -59,7 +60,7 @@ def alternatives(cluster: Cluster, name: TrialId, reason: WaitReason) -> Steps:
 
 
 def _fewer_slots(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
-    """The most slots, below what it asks for, that it would get at the end of the queue."""
+    """Find the most slots, fewer than requested, that it would get at the end of the queue."""
     pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
     free = pool.capacity.free_for(ask_of(trial.wish.tenant, needs))
     works, fails = 0, min(needs.min_slots, free + 1)
@@ -74,7 +75,7 @@ def _fewer_slots(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 
 def _any_machine(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
-    """Whether it would get a machine at the end of the queue if it took any."""
+    """Find whether it would get a machine at the end of the queue without constraints."""
     if trial.wish.needs.where is None or reason not in ("slots", "beyond_pool"):
         return
     if (yield from _tried(cluster, trial, AnyMachine())) == "now":
@@ -82,7 +83,7 @@ def _any_machine(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 
 def _priority(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
-    """The least important priority, above its own, that would do."""
+    """Find the least important priority, above its own, that suffices."""
     part = cluster.part_of(trial)
     if reason != "slots" or cluster.pools[cluster.pool_of(trial)].policy.order == "fifo":
         return
@@ -102,7 +103,7 @@ def _priority(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 
 def _pools(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
-    """Each other pool in which it would start, with its whole experiment moved there."""
+    """Find the other pools in which it would start if its experiment moved there."""
     here, needs = cluster.pool_of(trial), trial.wish.needs
     if len(cluster.live[trial.wish.experiment]) > MOST_MOVED:
         return
@@ -117,7 +118,7 @@ def _pools(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
 
 
 def _limits(cluster: Cluster, trial: Trial, reason: WaitReason) -> Steps:
-    """The limit that binds, raised as far as needed."""
+    """Find whether raising the limit that blocks it just as far as needed suffices."""
     pool, slots = cluster.pools[cluster.pool_of(trial)], trial.wish.needs.least
     leaf = pool.shares.leaves.get(trial.wish.experiment)
     if leaf is None:

@@ -1,4 +1,5 @@
-"""Who holds what a request waits for: runs of its own tenant by name, those of others as numbers only."""
+"""The holders of the slots that a request waits for: runs of its own tenant by name, those of other tenants as
+numbers only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class SlotHolders:
-    """`named`: at most `MOST_NAMED` of the tenant's own runs, those on their way out first, then the largest."""
+    """`named`: up to `MOST_NAMED` of the tenant's own runs, leaving ones first, then the largest."""
 
     named: tuple[Run, ...] = ()
     own_runs: int = 0
@@ -27,7 +28,7 @@ class SlotHolders:
 
 
 def holders_of(cluster: Cluster, trial: Trial, reason: WaitReason) -> SlotHolders:
-    """Runs that hold slots in whose place the request could be, as far as `reason` says which."""
+    """Return the runs whose slots the request could use, as far as `reason` tells."""
     pool = cluster.pools[cluster.pool_of(trial)]
     leaf = pool.shares.leaves.get(trial.wish.experiment)
     if leaf is None:

@@ -1,4 +1,4 @@
-"""What was decided, in the words of those whom it concerns. Of another tenant nothing is named."""
+"""Sentences for users about preemptions and alternatives. Nothing of another tenant is named."""
 
 from shlex import quote
 from typing import assert_never
@@ -11,28 +11,31 @@ from services.scheduler.core.state.records.trial import Trial
 
 
 def asked_back(because: PreemptionCause, by: str | None) -> str:
-    """Why a run was asked for its slots. `by`: the trial that asked; None: one of another tenant, or nobody in particular."""
+    """Return why a run was asked for its slots. `by`: the trial that needed them; None: one of another tenant,
+    or no particular one."""
     match because:
         case "priority":
             return f"for {by or 'a trial of another tenant'}, whose priority is higher"
         case "workspace_guarantee":
-            return f"for {by or 'another trial'}, whose workspace held less than it is guaranteed"
+            return f"for {by or 'another trial'}, whose workspace was below its guarantee"
         case "tenant_guarantee":
-            return "for another tenant, which held less than it is guaranteed, while yours held more than its own guarantee"
+            return "for another tenant that was below its guarantee, while yours was above its own"
         case "resize":
-            return "to go on with another number of slots"
+            return "to resume with another number of slots"
         case "drain":
-            return "because its worker was to be emptied"
+            return "because its worker was being drained"
         case "leaving":
-            return "because its worker's provider took the machine back"
+            return "because the provider reclaimed its worker's machine"
         case "reservation":
-            return "because slots were booked for this time"
+            return "because its slots were reserved for this time"
         case "budget":
             return "because its tenant's or workspace's budget for the month was spent"
         case "defragment":
-            return f"to go on elsewhere, so that {by or 'a trial of another tenant'} finds its slots together"
+            return f"to resume on another machine, so that {by or 'a trial of another tenant'} gets enough free slots together"
         case "turn":
-            return f"because its turn was over: {by or 'other work'} of equal right waited"
+            return (
+                f"because its time slice was over and {by or 'another request'} of the same rank was waiting"
+            )
         case "move":
             return "because its experiment was moved to another pool"
         case _:
@@ -40,8 +43,8 @@ def asked_back(because: PreemptionCause, by: str | None) -> str:
 
 
 def would_start(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str, str]:
-    """A sentence, and the command that does it."""
-    when = "now" if one.start == "now" else "as soon as other runs have given their slots back"
+    """Return a sentence and the command that makes the change."""
+    when = "now" if one.start == "now" else "as soon as other runs have released their slots"
     change, command = _change(cluster, trial, one)
     return f"{change} it would start {when}", command
 
@@ -70,18 +73,18 @@ def _change(cluster: Cluster, trial: Trial, one: StartAlternative) -> tuple[str,
             return change, f"muster queue limit {number} {one.number}"
         case "workspace_maximum" | "tenant_maximum":
             whose = one.kind.removesuffix("_maximum")
-            change = f"if its {whose} might hold {one.number} slots in pool {pool}"
+            change = f"if its {whose} were allowed {one.number} slots in pool {pool}"
             return change, _limit(cluster, trial, one, whose)
         case _:
             assert_never(one.kind)
 
 
 def _limit(cluster: Cluster, trial: Trial, one: StartAlternative, whose: str) -> str:
-    """The whole limit: setting one replaces what was said before."""
-    wish, pool = trial.wish, cluster.pool_of(trial)
-    path = (wish.tenant, wish.workspace) if whose == "workspace" else (wish.tenant,)
+    """Return the command with all fields of the limit, since it replaces the limit as a whole."""
+    request, pool = trial.wish, cluster.pool_of(trial)
+    path = (request.tenant, request.workspace) if whose == "workspace" else (request.tenant,)
     quota = cluster.pools[pool].shares.quotas.get(path, NO_QUOTA)
-    of = f" --workspace {quote(wish.workspace)}" if whose == "workspace" else ""
+    of = f" --workspace {quote(request.workspace)}" if whose == "workspace" else ""
     return (
         f"muster limit set --pool {pool}{of} --guaranteed {quota.guaranteed} --maximum {one.number}"
         f" --weight {quota.weight:g}"

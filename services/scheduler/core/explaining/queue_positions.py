@@ -1,5 +1,5 @@
-"""Where a tenant's requests stand: in which order they are shown, and how many go before each. A page costs one pass over lines, not one
-for each of its entries."""
+"""Queue positions of a tenant's requests: the order in which they are listed, and how many requests are ahead
+of each. A page costs one pass over the request groups, not one per entry."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from services.scheduler.core.state.records.trial import RequestState
 from shared.ids import PoolName, TenantId, TrialId
 
 Rank = tuple[bool, int, int]
-"""What is smaller goes first."""
+"""Smaller goes first."""
 
 
 class QueuePosition(NamedTuple):
-    """Where a request is shown: what runs before what waits, pool by pool; what waits in the order of the queue."""
+    """The sort key of a listed request: by pool; running requests, then waiting ones in queue order."""
 
     pool: PoolName
     is_waiting: bool
@@ -29,12 +29,12 @@ class QueuePosition(NamedTuple):
 
 
 def positions(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) -> Iterator[QueuePosition]:
-    """All of a tenant's requests that are not closed, in no particular order."""
+    """Yield all open requests of a tenant, in no particular order."""
     for trials in cluster.live.values():
         for name in trials:
             trial = cluster.trials[name]
             if trial.wish.tenant != tenant:
-                break  # An experiment has one tenant.
+                break  # an experiment has one tenant
             pool = cluster.pool_of(trial)
             if only not in (None, pool):
                 continue
@@ -48,9 +48,10 @@ def positions(cluster: Cluster, tenant: TenantId, only: PoolName | None = None) 
 
 
 def ahead(pool: Pool, trials: Sequence[TrialId]) -> dict[TrialId, int]:
-    """How many requests go before each of these as things stand, for those that are in the queue; these must be of one tenant.
+    """Return how many requests are ahead of each of these queued ones, which must belong to one tenant.
 
-    Under fair share only the own tenant's are counted, by priority and place: which tenant goes first changes with every grant.
+    Under fair share only requests of the tenant itself count, by priority and submission order: which tenant
+    goes first changes with every grant.
     """
     found = sorted(
         (rank_of(pool, *pool.queue.line_of(trial)), trial) for trial in trials if trial in pool.queue
@@ -66,8 +67,8 @@ def ahead(pool: Pool, trials: Sequence[TrialId]) -> dict[TrialId, int]:
 
 
 def rank_of(pool: Pool, line: RequestGroup, key: Key) -> Rank:
-    """A waiting request's place in its pool's order, as far as that does not change from plan to plan: under fair share that of a user's
-    own experiments."""
+    """Return a waiting request's rank in the pool's order, as far as it does not change from plan to plan.
+    Under fair share it orders a user's own experiments."""
     if pool.policy.order == "fair_share":
         return (False, line.leaf.priority, key[0])
     return key_of(pool.policy, line, key)
@@ -80,7 +81,7 @@ def _lines(pool: Pool, leaf: ShareNode) -> Iterable[RequestGroup]:
 
 
 def _counted(pool: Pool, line: RequestGroup, ranks: list[Rank]) -> Iterator[tuple[int, int]]:
-    """(i, n): n requests of this line go before all from the i-th rank on, and before none of those that come earlier."""
+    """Yield (i, n): n requests of this group are ahead of all ranks from the i-th on, and of none before."""
 
     def rank(key: Key) -> Rank:
         return rank_of(pool, line, key)

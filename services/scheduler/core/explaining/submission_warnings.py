@@ -1,4 +1,4 @@
-"""What a person is told, when submitting, of an elastic trial's chances."""
+"""Warnings shown on submission about elastic trials and budgets."""
 
 from services.scheduler.core.planning.fit import ReachableSlots
 from services.scheduler.core.state.cluster import Cluster
@@ -9,25 +9,26 @@ from shared.ids import PoolName, TenantId
 
 
 def lending_warnings(policy: PoolPolicy, needs: SlotNeeds, reach: ReachableSlots) -> tuple[str, ...]:
-    """Why a trial that can start will not get all it would take; nothing where it may, or is not elastic."""
+    """Return why a trial that can start will not get all the slots that it could use; empty for a trial that is
+    not elastic."""
     if not needs.is_elastic:
         return ()
-    told = []
+    found = []
     if reach.is_final and reach.slots < needs.max_slots:
-        told.append(
-            f"slots for a trial: up to {needs.max_slots} asked for; pool {policy.name} can have {reach.slots} {reach.where}"
+        found.append(
+            f"a trial may use up to {needs.max_slots} slots; pool {policy.name} can have at most {reach.slots} {reach.where}"
         )
     if not policy.elastic:
-        told.append(
-            f"pool {policy.name} lends no idle slots: a trial begins with {needs.max_slots} slots where they are free,"
-            f" else with {needs.min_slots}, and keeps what it began with (`muster pool set {policy.name} --elastic` changes that)"
+        found.append(
+            f"pool {policy.name} gives no idle slots to elastic trials: a trial starts with {needs.max_slots} slots if they are free,"
+            f" otherwise with {needs.min_slots}, and keeps that number (`muster pool set {policy.name} --elastic` changes this)"
         )
-    return tuple(told)
+    return tuple(found)
 
 
 def warnings_of(cluster: Cluster, pool: PoolName, tenant: TenantId, workspace: str | None) -> tuple[str, ...]:
-    """What who is about to use the pool should know of its budgets: those that are all but spent. Parts, not amounts: not everybody
-    who may submit sees what all of a tenant costs."""
+    """Return warnings about budgets that are nearly spent. They state percentages and no amounts, because not
+    every user who may submit may see a tenant's costs."""
     spending = cluster.pools[pool].shares.spending
     paths: list[tuple[Path, str]] = [((tenant,), "the tenant")]
     if workspace is not None:
@@ -38,5 +39,5 @@ def warnings_of(cluster: Cluster, pool: PoolName, tenant: TenantId, workspace: s
 
 def _warning(whose: str, one: BudgetSpending) -> str:
     if one.is_over:
-        return f"{whose} has spent its budget for this month: nothing more starts in this pool until it is raised or the month is over"
+        return f"{whose} has spent its budget for this month: nothing more starts in this pool until the budget is raised or the month ends"
     return f"{whose} has spent {one.spent / one.per_month:.0%} of its budget for this month"

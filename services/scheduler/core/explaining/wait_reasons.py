@@ -1,4 +1,5 @@
-"""Why a request waits: a stable code, a sentence, and the facts. Other tenants' work appears as numbers only."""
+"""Explains why a request waits: a stable code, a sentence and the facts. Other tenants' work appears only as
+numbers."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from services.scheduler.core.state.records.trial import RequestState, Trial
 
 Facts = dict[str, int | float | str]
 _NAMED = 3
-"""So many workers are named in a sentence."""
+"""How many workers a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +33,21 @@ class WaitExplanation:
 def explain(
     cluster: Cluster, trial: Trial, reason: WaitReason | None = None, before: int | None = None
 ) -> WaitExplanation:
-    """Why a waiting request waits; counts are those of now.
+    """Explain why a waiting request waits, with current counts.
 
     Args:
-        reason: what the last plan said of it, if it looked at it.
-        before: how many requests go before it, where that is known already.
+        reason: The reason from the last plan, if it examined the request.
+        before: How many requests are ahead, if known.
     """
     refresh(cluster)
     pool = cluster.pools[cluster.pool_of(trial)]
     if before is None:
         before = ahead(pool, [trial.id]).get(trial.id, 0)
-    return _told(cluster, pool, trial, binding_of(cluster, trial, reason), before)
+    return _refusal(cluster, pool, trial, binding_of(cluster, trial, reason), before)
 
 
 def binding_of(cluster: Cluster, trial: Trial, reason: WaitReason | None = None) -> WaitReason:
-    """What a waiting request waits for, as things stand. `reason` is what the last plan said of it."""
+    """Return what a waiting request currently waits for. `reason` is the one from the last plan."""
     refresh(cluster)
     if trial.state is RequestState.AWAITING:
         return "uploads" if trial.awaited else "back_off"
@@ -62,7 +63,7 @@ def binding_of(cluster: Cluster, trial: Trial, reason: WaitReason | None = None)
     return "preempting" if reason == "preempting" else "slots"
 
 
-def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, before: int) -> WaitExplanation:
+def _refusal(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, before: int) -> WaitExplanation:
     facts = {**_facts(cluster, pool, trial), "ahead": before}
     slots, name = facts["slots"], pool.policy.name
     match reason:
@@ -70,14 +71,14 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, before
             left = facts.get("checkpoints_left", 0)
             return WaitExplanation(
                 "waiting_for_uploads",
-                f"waiting for {_count(left, 'checkpoint')} of its last run to be stored",
+                f"waiting until {_count(left, 'checkpoint')} of its last run {'is' if left == 1 else 'are'} stored",
                 facts,
             )
         case "back_off":
             return WaitExplanation(
                 "waiting_to_retry",
-                f"{_count(trial.fruitless, 'run')} in a row ended without progress, at no fault of its code; it is tried again in"
-                f" {facts.get('retry_in_s', 0)} s",
+                f"{_count(trial.fruitless, 'run')} in a row ended without progress for reasons outside the training code;"
+                f" next attempt in {facts.get('retry_in_s', 0)} s",
                 facts,
             )
         case (
@@ -90,9 +91,7 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: WaitReason, before
         ):
             return _limited(pool, trial, reason, facts)
         case "preempting":
-            message = (
-                f"waiting for {_count(slots, 'slot')} that other runs in pool {name} were asked to give back"
-            )
+            message = f"waiting for {_count(slots, 'slot')} that other runs in pool {name} are releasing"
             return WaitExplanation("waiting_for_preemption", message, facts)
         case "beyond_pool":
             return _beyond_pool(cluster, pool, trial, facts)
@@ -132,7 +131,7 @@ def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> WaitExplanatio
         of = f" of {spending.per_month:.2f}"
     message = (
         f"its {whose}'s budget{of} for this month is spent;"
-        f" nothing starts in pool {pool.policy.name} until it is raised or the month is over"
+        f" nothing starts in pool {pool.policy.name} until the budget is raised or the month ends"
     )
     return WaitExplanation(f"{whose}_budget_spent", message, facts)
 
@@ -150,23 +149,25 @@ def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Wa
     if reach.is_final and needs.min_slots > reach.slots:
         facts["reachable_slots"] = reach.slots
         message = (
-            f"can never start: needs {_count(slots, 'slot')}; pool {name} can have {reach.slots} {reach.where}."
-            " Set aside: move its experiment to a larger pool, or end it"
+            f"can never start: needs {_count(slots, 'slot')}; pool {name} can have at most {reach.slots} {reach.where}."
+            " It does not block other requests. Move its experiment to a larger pool, or cancel the trial"
         )
         return WaitExplanation("never_fits", message, facts)
     if not len(pool.capacity):
-        message = f"waiting for {_count(slots, 'slot')}; pool {name} has no open worker now"
+        message = f"waiting for {_count(slots, 'slot')}; pool {name} has no worker that accepts work"
         return WaitExplanation("no_workers", message + _of_closed(facts) + _of_money(facts), facts)
     such = (f" of kind {needs.kind}" if needs.kind else "") + _on_machines(facts)
     if needs.where is not None and not total:
-        message = f"needs {_count(slots, 'slot')}{such}; pool {name} has no such machine open now"
+        message = (
+            f"needs {_count(slots, 'slot')}{such}; pool {name} has no matching machine that accepts work"
+        )
         if trial.excluded:
-            message += f"; log policies that it met keep it off {', '.join(sorted(trial.excluded))}"
+            message += f"; its log policies exclude {', '.join(sorted(trial.excluded))}"
         return WaitExplanation("no_such_worker", message + _of_closed(facts), facts)
     if facts["largest_worker"] == total or (needs.single_node is False and pool.policy.exclusive):
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has {total}"
         return WaitExplanation("larger_than_pool", message + _of_closed(facts) + _of_money(facts), facts)
-    message = f"needs {_count(slots, 'slot')}{such} on one machine; the largest in pool {name} has {facts['largest_worker']}"
+    message = f"needs {_count(slots, 'slot')}{such} on one machine; the largest machine in pool {name} has {facts['largest_worker']}"
     return WaitExplanation("larger_than_any_worker", message + _of_closed(facts) + _of_money(facts), facts)
 
 
@@ -174,24 +175,24 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> WaitExplanation:
     slots, name = facts["slots"], pool.policy.name
     message = (
         f"waiting for {_count(slots, 'slot')}{_on_machines(facts)};"
-        f" {facts['free_slots']} free of {facts['pool_slots']} {'there, in' if 'where' in facts else 'in'} pool {name};"
-        f" {facts['ahead']} ahead"
+        f" {facts['free_slots']} of {_count(facts['pool_slots'], 'slot')} free {'there, in' if 'where' in facts else 'in'} pool {name};"
+        f" {_count(facts['ahead'], 'request')} ahead"
     )
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    message += _of_bookings(facts) + _of_turns(pool, facts) + _of_closed(facts) + _of_money(facts)
+    message += _of_bookings(facts) + _of_time_slices(pool, facts) + _of_closed(facts) + _of_money(facts)
     return WaitExplanation("waiting_for_slots", message, facts)
 
 
 def _of_bookings(facts: Facts) -> str:
     if "booked_slots" not in facts:
         return ""
-    return f"; {_count(facts['booked_slots'], 'slot')} booked by others until {facts['booked_until']}"
+    return f"; {_count(facts['booked_slots'], 'slot')} reserved by others until {facts['booked_until']}"
 
 
 def _booked(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
-    """What others have booked for now, and until when at most."""
+    """Return the slots that are reserved for others now, and until when at most."""
     path = (trial.wish.tenant, trial.wish.workspace)
     running = [
         one
@@ -204,10 +205,10 @@ def _booked(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     return {"booked_slots": sum(one.slots for one in running), "booked_until": f"{until:%Y-%m-%d %H:%M} UTC"}
 
 
-def _of_turns(pool: Pool, facts: Facts) -> str:
+def _of_time_slices(pool: Pool, facts: Facts) -> str:
     if "quantum_s" not in facts:
         return ""
-    to = "those that were served less" if pool.policy.order == "fair_share" else "their equals"
+    to = "requests with lower usage" if pool.policy.order == "fair_share" else "requests of the same rank"
     return f"; running trials yield to {to} after {facts['quantum_s']} s and a first checkpoint"
 
 
@@ -216,13 +217,15 @@ def _on_machines(facts: Facts) -> str:
 
 
 def _of_closed(facts: Facts) -> str:
-    """Of machines that do not come, and of workers that take nothing more."""
-    told = f"; no machine comes: {facts['provider_fault']}" if "provider_fault" in facts else ""
+    """Describe provider faults and workers that accept no more runs."""
+    text = (
+        f"; the provider cannot add machines: {facts['provider_fault']}" if "provider_fault" in facts else ""
+    )
     if "draining_slots" in facts:
-        told += f"; {_count(facts['draining_slots'], 'more slot')} on workers that are being drained ({facts['draining_workers']})"
+        text += f"; {_count(facts['draining_slots'], 'more slot')} on workers that are being drained ({facts['draining_workers']})"
     if "troubled_slots" in facts:
-        told += f"; {_count(facts['troubled_slots'], 'more slot')} on workers that can begin nothing now: {facts['trouble']}"
-    return told
+        text += f"; {_count(facts['troubled_slots'], 'more slot')} on workers that cannot start runs: {facts['trouble']}"
+    return text
 
 
 def _of_money(facts: Facts) -> str:
@@ -230,18 +233,18 @@ def _of_money(facts: Facts) -> str:
         return ""
     whose = "workspace" if "workspace_budget" in facts else "tenant"
     most = facts["affordable_slots"]
-    rented = f"machines are rented for {_count(most, 'more slot')}" if most else "no machine is rented"
-    of = f"{facts[f'{whose}_budget']:.2f} for this month"
-    return f"; {rented} of its {whose}, whose budget of {of} could be passed within the hour"
+    rented = f"machines are rented for only {_count(most, 'more slot')}" if most else "no machine is rented"
+    budget = f"budget of {facts[f'{whose}_budget']:.2f} for this month"
+    return f"; {rented}, because its {whose} could exceed its {budget} within an hour"
 
 
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
-    wish, part = trial.wish, cluster.part_of(trial)
-    leaf = pool.shares.leaves.get(wish.experiment)
-    ask = ask_of(wish.tenant, wish.needs)
+    request, part = trial.wish, cluster.part_of(trial)
+    leaf = pool.shares.leaves.get(request.experiment)
+    ask = ask_of(request.tenant, request.needs)
     total, largest = pool.capacity.total_for(ask)
     facts: Facts = {
-        "slots": stored(wish.needs.least),
+        "slots": stored(request.needs.least),
         "pool": pool.policy.name,
         "pool_slots": total,
         "free_slots": pool.capacity.free_on(ask),
@@ -257,8 +260,8 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     facts |= _unaffordable(pool, trial)
     if pool.policy.quantum is not None:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
-    if wish.needs.where is not None and str(wish.needs.where):
-        facts["where"] = str(wish.needs.where)
+    if request.needs.where is not None and str(request.needs.where):
+        facts["where"] = str(request.needs.where)
     if part.max_slots is not None:
         facts["max_slots"] = part.max_slots
     if part.max_trials is not None:
@@ -272,7 +275,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
 
 
 def _unaffordable(pool: Pool, trial: Trial) -> Facts:
-    """The nearest budget that bears machines for less than waits for them."""
+    """Return the nearest budget that does not allow machines for all its waiting slots."""
     for whose in ("workspace", "tenant"):
         node = _holder(pool, trial, whose)
         if node is not None and node.unaffordable:

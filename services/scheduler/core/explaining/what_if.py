@@ -1,4 +1,4 @@
-"""What a plan would say if one thing were otherwise. The world is changed by the events that people cause, planned, and put back."""
+"""What-if: the outcome of a plan with one change. The change is applied to the state, planned, and reverted."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,15 +16,15 @@ from shared.ids import PoolName, TrialId
 from shared.tuples import changed
 
 LAST = 1 << 61
-"""A place behind all that wait."""
+"""A submission order behind all waiting requests."""
 
 Outcome = Literal["now", "soon", "waits"]
-"""Granted; granted when slots that others were asked for, or will be, have come back; neither."""
+"""`now`: granted. `soon`: granted once slots of preempted runs are released. `waits`: neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class FewerSlots:
-    """The request is withdrawn, and one of its experiment for so many slots comes last."""
+    """The request is replaced by one for `slots` slots at the end of the queue."""
 
     slots: int
 
@@ -38,7 +38,7 @@ class DifferentPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DifferentMaximum:
-    """Its tenant, or its workspace, may hold so many slots in the pool."""
+    """Its tenant or workspace has another maximum in the pool."""
 
     path: Path
     maximum: int
@@ -46,17 +46,17 @@ class DifferentMaximum:
 
 @dataclass(frozen=True, slots=True)
 class AnyMachine:
-    """The request is withdrawn, and one of its experiment that takes any machine comes last."""
+    """The request is replaced by one without machine constraints at the end of the queue."""
 
 
 Change = FewerSlots | AnyMachine | DifferentPolicy | DifferentMaximum
 
 
 def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
-    """What the next plan says of a waiting trial after the change; the cluster is left as it was."""
+    """Return the outcome of the next plan for a waiting trial with the change. The cluster is left unchanged."""
     kept, cluster.unsaved = cluster.unsaved, Unsaved()
     try:
-        with _supposed(cluster, cluster.trials[name], change):
+        with _changed(cluster, cluster.trials[name], change):
             planned = plan(cluster, [cluster.pool_of(cluster.trials[name])])
     finally:
         cluster.unsaved = kept
@@ -65,7 +65,7 @@ def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
     return "soon" if planned.refusals.get(name) == "preempting" else "waits"
 
 
-def _supposed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextManager[None]:
+def _changed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextManager[None]:
     match change:
         case FewerSlots(slots):
             most = trial.wish.needs.max_slots if trial.wish.needs.is_elastic else slots
@@ -83,8 +83,8 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: SlotNeeds) -> Iterator[No
     queue = cluster.pools[cluster.pool_of(trial)].queue
     shapes = len(queue.shapes)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
-    wish = replace(trial.wish, needs=needs)
-    cluster.put_trial(changed(trial, wish=wish, place=LAST, submitted_at=submitted_at))
+    request = replace(trial.wish, needs=needs)
+    cluster.put_trial(changed(trial, wish=request, place=LAST, submitted_at=submitted_at))
     try:
         yield
     finally:

@@ -1,1 +1,2 @@
-"""Who gets which slots now, who is asked for theirs, and what more could be used. A plan leaves the world as it was."""
+"""Planning: which requests get slots now, which runs are preempted, and how many more slots a pool could use. A
+plan leaves the state unchanged."""

@@ -1,4 +1,4 @@
-"""Machines reserved for the request whose turn it is; others may use what is left."""
+"""The backfill reservation: machines reserved for the head of the queue. Other requests may use the rest."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,9 @@ from shared.ids import TrialId, WorkerId
 
 
 class QueueHead:
-    """The first request that must simply wait, in a plan under way. Nobody behind it may take the free slots of its machines, but
-    those from whom they can be asked back. `priority`: its own; None while there is no such request."""
+    """The head of the queue: the first request in a plan that can only wait. Requests behind it may not take
+    the free slots of its machines, unless the slots can be reclaimed from them. `priority` is that of the head;
+    None while there is none."""
 
     def __init__(self, pool: Pool) -> None:
         self.reserved: BackfillReservation | None = None
@@ -21,9 +22,9 @@ class QueueHead:
         self._later_withheld: Placement = ()
 
     def reserve(self, line: RequestGroup, trial: TrialId, slots: int) -> int:
-        """Keeps the free slots of machines; the same as in the plan before, if it is the same request.
+        """Reserve machines; if the request already has a reservation, keep it.
 
-        Returns how many of the slots that it needs stand ready now.
+        Returns how many of the slots it needs are free now.
         """
         pool = self._pool
         workers = choose_reserved(pool, line.ask, slots, trial)
@@ -43,7 +44,7 @@ class QueueHead:
         )
 
     def lend(self, line: RequestGroup) -> None:
-        """Less important requests may use what is reserved where it can be asked back from them."""
+        """Let a less important request use the reserved slots if they can be reclaimed from it."""
         if self.is_lendable and self.priority is not None and line.leaf.priority > self.priority:
             self._pool.capacity.restore(self._withheld)
             if self._pool.later is not None:
@@ -52,16 +53,18 @@ class QueueHead:
 
     @property
     def is_lendable(self) -> bool:
-        """Whether something is kept that anybody behind could be asked to give back."""
+        """Whether slots are reserved that could be reclaimed from any request behind."""
         policy = self._pool.policy
         is_ranked = policy.preemption and policy.order == "priority" and policy.ageing is None
         return bool(self._withheld) and is_ranked
 
 
 def choose_reserved(pool: Pool, ask: PlacementRequest, slots: int, trial: TrialId) -> tuple[WorkerId, ...]:
-    """The machines that can hold the request soonest: those of others last, then those with the fewest used slots.
+    """Choose the machines that can hold the request soonest: those of other tenants last, then those with the
+    fewest used slots.
 
-    What was reserved for it before stands as long as it would do: only so is it sure to start when what runs there has ended.
+    An existing reservation is kept while it suffices. Only then is the request sure to start once the runs
+    there have ended.
     """
     before = pool.reserved
     if before is not None and before.trial == trial and _suffices(pool, ask, slots, before.workers):
@@ -87,6 +90,6 @@ def _soonest(pool: Pool, ask: PlacementRequest) -> Iterator[tuple[WorkerId, Work
 
 
 def _suffices(pool: Pool, ask: PlacementRequest, slots: int, workers: tuple[WorkerId, ...]) -> bool:
-    """Whether they are all open and such as it may be on, and together large enough."""
+    """Whether all machines are open and allowed for the request, and large enough together."""
     spots = [pool.capacity.get(worker) for worker in workers if pool.capacity.admits(ask, worker)]
     return len(spots) == len(workers) and all(spots) and sum(spot.total for spot in spots if spot) >= slots

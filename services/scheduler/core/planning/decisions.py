@@ -1,4 +1,4 @@
-"""What a plan decides of single trials and runs, and what it finds missing."""
+"""The decisions of a plan about single trials and runs, and the demand of a pool."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -10,11 +10,11 @@ from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
 
 WaitReason = Literal["slots", "preempting", "beyond_pool", "uploads", "back_off"] | Limit
-"""Why a request was passed by; `refusals` puts it in words."""
+"""Why a request was not served; `refusals` explains it."""
 
 
 class Grant(NamedTuple):
-    """Make a run of this trial on these workers."""
+    """Create a run of this trial on these workers."""
 
     trial: TrialId
     pool: PoolName
@@ -22,7 +22,7 @@ class Grant(NamedTuple):
 
 
 class Preempt(NamedTuple):
-    """Ask this run for its slots, on behalf of a waiting trial (None: of nobody in particular)."""
+    """Ask this run for its slots, for a waiting trial (None: for no particular trial)."""
 
     run: RunId
     for_trial: TrialId | None
@@ -31,10 +31,15 @@ class Preempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only; `expected`: may be
-    idle when all has left that was asked to, and the provider has brought what it can. `price_per_slot_hour`: None where not known.
-    `single_node`: how many requests wait for so many slots on one machine, by size, the largest first. `unaffordable`: what is not asked for,
-    since budgets of tenants or workspaces do not bear it."""
+    """Slots that a pool could use beyond its machines once the plan is carried out.
+
+    Attributes:
+        soon: For requests that only wait for uploads.
+        expected: Slots that may be idle once all preempted runs have left and the provider has added what it can.
+        price_per_slot_hour: None if unknown.
+        single_node: Size and number of the requests that need one machine, largest first.
+        unaffordable: Slots that are not requested because budgets of tenants or workspaces do not allow it.
+    """
 
     waiting: int
     used: int

@@ -1,4 +1,5 @@
-"""Could it ever be placed: what a pool can have at most, in all and on one machine. Asked before anything waits."""
+"""Whether a request could ever be placed: the most slots that a pool can have, in total and on one machine.
+Checked on submission."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from shared.ids import TenantId
 
 @dataclass(frozen=True, slots=True)
 class ReachableSlots:
-    """The most slots that a pool can have for some needs; `is_final`: it can never have more, whatever joins it."""
+    """The most slots that a pool can have for a request. `is_final`: it can never have more."""
 
     slots: int
     where: str
@@ -24,13 +25,13 @@ class ReachableSlots:
 def reach_of(
     capacity: CapacityIndex, policy: PoolPolicy, workers: Iterable[Worker], tenant: TenantId, needs: SlotNeeds
 ) -> ReachableSlots:
-    """What stands, or what the provider may bring the pool to. Without a provider, workers may join at any time.
+    """Return what exists, or what the provider can add. In a pool without a provider workers may join at any time.
 
     Args:
-        workers: All that are known, of any pool; those of this one count for labels even while they take no work.
+        workers: All known workers of any pool. Workers of this pool count for labels even if they accept no runs.
     """
     must_be_one = needs.single_node or not policy.exclusive
-    where = "on one machine" if must_be_one else "in all"
+    where = "on one machine" if must_be_one else "in total"
     if needs.kind is not None and policy.kind not in (None, needs.kind):
         return ReachableSlots(0, f"of kind {needs.kind}", is_final=True)
     if needs.where is not None and not has_all(policy.provided_labels, needs.where.required):
@@ -51,7 +52,8 @@ def _reach_of_labels(
     where: PlacementConstraint,
     must_be_one: bool,
 ) -> ReachableSlots:
-    """Machines that no provider brings: there are those that are known. Labels that no known machine has are taken for a mistake."""
+    """Only known machines count, because the provider's machines lack these labels. Labels that no known
+    machine has are taken for a mistake."""
     known = [one for one in workers if one.pool == policy.name and one.liveness is not Liveness.GONE]
     sizes = [
         len(one.slot_ids)

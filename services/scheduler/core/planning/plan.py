@@ -1,6 +1,6 @@
-"""The plan: who gets which slots now, who is asked for theirs, why the others wait, and what more could be used.
+"""The plan: grants, preemptions, the reasons why other requests wait, and the demand for more slots.
 
-The order of decisions in a pool is told in `pool_plan`.
+`pool_plan` describes the order of decisions in a pool.
 """
 
 from collections.abc import Iterable
@@ -20,10 +20,12 @@ __all__ = ["Demand", "Grant", "Placement", "SchedulingPlan", "Preempt", "plan"]
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPlan:
-    """`refusals`: why each waiting request that was looked at was passed by; `refusals.explain` puts it in words, for any.
+    """The result of planning.
 
-    `reserved`: whose turn it is in each planned pool, and the machines that are kept for it. `turning`: pools in which more runs may yield
-    whose turn is over than one plan looks for.
+    Attributes:
+        refusals: Why each examined request was not served; `refusals.explain` turns a reason into text.
+        reserved: The head of the queue in each planned pool, and the machines reserved for it.
+        turning: Pools with more runs whose time slice may have ended than one plan examines.
     """
 
     grants: tuple[Grant, ...] = ()
@@ -36,9 +38,13 @@ class SchedulingPlan:
 
 
 def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = False) -> SchedulingPlan:
-    """Plans the given pools (those that changed), by name; the cluster is left as it was, unless the caller carries the plan out at once:
-    then machines with grants are left as they will be. One of which a worker that was there
-    before this term is not heard yet has to wait until it is, or is given up: what seems to be missing may only be silent."""
+    """Plan the given pools (those that changed), in order of their names.
+
+    The cluster is left unchanged, unless `is_carried_out`: then the indexes of machines with grants keep the
+    planned values. A pool is skipped until every worker known from before this term has sent a heartbeat or was
+    declared lost, because slots that seem to be missing may belong to a worker whose heartbeat has not arrived
+    yet.
+    """
     refresh(cluster)
     grants: list[Grant] = []
     signals: list[Preempt] = []

@@ -1,16 +1,20 @@
-"""One pool's plan under way, on tentative indexes. What is booked for now is kept for its holder from the beginning (`kept`).
+"""The plan of one pool, on tentative indexes. Reserved slots are withheld for their holders from the start (`kept`).
 
-Lines are taken in the pool's order. Of each:
-1. A limit on the way down (maximum of tenant or workspace, `max_slots`, `max_trials`) passes it by; it holds up nobody.
-2. What fits is granted whole.
-3. What does not, in a pool that takes slots back, counts on slots that are being given back; if they do not suffice, runs that it may
-   ask (`preemption/rights`, `preemption/equals`) are asked. What it will get is kept for it. Slots are granted only when they are free.
-4. For the first that must simply wait, in a pool that defragments, runs are moved to where they fit as well, once that pays (`preemption/moves`).
-5. Else it has machines reserved, whose free slots nobody behind it may take, but those from whom they
-   can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
-   whatever passes it elsewhere meanwhile (backfill).
+Request groups are taken in the pool's order. For each one:
+1. If a limit is reached (maximum of tenant or workspace, `max_slots`, `max_trials`), it is skipped and blocks no one.
+2. If it fits, it is granted entirely.
+3. If it does not, and the pool preempts, slots that are about to be released count. If they do not suffice,
+   runs are preempted (`preemption/rights`, `preemption/equals`). The slots are withheld for it and granted once
+   they are free.
+4. In a pool that defragments, runs are migrated for the first request that can only wait, once that pays off
+   (`preemption/moves`).
+5. Otherwise the first such request is the head of the queue and gets a reservation: requests behind it may not
+   take the free slots of its machines, unless the slots can be reclaimed from them. The reservation is kept
+   until it starts, so it starts at the latest when the runs there have ended, even if other requests are
+   backfilled.
 
-What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`unschedulable`).
+A request that can never fit in this pool blocks no one, and no machines are requested for requests that growth
+does not help (`unschedulable`).
 """
 
 from collections import Counter
@@ -46,7 +50,7 @@ from shared.ids import RunId, TrialId, WorkerId
 
 
 class PoolPlan:
-    """See the module. After `serve` it has the results; `demand` must be asked before the indexes are put back."""
+    """See the module. `serve` computes the results; call `demand` before the tentative indexes are undone."""
 
     def __init__(self, cluster: Cluster, pool: Pool) -> None:
         self.cluster, self.pool = cluster, pool
@@ -56,7 +60,7 @@ class PoolPlan:
         self.refusals: dict[TrialId, WaitReason] = {}
         self.head = QueueHead(pool)
         self.kept = ReservedSlots(pool, cluster.now_ms)
-        self._hopes = Feasibility(pool, self.head, self.kept, cluster.now_ms)
+        self._feasibility = Feasibility(pool, self.head, self.kept, cluster.now_ms)
         self._order: QueueOrder = queue_order(pool, self._favoured(), cluster.now_ms)
         self._free_before = pool.capacity.free
         self._granted_slots = 0
@@ -64,21 +68,21 @@ class PoolPlan:
         self._is_counted = False
         self._asked: set[RunId] = set(pool.leaving)
         self._spent: set[WorkerId] = set()
-        self._aside = 0
+        self._unschedulable = 0
 
     def serve(self) -> None:
-        self._aside = unschedulable_shapes(self.pool)
+        self._unschedulable = unschedulable_shapes(self.pool)
         if self.pool.policy.defragment:
             reserve_targets(self.cluster, self.pool)
         self._keep_booked()
-        while (line := self._order.next(self._hopes.of)) is not None:
+        while (line := self._order.next(self._feasibility.of)) is not None:
             self.kept.show(line)
             self.head.lend(line)
             self._serve_first(line)
         self.kept.close()
 
     def lend(self) -> None:
-        """Distributes what is left over; elastic requests that were served begin with their share of it."""
+        """Distribute what is left over as extra slots. Served elastic requests start with their share of it."""
         if not self.pool.policy.elastic:
             return
         trials = self.cluster.trials
@@ -95,15 +99,16 @@ class PoolPlan:
         self.refusals |= {trial: "preempting" for trial in served if trial not in lending.grants}
 
     def demand(self) -> Demand:
-        """After the plan's grants; what it preempts is still used. Slots that stand ready for a waiting request are not
-        asked for again; what is kept for reservations counts as used. A run without slots needs a machine too."""
+        """Return the demand after the plan's grants. Preempted slots still count as used, and so do slots
+        withheld for reservations. Free slots withheld for a waiting request are not requested again. A run
+        without slots needs a machine too."""
         pool, total = self.pool, self.pool.capacity.total
         waiting = max(0, pool.waiting_slots - self._covered) + self.kept.missing_slots
         if not total and pool.waiting_auxiliary:
             waiting = max(waiting, 1)
         idle = self._free_before - self._granted_slots - self.kept.free_slots
-        wishes = [self.cluster.trials[grant.trial].wish for grant in self.grants]
-        on_one = [one for one in wishes if pool.is_on_one(one.needs)]
+        requests = [self.cluster.trials[grant.trial].wish for grant in self.grants]
+        on_one = [one for one in requests if pool.is_on_one(one.needs)]
         granted = Counter((pool.shares.leaf_of(one).workspace, one.needs.max_slots) for one in on_one)
         sizes = single_node_sizes(pool, granted)
         leaving = sum(tenant.leaving for tenant in pool.shares.root.children.values())
@@ -122,12 +127,12 @@ class PoolPlan:
 
     @property
     def are_turns_left(self) -> bool:
-        """Whether the next plan should go on looking for runs whose turn is over."""
-        return self._hopes.are_turns_left
+        """Whether the next plan should continue to search for runs with an expired time slice."""
+        return self._feasibility.are_turns_left
 
     def keep_granted(self) -> None:
-        """Leaves machines with grants as they will be, once all is decided; what was charged is taken back together with what carrying
-        it out charges."""
+        """Keep the planned capacity of machines with grants. Tentative charges are summed with those that
+        carrying out the plan makes."""
         granted = [worker for grant in self.grants for worker, _ in grant.placement]
         self.pool.capacity.keep(granted)
         if self.pool.later is not None:
@@ -144,8 +149,9 @@ class PoolPlan:
                 self._let_go(later, Preempt(run, None, "reservation"))
 
     def _favoured(self) -> RequestGroup | None:
-        """The line whose first request has a reservation: fair share goes on with it, whatever the shares are now. With a
-        quantum it does not: the head would take what others have asked for, and will have its own turn."""
+        """Return the group whose first request has the backfill reservation. Fair share keeps it first,
+        whatever the shares are now. With a quantum it does not: the head would take slots that others have
+        preempted, and is served in the regular order."""
         reserved = self.pool.reserved
         if reserved is None or reserved.trial not in self.pool.queue or self.pool.policy.quantum:
             return None
@@ -158,8 +164,8 @@ class PoolPlan:
         if leaf.is_full or line.needs.least > room:
             self._pass(line, trial, limit_of(leaf, line.needs.least) or "max_slots")
             return
-        is_lent_to = self.pool.policy.elastic and line.needs.is_elastic
-        for slots in (line.needs.min_slots,) if is_lent_to else line.needs.sizes:
+        gets_extra_slots = self.pool.policy.elastic and line.needs.is_elastic
+        for slots in (line.needs.min_slots,) if gets_extra_slots else line.needs.sizes:
             placement = self._place(line, trial, slots) if line.needs.charged(slots) <= room else None
             if placement is not None:
                 self._grant(line, trial, placement, slots)
@@ -180,9 +186,9 @@ class PoolPlan:
         self._charge(line, line.needs.charged(slots))
 
     def _charge(self, line: RequestGroup, slots: SlotCount) -> None:
-        """Served, now or soon: it counts, and the next of its line may follow."""
-        self._hopes.decide()
-        asked = 0 if line.bit & self._aside else line.needs.most
+        """Charge a request that is served now or soon; the next of its group may follow."""
+        self._feasibility.decide()
+        asked = 0 if line.bit & self._unschedulable else line.needs.most
         self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-asked)
         self._order.granted(line)
 
@@ -195,7 +201,7 @@ class PoolPlan:
         if slots == 0:
             self._pass(line, trial, "slots")
         elif slots > self._most(line.ask):
-            if not line.bit & self._aside:
+            if not line.bit & self._unschedulable:
                 self._cover_once(line.ask, slots)
             self._pass(line, trial, "beyond_pool")
         elif self._keep(line, slots) or (self._ask(line, trial, slots) and self._keep(line, slots)):
@@ -204,11 +210,12 @@ class PoolPlan:
         else:
             if self.head.priority is None:
                 ready = self.head.reserve(line, trial, slots)
-                self._covered += 0 if line.bit & self._aside else ready
+                self._covered += 0 if line.bit & self._unschedulable else ready
             self._pass(line, trial, "slots")
 
     def _keep(self, line: RequestGroup, slots: int) -> bool:
-        """Sets free and soon free slots aside when together they hold the request; False leaves all as it was."""
+        """Withhold free and soon free slots if together they hold the request; otherwise change nothing and
+        return False."""
         later = self.pool.later
         if later is None or not (self._asked or self.pool.is_lending):
             return False
@@ -220,7 +227,7 @@ class PoolPlan:
         return True
 
     def _ask(self, line: RequestGroup, trial: TrialId, slots: int) -> bool:
-        """Asks runs to give way, or to move; False: there are none."""
+        """Preempt or migrate runs. Return False if there are none."""
         return self._preempt(line, trial, slots) or (
             self.pool.policy.defragment and self.head.priority is None and self._move(line, trial, slots)
         )
@@ -229,24 +236,24 @@ class PoolPlan:
         later = self.pool.later
         assert later is not None
         waited_ms = self.cluster.now_ms - milliseconds(self.cluster.trials[trial].since)
-        moves = MigrationSearch(
+        migrations = MigrationSearch(
             self.cluster, self.pool, later, line.ask, slots, waited_ms, self._asked
         ).choose()
-        for move in moves:
-            self._let_go(later, Preempt(move.run, trial, "defragment"))
-        take_targets(self.pool.capacity, moves)
-        take_targets(later, moves)
-        return bool(moves)
+        for migration in migrations:
+            self._let_go(later, Preempt(migration.run, trial, "defragment"))
+        take_targets(self.pool.capacity, migrations)
+        take_targets(later, migrations)
+        return bool(migrations)
 
     def _preempt(self, line: RequestGroup, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
-        if later is None or self._hopes.is_vain(line):
+        if later is None or self._feasibility.is_vain(line):
             return False
-        now_ms = self.cluster.now_ms if self._hopes.are_turns_over else None
+        now_ms = self.cluster.now_ms if self._feasibility.are_turns_over else None
         rights = rights_of(self.pool, line.leaf, line.needs.least, self.kept.booked, now_ms)
         if not rights.any:
             return False
-        self._hopes.look(rights)
+        self._feasibility.look(rights)
         kept = self.head.reserved.workers if self.head.reserved else ()
         search = VictimSearch(
             self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent, kept
@@ -255,11 +262,11 @@ class PoolPlan:
         for victim, because in victims:
             self._let_go(later, Preempt(victim, trial, because))
         if not victims:
-            self._hopes.give_up(line, rights)
+            self._feasibility.give_up(line, rights)
         return bool(victims)
 
     def _let_go(self, later: CapacityIndex, signal: Preempt) -> None:
-        """A run is asked for its slots: they are on their way back."""
+        """Ask a run for its slots and count them as about to be released."""
         charge = self.pool.charges[signal.run]
         self.signals.append(signal)
         self._asked.add(signal.run)
@@ -272,12 +279,12 @@ class PoolPlan:
         return any(one.run not in self._asked for one in self.pool.standing.on(worker))
 
     def _most(self, ask: PlacementRequest) -> int:
-        """The most slots that such a request could get if nothing ran."""
+        """Return the most slots that such a request could get if nothing ran."""
         total, largest = self.pool.capacity.total_for(ask)
         return largest if ask.single_node or not self.pool.capacity.exclusive else total
 
     def _cover_once(self, ask: PlacementRequest, slots: int) -> None:
-        """What stands free already is part of what the first request beyond the pool will use."""
+        """Count existing free slots toward the first request that exceeds the pool."""
         if self.pool.capacity.exclusive and not ask.single_node and not self._is_counted:
             self._covered += min(slots, self.pool.capacity.free_for(ask))
             self._is_counted = True

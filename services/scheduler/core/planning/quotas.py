@@ -1,4 +1,4 @@
-"""The one place that decides admission: a request may be served while every holder on its way stays within its limits."""
+"""Admission: a request may be served while all its holders stay within their limits. Only this module decides it."""
 
 from typing import Literal
 
@@ -11,12 +11,12 @@ Limit = Literal[
 
 
 def remaining_slots_of(leaf: ShareNode) -> SlotCount:
-    """Slots that an experiment may still be given."""
+    """Return how many more slots an experiment may get."""
     return min(node.room for node in leaf.upwards())
 
 
 def limit_of(leaf: ShareNode, slots: SlotCount) -> Limit | None:
-    """The nearest limit that such a request runs into; None: none does."""
+    """Return the nearest limit that the request exceeds; None: none."""
     if leaf.is_full:
         return "max_trials"
     for node in leaf.upwards():

@@ -1,9 +1,10 @@
-"""What reservations keep from others, in a plan under way.
+"""Enforces reservations (booked slots) in a plan.
 
-While a window lasts, its holder has so many slots: those that it holds count, the rest is kept free for it, first on machines that
-serve its tenant, then on empty ones (whole against other tenants, where machines serve one at a time). In pools with preemption runs of
-others are asked for what is missing, the least important first; else slots are kept as they come free.
-A booking is known beforehand, so it goes before guarantees, `min_run` and `max_preemptions`.
+During its window a reservation guarantees its holder a number of slots. Slots that the holder already holds
+count; the rest is withheld from others, first on machines that serve its tenant, then on empty ones (entire
+machines against other tenants, if machines serve one tenant at a time). In pools with preemption other runs are
+preempted for the missing slots, the least important first. Otherwise slots are withheld as they become free.
+Since a reservation is known in advance, it overrides guarantees, `min_run` and `max_preemptions`.
 """
 
 from collections.abc import Iterator
@@ -21,14 +22,15 @@ from services.scheduler.core.state.records.pool import Path
 from shared.ids import RunId, TenantId, WorkerId
 
 View = Literal["own", "kin", "foreign"]
-"""Who looks at what is kept: its holder, others of its tenant, or another tenant."""
+"""The viewer of reserved slots: their holder, others of its tenant, or another tenant."""
 
 
 class ReservedSlots:
-    """See the module. Free slots are hidden from all but the holder whose line is being served.
+    """See the module. Reserved free slots are hidden from every holder except the one whose request group is
+    being served.
 
     Attributes:
-        booked: Slots that are booked now, by holder.
+        booked: Slots reserved now, by holder.
     """
 
     def __init__(self, pool: Pool, now_ms: int) -> None:
@@ -43,35 +45,35 @@ class ReservedSlots:
 
     @property
     def free_slots(self) -> int:
-        """Free slots that are kept now."""
+        """Free slots that are withheld now."""
         return sum(slots for now, _ in self._hidden.values() for _, slots in now)
 
     @property
     def missing_slots(self) -> int:
-        """Slots that are booked, and neither held by their holders nor free nor on their way."""
+        """Reserved slots that are neither held by their holders, nor free, nor about to be released."""
         return sum(self._missing.values())
 
     def concerns(self, tenant: ShareNode) -> bool:
-        """Whether something is kept for this tenant, or a workspace of it."""
+        """Whether this tenant, or one of its workspaces, has a reservation."""
         return bool(self.booked) and any(holder[0] == tenant.path[0] for holder in self.booked)
 
     def keep(self) -> None:
-        """Hides what is kept, for every holder."""
+        """Withhold the reserved slots of every holder."""
         for holder in sorted(self.booked, key=lambda holder: -len(holder)):
             self._view(holder, "foreign")
 
     def show(self, line: RequestGroup) -> None:
-        """Whose turn it is sees what is kept for it, and for nobody else."""
+        """Make the reserved slots of this request group's holder visible, and only those."""
         for holder in self.booked:
             self._view(holder, _view_of(holder, line.leaf.path))
 
     def close(self) -> None:
-        """All lines have been served."""
+        """Hide all reserved slots again after the last request group."""
         for holder in self.booked:
             self._view(holder, "foreign")
 
     def to_ask(self) -> Iterator[RunId]:
-        """Runs of others to be asked for what is missing. Once one has been asked, `keep_given` counts it."""
+        """Yield runs of others to preempt for missing slots."""
         for holder in self.booked:
             for worker in list(self._machines()) if self._missing.get(holder) else ():
                 if self._missing[holder] <= 0:
@@ -82,7 +84,8 @@ class ReservedSlots:
                 self._hide(holder, is_foreign=True)
 
     def _view(self, holder: Path, view: View) -> None:
-        """Hides what is kept from those who look now; anew where it was shown, since it may have been used."""
+        """Withhold slots for the current viewer; recomputed when the viewer changes, since slots may have been
+        used."""
         if self._seen_as.get(holder) == view:
             return
         self._seen_as[holder] = view
@@ -120,7 +123,8 @@ class ReservedSlots:
             self._pool.later.restore(later)
 
     def _held(self, holder: Path) -> int:
-        """Whole slots that count for the holder's booking: what a workspace of it has booked for itself does not."""
+        """Return the whole slots that count for the holder's reservation, without those that its workspaces
+        have reserved themselves."""
         apart = sum(
             min(slots, int(self._held_by(other)))
             for other, slots in self.booked.items()
@@ -135,11 +139,12 @@ class ReservedSlots:
         return int(node.staying) if node else 0
 
     def _machines(self) -> Iterator[WorkerId]:
-        standing = self._pool.standing
-        return standing.machines(dict.fromkeys(standing.owners(), NEVER), (), self._now_ms, None)
+        running = self._pool.standing
+        return running.machines(dict.fromkeys(running.owners(), NEVER), (), self._now_ms, None)
 
     def _askable(self, holder: Path, worker: WorkerId) -> list[RunningAllocation]:
-        """Runs there that nobody has booked for and that are not leaving; of another tenant's machine all or none."""
+        """Return the runs to preempt on a machine: not covered by a reservation and not leaving; on another
+        tenant's machine all or none."""
         assert self._pool.later is not None
         spot, standers = self._pool.later.get(worker), self._pool.standing.on(worker)
         if spot is None:

@@ -1,7 +1,8 @@
-"""Requests that no growth of their pool would help: they are set aside, and nothing is asked for them, until the pool has changed.
+"""Unschedulable requests: no growth of the pool would help them, so no machines are requested for them until
+the pool changes.
 
-Some can never fit: submission refuses them (`fit`); these came before their pool became smaller. Others need labels that the machines
-which the provider brings do not have: they are served by what stands. Neighbour: `pool_plan`.
+Some can never fit: submission refuses such requests (`fit`), but the pool may have shrunk since. Others need
+labels that the provider's machines do not have; only existing machines can serve them. Used by `pool_plan`.
 """
 
 from collections import Counter
@@ -15,7 +16,8 @@ from services.scheduler.core.state.records.trial import SlotNeeds
 
 
 def unschedulable_shapes(pool: Pool) -> int:
-    """The mask of all shapes that growth does not help; while a plan is under way nobody waits for what they ask."""
+    """Return the mask of all shapes that growth does not help. During the plan their slots do not count as
+    waited for."""
     beyond = 0
     for needs, bit in pool.queue.shapes.items():
         if not _may_grow(pool, needs):
@@ -28,8 +30,12 @@ def unschedulable_shapes(pool: Pool) -> int:
 
 
 def single_node_sizes(pool: Pool, granted: Counter[tuple[ShareNode, int]]) -> tuple[tuple[int, int], ...]:
-    """How many requests wait for so many slots on one machine, the largest first, of those that can ever have them and whose tenant and workspace may
-    have so many now: what a limit or a budget stops shapes nobody's machines. `granted`: those of each workspace and size that wait no more."""
+    """Return how many requests wait for each number of slots on one machine, largest first.
+
+    Only requests that can ever fit count, and only those whose tenant and workspace may have that many slots
+    now: a request blocked by a limit or a budget must not influence the machine size. `granted`: requests of
+    each workspace and size that this plan serves.
+    """
     left: Counter[int] = Counter()
     for (holder, size), count in pool.single_node.items():
         if size <= min(holder.usable, holder.tenant.usable):

@@ -1,5 +1,5 @@
-"""How well a holder has been served: what it holds now and what it held lately, over its weight, in exact numbers. A user's own experiments
-are compared by their priority first: it says which of them matters most to the user, and takes nothing from anybody else."""
+"""The usage rank of a holder: slots held now and recently, divided by its weight, in exact numbers. Experiments
+of one user are compared by priority first; it does not affect other users."""
 
 from services.scheduler.core.state.indexes.decay import STEP_MS, UsageHistory
 from services.scheduler.core.state.indexes.share_tree import ShareNode
@@ -9,7 +9,7 @@ Rank = tuple[bool, int, int]
 
 
 class UsageRank:
-    """Moves in steps: plans of one step see one past."""
+    """Advances in steps: plans of the same step see the same past usage."""
 
     def __init__(self, history: UsageHistory, now_ms: int) -> None:
         self._history = history
@@ -17,8 +17,8 @@ class UsageRank:
         self._present = history.decay.present(now_ms)
 
     def rank(self, node: ShareNode, held: SlotCount) -> Rank:
-        """What is smaller goes first, if it held so much: those below their guarantee, then (among experiments of one user) those of
-        the more important priority, then those with the lesser share."""
+        """Return the sort key if the holder held `held` slots; smaller goes first: holders below their
+        guarantee, then (among experiments of one user) the more important priority, then the lower usage."""
         past = node.past or self._history.past_of(node)
         share = held * self._present
         if past is not None:

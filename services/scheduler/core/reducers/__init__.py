@@ -1,1 +1,2 @@
-"""What happens to the world: each `on_…` is an event that reads the cluster and returns what it changes. None can fail for reasons outside."""
+"""Events that change the state: each `on_…` reads the cluster and returns the changes. None can fail for
+external reasons."""

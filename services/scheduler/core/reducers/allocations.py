@@ -1,4 +1,4 @@
-"""What a worker says of one allocation, or no longer says."""
+"""Events about one allocation: its worker reports it, or no longer does."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from services.scheduler.core.state.records.worker import SlotHold, Worker
 from shared.ids import WorkerId
 from shared.tuples import changed
 
-VANISHED = "the worker no longer knows the run"
+VANISHED = "the worker no longer reports the run"
 
 
 def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> None:
@@ -26,7 +26,7 @@ def observe(draft: Draft, worker: Worker, observed: Observed, now: datetime) -> 
         _exclude(draft, worker, run)
     if observed.exit is not None:
         if observed.generation < run.gang.generation and worker.id not in run.gang.seen:
-            draft.want((worker.id,))  # what it had of the run once: it makes room for the new part
+            draft.want((worker.id,))  # an older share of the run: the worker drops it for the new one
             return
         draft.release(worker.id, run)
         run_ends.leave(draft, run, worker.id, observed.exit, now)
@@ -43,15 +43,15 @@ def _exclude(draft: Draft, worker: Worker, run: Run) -> None:
 
 
 def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
-    gang = _gang_heard(run, worker.id, observed)
+    gang = _gang_observed(run, worker.id, observed)
     followed = run if gang is run.gang else changed(run, gang=gang)
-    if gang is not run.gang and _is_told(run.gang, gang):
+    if gang is not run.gang and _must_notify(run.gang, gang):
         draft.want(run.workers)
     progress = run.progress
     if observed.step > progress.step:
         followed = pause_measurements.trained(draft, followed, now)
     if observed.step > progress.step or observed.checkpoints > progress.checkpoints:
-        # Known in memory only: a heartbeat a second is not worth a row.
+        # In memory only: a heartbeat per second does not justify a write.
         followed = followed.with_progress(
             step=max(progress.step, observed.step),
             checkpoints=max(progress.checkpoints, observed.checkpoints),
@@ -67,8 +67,8 @@ def _follow(draft: Draft, worker: Worker, run: Run, observed: Observed, now: dat
     gang_forming.reform_if_broken(draft, draft.run(run.id), now)
 
 
-def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
-    """The gang with what a member says: that it is there, where ranks meet, what it is ready for."""
+def _gang_observed(run: Run, worker: WorkerId, observed: Observed) -> Gang:
+    """Return the gang with what a member reports: that it exists, its rendezvous, and what it is ready for."""
     gang = run.gang
     if worker not in gang.seen:
         gang = changed(gang, seen=gang.seen | {worker})
@@ -85,8 +85,8 @@ def _gang_heard(run: Run, worker: WorkerId, observed: Observed) -> Gang:
     return gang
 
 
-def _is_told(before: Gang, gang: Gang) -> bool:
-    """Whether the members are to learn something of each other: where they meet, that they may, or that all hang."""
+def _must_notify(before: Gang, gang: Gang) -> bool:
+    """Whether the members must learn something: the rendezvous, that they may meet, or that all hang."""
     return (
         gang.rendezvous != before.rendezvous
         or (gang.may_meet and not before.may_meet)

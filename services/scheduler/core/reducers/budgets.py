@@ -1,4 +1,4 @@
-"""What tenants and workspaces may spend in a month, and have. Once it is spent they are granted nothing more that costs."""
+"""Budgets of tenants and workspaces. Once a budget is spent, its holder is granted nothing more that costs money."""
 
 from collections.abc import Mapping, Set
 
@@ -13,7 +13,8 @@ from services.scheduler.core.state.records.spending import BudgetSpending
 
 
 def on_spending(cluster: Cluster, spending: Mapping[Path, BudgetSpending]) -> Changes:
-    """What has been spent up to now, by holder; holders that are not named have no budget. Pools without a price cost nothing, and go on."""
+    """Set the spending up to now, by holder; holders that are not named have no budget. Pools without a price
+    are not affected."""
     draft = Draft(cluster)
     draft.rules.append(SetSpending(spending))
     over = {path for path, one in spending.items() if one.preempts and one.is_over}

@@ -1,4 +1,5 @@
-"""How a reducer writes its changes: it reads the cluster as it will be with what it has written so far, and leaves it as it is."""
+"""Collects the changes of a reducer. Reads through it see the cluster with the changes so far; the cluster
+itself is not modified."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,7 +16,7 @@ from shared.ids import AllocationId, ExperimentId, RunId, TrialId, WorkerId
 
 
 class Draft(Changes):
-    """See the module. What is asked of `cluster` itself is as it was before the event."""
+    """See the module. `cluster` shows the state before the event."""
 
     __slots__ = ("cluster",)
 
@@ -31,7 +32,7 @@ class Draft(Changes):
         return written or self.cluster.trials[trial]
 
     def runs_on(self, worker: WorkerId) -> list[Run]:
-        """Runs that have a part on a worker; what has ended, and let go of it, has none."""
+        """Return the runs with a share on a worker. A run that has ended and released the worker has none."""
         found = []
         for name in self.cluster.runs_on.get(worker, ()):
             run = self.run(name)
@@ -40,7 +41,7 @@ class Draft(Changes):
         return found
 
     def is_holding(self, worker: Worker) -> bool:
-        """Whether anything occupies slots of a worker, or counts as doing so."""
+        """Whether anything occupies slots of a worker, or counts as occupying them."""
         if any(name == worker.id for name, _, _ in self.holds):
             return True
         freed = {held if not isinstance(held, Run) else held.allocation for _, held in self.releases}
@@ -51,11 +52,11 @@ class Draft(Changes):
         self.quiet_workers.pop(worker.id, None)
 
     def put_quiet_worker(self, worker: Worker) -> None:
-        """Nothing is new of it that a plan looks at."""
+        """Store a worker's record without a change that affects planning."""
         self.quiet_workers[worker.id] = worker
 
     def hold(self, worker: WorkerId, allocation: AllocationId, hold: SlotHold) -> None:
-        """An allocation that no new shares tell of occupies slots."""
+        """Occupy slots for an allocation that is not part of a run's new shares."""
         self.holds.append((worker, allocation, hold))
 
     def release(self, worker: WorkerId, held: Run | AllocationId) -> None:
@@ -72,11 +73,11 @@ class Draft(Changes):
             self.followed.pop(name, None)
 
     def follow(self, run: Run) -> None:
-        """Only what a run says of its progress is new."""
+        """Store a run of which only the progress changed."""
         (self.runs if run.id in self.runs else self.followed)[run.id] = run
 
     def begin(self, run: Run, now: datetime) -> None:
-        """The run holds what its shares say from now on."""
+        """Record that the run holds its shares from now on."""
         self.begun.append((run, now))
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
@@ -94,10 +95,10 @@ class Draft(Changes):
         self.reports.append((trial, report))
 
     def tell(self, fact: Fact) -> None:
-        """Neighbours must learn this."""
+        """Publish an event."""
         self.facts.append(fact)
 
     def want(self, workers: Iterable[WorkerId]) -> None:
-        """These workers' desired sets have changed."""
+        """Mark these workers' desired sets as changed."""
         for worker in workers:
             self.desired[worker] = None

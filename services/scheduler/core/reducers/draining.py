@@ -1,4 +1,5 @@
-"""Workers are emptied: people, the provisioner or the machine's own provider want that; a slot takes no more work."""
+"""Draining of workers, by command, by the provisioner or because the provider reclaims the machine, and
+disabling of single slots."""
 
 from dataclasses import replace
 
@@ -15,7 +16,8 @@ from shared.ids import WorkerId
 
 
 def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -> Changes:
-    """Nothing more is granted to a worker (or again, with `undo`); `reclaim` asks its runs for their slots. An unknown one changes nothing."""
+    """Stop granting runs on a worker, or resume with `undo`. `reclaim` preempts its runs. An unknown worker
+    changes nothing."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is None or worker.liveness is Liveness.GONE:
@@ -32,7 +34,7 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
 
 
 def on_slot(cluster: Cluster, worker_id: WorkerId, slot: int, undo: bool) -> Changes:
-    """One slot takes no more work (or again, with `undo`); what is there ends by itself. Of an unknown worker nothing is kept."""
+    """Disable a slot, or enable it with `undo`. Its current run ends normally. An unknown worker changes nothing."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is None or (slot in worker.disabled) != undo:
@@ -44,8 +46,8 @@ def on_slot(cluster: Cluster, worker_id: WorkerId, slot: int, undo: bool) -> Cha
 
 
 def leave(draft: Draft, worker: Worker, leaving: ReclaimNotice | None) -> Worker:
-    """Its provider takes the machine back, and it said so: nothing more is granted there. Where it has said when, runs are asked for their
-    slots, but those that can do without it, which lose nothing. None: it stays, or stays after all."""
+    """Apply the provider's notice that it reclaims the machine: nothing more is granted there. If the notice
+    has a time, runs are preempted, except those that can continue without this member. None: the machine stays."""
     if worker.is_leaving != (leaving is not None):
         worker = replace(worker, is_leaving=leaving is not None)
         draft.put_worker(worker)
@@ -59,8 +61,8 @@ def leave(draft: Draft, worker: Worker, leaving: ReclaimNotice | None) -> Worker
 
 
 def emit_worker(draft: Draft, worker: Worker) -> None:
-    """Its tables and neighbours learn what has changed of a worker. Of a drained one it is said again that it is empty: a newer word
-    without it would hide the older one that had it."""
+    """Store and publish a changed worker. For a drained worker the drained event is repeated, because the newer
+    record would otherwise hide it."""
     draft.worker_rows[worker.id] = None
     draft.tell(WorkerUp(worker))
     if worker.drain is Drain.DRAINED:
@@ -68,7 +70,7 @@ def emit_worker(draft: Draft, worker: Worker) -> None:
 
 
 def finish(draft: Draft, worker: Worker) -> None:
-    """The last that was waited for may have happened."""
+    """Complete the drain of a worker once it is empty."""
     if worker.drain is not Drain.DRAINING or not worker.is_empty or not worker.is_heard:
         return
     if draft.is_holding(worker) or not all(run.is_ended for run in draft.runs_on(worker.id)):

@@ -1,4 +1,4 @@
-"""The events that teach the scheduler how an elastic trial trains."""
+"""Training reports of elastic trials."""
 
 from services.scheduler.core.reducers.draft import Draft
 from services.scheduler.core.state.changes import Changes
@@ -14,14 +14,14 @@ from shared.ids import TrialId
 def on_reported(
     cluster: Cluster, trial: TrialId, limits: BatchLimits, timing: Timing, noise: GradientNoise
 ) -> Changes:
-    """A run has measured its steps and its gradient."""
+    """Record a run's step time and gradient noise."""
     draft = Draft(cluster)
     draft.learn_report(trial, GoodputReport(limits, timing, noise))
     return draft
 
 
 def measure(draft: Draft, run: Run, measured: StepMeasurement) -> None:
-    """The newest that a run has measured; it may be the same as before."""
+    """Record the newest measurement of a run; it may repeat the previous one."""
     draft.learn_report(run.trial, _report_of(run, measured))
 
 

@@ -1,9 +1,9 @@
-"""A run gets other slots while its ranks live: what it holds meanwhile, who has said what, and when it is over.
+"""Live resize and re-forming of gangs: what a run holds meanwhile, what its members report, and when it is complete.
 
-From the beginning to the end of it a run holds both what it had and what it gets (`shares`); `target` are the members that it is to have.
-Slots that it gives back are free when its workers say so. A member that is lost leaves at once, and the others form without it. A gang that
-broke and has lost nobody forms anew as it was.
-Neighbours: `lending` plans it, `allocations` and `run_ends` bring what workers say.
+Until it is complete a run holds both its previous and its new slots (`shares`); `target` lists the future
+members. Slots that it gives up are free once their workers report so. A lost member leaves immediately, and the
+others form without it. A gang that broke without losing a member re-forms unchanged. `lending` plans resizes;
+`allocations` and `run_ends` apply the workers' reports.
 """
 
 from datetime import datetime, timedelta
@@ -26,12 +26,12 @@ from shared.messages.specs import DesiredState
 from shared.tuples import changed
 
 FORM_WITHIN = timedelta(seconds=90)
-"""After so long the run is asked to save and go instead: what is to join does not start."""
+"""After this time the run is asked to save and end instead, because a new member does not start."""
 
 
 def on_resized(cluster: Cluster, run: RunId, slots: int, placement: Placement, now: datetime) -> Changes:
-    """A trial is to go on with so many slots: while its run trains, with those of `placement`, of which what it does not hold yet must be
-    free; without one its run is asked to end at a checkpoint."""
+    """Resize a trial to `slots` slots: live with `placement`, whose additional slots must be free, or without
+    one by asking its run to end at a checkpoint."""
     draft = Draft(cluster)
     if placement:
         _begin(draft, cluster.runs[run], placement, now)
@@ -41,7 +41,7 @@ def on_resized(cluster: Cluster, run: RunId, slots: int, placement: Placement, n
 
 
 def on_tick(cluster: Cluster, now: datetime) -> Changes:
-    """Runs that do not get there save and go, as those do that cannot be resized while they train."""
+    """Ask runs whose gang has not formed in time to save and end, like runs without live resizing."""
     draft = Draft(cluster)
     for run in [cluster.runs[run_id] for run_id in cluster.forming]:
         if run.gang.since is not None and now - run.gang.since >= FORM_WITHIN:
@@ -51,7 +51,7 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
 
 
 def can_do_without(run: Run, trial: Trial, worker: WorkerId) -> bool:
-    """Whether the run goes on when this member is lost: it can form anew, and keeps its chief and its minimum."""
+    """Whether the run can continue without this member: it can re-form, and keeps its chief and its minimum."""
     gang = run.gang
     if run.state is not RunState.ACTIVE or trial.wish.wanted is not DesiredState.RUN:
         return False
@@ -62,17 +62,17 @@ def can_do_without(run: Run, trial: Trial, worker: WorkerId) -> bool:
 
 
 def is_leaver(run: Run, worker: WorkerId) -> bool:
-    """Whether it has no part in the gang that is formed."""
+    """Whether the worker is not a member of the gang being formed."""
     return bool(run.gang.target) and all(share.worker != worker for share in run.gang.target)
 
 
 def is_loss(exited: RunExit) -> bool:
-    """Whether ranks have ended for what is not their code's doing: the machine's fault, or a signal."""
+    """Whether the ranks ended for reasons outside their code: a machine fault or a signal."""
     return exited.is_machine_fault or (exited.exit_code is not None and exited.exit_code < 0)
 
 
 def do_without(draft: Draft, run: Run, worker: WorkerId, now: datetime) -> None:
-    """A member is gone: what is left of the run forms anew."""
+    """Re-form the gang without a lost member."""
     gang = run.gang
     left = tuple(share for share in gang.shares if share.worker != worker)
     target = tuple(share for share in gang.members if share.worker != worker)
@@ -80,7 +80,7 @@ def do_without(draft: Draft, run: Run, worker: WorkerId, now: datetime) -> None:
 
 
 def leave(draft: Draft, run: Run, worker: WorkerId, now: datetime) -> None:
-    """A member that has no part in what is formed has ended its ranks."""
+    """Release a member that is not part of the new gang and has ended its ranks."""
     run = run.released_by(worker)
     draft.put_run(run)
     draft.want((worker,))
@@ -88,8 +88,8 @@ def leave(draft: Draft, run: Run, worker: WorkerId, now: datetime) -> None:
 
 
 def followed(gang: Gang, worker: WorkerId, generation: int, prepared: int, joined: int) -> Gang:
-    """The gang with what a member says of the one that is formed, or of the one there is: whether its ranks train in it. One that still
-    speaks of an older generation has not heard yet."""
+    """Return the gang with a member's report about the gang being formed or the current one. Reports about an
+    older generation are ignored."""
     if generation != gang.generation:
         return gang
     if gang.state is not GangState.FORMING:
@@ -103,7 +103,7 @@ def followed(gang: Gang, worker: WorkerId, generation: int, prepared: int, joine
 
 
 def finish_if_formed(draft: Draft, run: Run, now: datetime) -> None:
-    """The last that was waited for may have happened: all members train, and who has no part any more has let go."""
+    """Complete the forming once all members train and all leaving workers have released their slots."""
     gang = run.gang
     if not run.is_forming:
         return
@@ -121,7 +121,7 @@ def finish_if_formed(draft: Draft, run: Run, now: datetime) -> None:
 
 
 def reform_if_broken(draft: Draft, run: Run, now: datetime) -> None:
-    """A gang of which all members wait since it broke, while nobody is lost, forms anew as it was: a connection was lost."""
+    """Re-form a gang unchanged if all members wait because it broke and none is lost, as after a lost connection."""
     if run.is_ended or run.state is RunState.KILLING or run.gang.state is GangState.FORMING:
         return
     if run.gang.broken >= run.workers:
@@ -163,7 +163,7 @@ def _keep(draft: Draft, run: Run, now: datetime) -> None:
 
 
 def _without(gang: Gang, leavers: frozenset[WorkerId]) -> dict[str, frozenset[WorkerId]]:
-    """What changes of a gang when these have no part in it any more."""
+    """Return the gang's fields without these members."""
     return {
         "seen": gang.seen - leavers,
         "released": gang.released - leavers,
@@ -172,7 +172,7 @@ def _without(gang: Gang, leavers: frozenset[WorkerId]) -> dict[str, frozenset[Wo
 
 
 def _share(worker: Worker, slots: int, had: GangShare | None) -> GangShare:
-    """Of what it had first: ranks that stay keep their slots."""
+    """Return a worker's new share. It keeps the previous slots first, so that continuing ranks keep theirs."""
     kept = had.slot_ids[:slots] if had else ()
     return GangShare(worker.id, slots, kept + worker.free_slot_ids[: slots - len(kept)], worker.address)
 

@@ -1,4 +1,4 @@
-"""The plan is carried out: slots are granted, and asked back."""
+"""Carries out a plan: grants slots, and asks runs for them."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from shared.ids import AllocationId, RunId, TrialId
 
 
 class NewRun(NamedTuple):
-    """The identity of a run about to be made; the token rises with every grant."""
+    """The identity of a run to create; tokens increase with every grant."""
 
     run: RunId
     allocation: AllocationId
@@ -30,23 +30,23 @@ class NewRun(NamedTuple):
 def on_granted(
     cluster: Cluster, trial_id: TrialId, placement: Placement, new: NewRun, now: datetime
 ) -> Changes:
-    """A run is made, which occupies its slots."""
+    """Create a run, which occupies its slots."""
     trial = cluster.trials[trial_id]
     shares = tuple([_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement])
-    wish = trial.wish
+    request = trial.wish
     grant = Grant(
         id=new.run,
         allocation=new.allocation,
         trial=trial_id,
-        tenant=wish.tenant,
-        experiment=wish.experiment,
+        tenant=request.tenant,
+        experiment=request.experiment,
         pool=cluster.pool_of(trial),
         number=trial.runs + 1,
         token=new.token,
-        request=wish.request,
+        request=request.request,
         granted_at=now,
-        workspace=wish.workspace,
-        owner=wish.owner,
+        workspace=request.workspace,
+        owner=request.owner,
     )
     run = Run(grant, Gang(shares))
     draft = Draft(cluster)
@@ -60,14 +60,14 @@ def on_granted(
 
 
 def on_preempted(cluster: Cluster, run: RunId, asked: PreemptionNotice) -> Changes:
-    """A run is asked for its slots; they are free only when its workers say so."""
+    """Ask a run for its slots. They are free only once its workers report so."""
     draft = Draft(cluster)
     preempt(draft, cluster.runs[run], asked)
     return draft
 
 
 def preempt(draft: Draft, run: Run, asked: PreemptionNotice) -> None:
-    """As `on_preempted`: one that was asked before, or has ended, is not asked again."""
+    """See `on_preempted`. A run that was already asked or has ended is not asked again."""
     if run.preempted or run.is_ended:
         return
     took = pause_measurements.asked(run, draft.cluster.now_ms)
@@ -75,9 +75,10 @@ def preempt(draft: Draft, run: Run, asked: PreemptionNotice) -> None:
     draft.want(run.workers)
 
 
-def _share(worker: Worker, slots: int, wish: TrialRequest) -> GangShare:
-    """The lowest free slots of a worker; for a part that opens none, the shared slot that is left with the least."""
-    part = wish.needs.part
-    room = tightest(worker.rooms, wish.tenant, part) if part and not slots else None
+def _share(worker: Worker, slots: int, request: TrialRequest) -> GangShare:
+    """Return the lowest free slots of a worker; for a fraction that opens no slot, the shared slot with the
+    least left that fits."""
+    part = request.needs.part
+    room = tightest(worker.rooms, request.tenant, part) if part and not slots else None
     slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
     return GangShare(worker.id, 1 if part else slots, slot_ids, worker.address, part)

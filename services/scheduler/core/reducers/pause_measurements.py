@@ -1,4 +1,5 @@
-"""The moments at which a run is asked for its slots, ends, trains again and has formed anew: what lies between them is learned."""
+"""Measures how long runs do not train: from the preemption signal to the end, from the grant to the first step,
+and while a gang re-forms."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,12 +15,12 @@ from shared.tuples import changed
 
 
 def asked(run: Run, now_ms: int) -> PauseTimes:
-    """It was asked for its slots just now."""
+    """Record that the run was just asked for its slots."""
     return run.took._replace(asked_ms=now_ms)
 
 
 def left(draft: Draft, run: Run, now: datetime) -> Run:
-    """It has ended; of one that was not asked nothing is learned."""
+    """Record that the run has ended. Runs that were not asked for their slots are not measured."""
     if not run.took.asked_ms:
         return run
     leave_ms = milliseconds(now) - run.took.asked_ms
@@ -28,7 +29,7 @@ def left(draft: Draft, run: Run, now: datetime) -> Run:
 
 
 def trained(draft: Draft, run: Run, now: datetime) -> Run:
-    """Its first step was heard of. What the end of the run before it took counts too, where that is still known."""
+    """Record a run's first step. The time that the previous run took to end is included if it is still known."""
     if run.number == 1 or run.progress.step or run.took.restart_ms:
         return run
     before = draft.cluster.runs.get(RunId(derived_id(run.trial, "run", run.number - 1)))
@@ -39,7 +40,7 @@ def trained(draft: Draft, run: Run, now: datetime) -> Run:
 
 
 def formed(draft: Draft, run: Run, now: datetime) -> Run:
-    """The gang that it has formed trains."""
+    """Record that the re-formed gang trains."""
     if run.gang.since is None:
         return run
     reform_ms = milliseconds(now) - milliseconds(run.gang.since)
@@ -48,7 +49,7 @@ def formed(draft: Draft, run: Run, now: datetime) -> Run:
 
 
 def on_term(cluster: Cluster, before: Iterable[tuple[ExperimentId, PauseTimes]]) -> Changes:
-    """A leader begins, and reads what runs had measured, the oldest first; only experiments that go on are of interest."""
+    """Load the stored measurements at the start of a term, oldest first, for experiments with open requests."""
     draft = Draft(cluster)
     for experiment, took in before:
         if experiment in cluster.live:

@@ -1,4 +1,5 @@
-"""Events from the searcher, the registry and people: what is wanted of a trial, and that its checkpoints have arrived."""
+"""Events from the searcher, the registry and users: requests, policies, quotas, reservations, and settled
+checkpoints."""
 
 from datetime import datetime
 from uuid import UUID
@@ -30,7 +31,8 @@ from shared.tuples import changed
 
 
 def on_request(cluster: Cluster, wish: TrialRequest, place: int, now: datetime) -> Changes:
-    """A newer wish opens a request, changes one, or closes one that has no run. Late and repeated ones change nothing."""
+    """Apply a newer request of a trial: open a request, change it, or close it if it has no run. Late and
+    repeated ones change nothing."""
     draft = Draft(cluster)
     trial = cluster.trials.get(wish.trial)
     if not is_newer(trial, wish):
@@ -53,7 +55,7 @@ def on_request(cluster: Cluster, wish: TrialRequest, place: int, now: datetime) 
 
 
 def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, part: ExperimentPolicy) -> Changes:
-    """A person edits an experiment's part in the queue; runs in a pool it leaves are asked for their slots."""
+    """Set an experiment's policy. Its runs in other pools are preempted if its pool changed."""
     draft = Draft(cluster)
     draft.rules.append(SetExperimentPolicy(experiment, part))
     if part.pool is None:
@@ -66,7 +68,7 @@ def on_experiment_policy(cluster: Cluster, experiment: ExperimentId, part: Exper
 
 
 def on_quota(cluster: Cluster, pool: PoolName, path: Path, quota: Quota | None) -> Changes:
-    """A person changes what a tenant, or a workspace of one, may hold; None: nothing is said any more."""
+    """Set the quota of a tenant, or of one of its workspaces; None removes it."""
     draft = Draft(cluster)
     if pool in cluster.pools:
         draft.rules.append(NewQuota(pool, path, quota))
@@ -74,7 +76,7 @@ def on_quota(cluster: Cluster, pool: PoolName, path: Path, quota: Quota | None) 
 
 
 def on_reserved(cluster: Cluster, reservation: Reservation) -> Changes:
-    """Slots of a pool are booked for a window of time; one of the same id is replaced."""
+    """Reserve slots of a pool for a time window, replacing a reservation with the same id."""
     draft = Draft(cluster)
     if reservation.pool in cluster.pools and reservation.end_ms > cluster.now_ms:
         draft.rules.append(SetReservation(reservation.pool, reservation.id, reservation))
@@ -82,7 +84,7 @@ def on_reserved(cluster: Cluster, reservation: Reservation) -> Changes:
 
 
 def on_reservation_cancelled(cluster: Cluster, reservation: UUID) -> Changes:
-    """A booking is given up; what its holder runs goes on."""
+    """Cancel a reservation. Its holder's runs continue."""
     draft = Draft(cluster)
     for name, pool in cluster.pools.items():
         if reservation in pool.reservations:
@@ -91,7 +93,8 @@ def on_reservation_cancelled(cluster: Cluster, reservation: UUID) -> Changes:
 
 
 def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1) -> Changes:
-    """Announced checkpoints of a run have been committed or given up; the last one lets the successor be granted."""
+    """Count announced checkpoints of a run that were committed or abandoned. The last one makes the trial
+    eligible for a grant."""
     draft = Draft(cluster)
     run = cluster.runs.get(run_id)
     if run is None:
@@ -104,7 +107,7 @@ def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1)
 
 
 def on_tick(cluster: Cluster, now: datetime) -> Changes:
-    """Requests whose back-off is over wait no longer."""
+    """Make requests eligible again whose back-off is over."""
     draft = Draft(cluster)
     for trial_id in cluster.awaiting:
         _admit_when_due(draft, cluster.trials[trial_id], now)
@@ -112,7 +115,8 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
 
 
 def is_settled(run: Run | None, awaited: AwaitedUploads) -> bool:
-    """Whether nothing more is to be waited for. A run that has left memory was settled: others stay (`Cycle.forget_old`)."""
+    """Whether no checkpoint is pending. A run that has left memory was settled, because others are kept
+    (`Cycle.forget_old`)."""
     return run is None or run.progress.settled >= awaited.announced
 
 
@@ -150,7 +154,7 @@ def _pass_on(draft: Draft, trial: Trial) -> None:
 
 
 def _close(draft: Draft, trial: Trial, now: datetime) -> None:
-    """Ends a request that has no run: it was stopped, parked or cancelled while it waited."""
+    """Close a request without a run that was stopped, parked or cancelled while it waited."""
     trial = trial.moved(RequestTrigger.CLOSED, now)
     draft.put_trial(trial)
     draft.tell(Closed(trial, outcome_without_run(trial.wish.wanted)))

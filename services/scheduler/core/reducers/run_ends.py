@@ -1,4 +1,4 @@
-"""Runs end: members exit, machines are lost. What follows is judged in `run_outcomes`."""
+"""Ends of runs: members exit, machines are lost. `run_outcomes` defines the outcome."""
 
 from datetime import datetime, timedelta
 
@@ -18,18 +18,19 @@ from shared.ids import WorkerId
 from shared.tuples import changed
 
 GANG_GRACE = timedelta(seconds=30)
-"""How long the rest of a gang may take to end after its first member has ended well."""
+"""How long the other members may take to end after the first one has exited cleanly."""
 
 
 def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: RunExit, now: datetime) -> Changes:
-    """One member's ranks have ended: its slots are free; the run ends with its last member. A failure ends the rest."""
+    """Apply the exit of one member: its slots are free. The run ends with its last member. A failure kills the
+    rest."""
     draft = Draft(cluster)
     leave(draft, run, worker, exited, now)
     return draft
 
 
 def on_tick(cluster: Cluster, now: datetime) -> Changes:
-    """Gangs whose first member ended well long ago lose the rest."""
+    """Kill the rest of gangs whose first member exited cleanly more than `GANG_GRACE` ago."""
     draft = Draft(cluster)
     for run in [cluster.runs[run_id] for run_id in cluster.ending]:
         if run.first_exit_at and now - run.first_exit_at >= GANG_GRACE:
@@ -39,7 +40,7 @@ def on_tick(cluster: Cluster, now: datetime) -> Changes:
 
 
 def leave(draft: Draft, run: Run, worker: WorkerId, exited: RunExit, now: datetime) -> None:
-    """As `on_exit`."""
+    """See `on_exit`."""
     if worker in run.gang.released or worker not in run.workers:
         return
     draft.release(worker, run)
@@ -53,8 +54,8 @@ def leave(draft: Draft, run: Run, worker: WorkerId, exited: RunExit, now: dateti
 
 
 def lose_member(draft: Draft, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
-    """A machine is gone, and its part of the run with it: the run is over, and the other members are told to end theirs, unless
-    it can do without."""
+    """Apply the loss of a machine. The run ends and the other members are stopped, unless the run can continue
+    without this member."""
     trial = draft.trial(run.trial)
     if gang_forming.is_leaver(run, worker) and not run.is_ended:
         gang_forming.leave(draft, run, worker, now)
@@ -75,7 +76,7 @@ def _leave_for_good(draft: Draft, run: Run, worker: WorkerId, exited: RunExit, n
         _conclude(draft, run, combined(run), now)
         return
     after = run.moved(RunTrigger.MEMBER_DONE if exited.is_clean else RunTrigger.MEMBER_FAILED)
-    # Saved before the worker may forget it: a new leader that knew nothing of it would miss a member.
+    # Must be saved before the worker forgets it; otherwise a new leader would miss a member.
     draft.put_run(after, lazily=run.is_ended)
     if after.state is RunState.KILLING and run.state is not RunState.KILLING:
         draft.want(run.workers)
@@ -119,24 +120,24 @@ def _trigger_of(trial: Trial, ending: RunEnding) -> RequestTrigger:
 
 def _resized(before: SlotCount, after: int) -> str:
     if before == after:
-        return "moved, so that others fit in its place; nothing is charged"
+        return "migrated, so that another trial fits; not counted against max_restarts"
     verb = "grows" if after > before else "shrinks"
-    return f"the trial {verb} from {before} to {after} slots; nothing is charged"
+    return f"the trial {verb} from {before} to {after} slots; not counted against max_restarts"
 
 
 def _counted(trial: Trial, run: Run, ending: RunEnding, is_resized: bool) -> Trial:
     has_progress = run.progress.step > trial.best_step or run.progress.checkpoints > 0
-    gave_way = ending.outcome == "preempted" and not is_resized
-    is_deaf = ending.outcome == "preempted" and run.is_stale and (run.yields or is_resized)
+    has_yielded = ending.outcome == "preempted" and not is_resized
+    has_ignored_signal = ending.outcome == "preempted" and run.is_stale and (run.yields or is_resized)
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
     delay = back_off(fruitless) if ending.counts_as_fruitless and not has_progress else None
     return changed(
         trial,
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,
-        preemptions=trial.preemptions + (gave_way and not run.yields),
-        turned_at=run.ended_at if gave_way and run.yields else trial.turned_at,
-        ignores_signals=trial.ignores_signals or is_deaf,
+        preemptions=trial.preemptions + (has_yielded and not run.yields),
+        turned_at=run.ended_at if has_yielded and run.yields else trial.turned_at,
+        ignores_signals=trial.ignores_signals or has_ignored_signal,
         best_step=max(trial.best_step, run.progress.step),
         awaited=None,
         not_before=run.ended_at + delay if run.ended_at and delay else None,

@@ -1,4 +1,5 @@
-"""What follows from a run's end: for the run, for the counts of its trial, and whether its request closes."""
+"""The outcome that follows from the end of a run: for the run, for the counters of its trial, and whether its
+request closes."""
 
 from collections.abc import Mapping
 
@@ -9,10 +10,10 @@ from shared.messages.specs import DesiredState, Signal
 from shared.tuples import changed
 
 MAX_FRUITLESS = 10
-"""So many uncharged ends in a row without progress end a trial."""
-TIME_SLICE_OVER = "its turn was over, and others of equal right were waiting"
+"""This many consecutive uncounted ends without progress end a trial."""
+TIME_SLICE_OVER = "its time slice was over, and requests of the same rank were waiting"
 
-_ENDS: Mapping[DesiredState, RequestOutcome] = {
+_OUTCOMES: Mapping[DesiredState, RequestOutcome] = {
     DesiredState.PARK: "parked",
     DesiredState.STOP: "stopped",
     DesiredState.CANCEL: "cancelled",
@@ -26,8 +27,8 @@ _ACKNOWLEDGED: Mapping[Signal, RequestOutcome] = {
 
 
 def combined(run: Run) -> RunExit:
-    """The gang's exit: the counts are the chief's, the cause is the first that calls the hyperparameters invalid, or else the first
-    failure, or else the chief's end."""
+    """Return the gang's exit. The counts are the chief's. The cause is the first exit with invalid
+    hyperparameters, otherwise the first failure, otherwise the chief's exit."""
     exits = dict(run.exits)
     chief = exits[run.chief]
     failed = [exited for _, exited in run.exits if not exited.is_clean]
@@ -46,8 +47,8 @@ def combined(run: Run) -> RunExit:
 
 
 def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
-    """What follows from an exit. In this order: invalid hyperparameters of what is to go on, an acknowledged signal, force, exit 0, what
-    was wanted, whose fault."""
+    """Return the outcome of an exit. Checked in this order: invalid hyperparameters of a wanted run,
+    acknowledged signal, forced end, exit code 0, desired state, log policies, machine fault."""
     wanted = trial.wish.wanted
     if exited.is_invalid and wanted in (DesiredState.RUN, DesiredState.PARK):
         return RunEnding("failed", closes="failed", reason=exited.reason, is_invalid=True)
@@ -61,18 +62,19 @@ def outcome_of_exit(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
         return _closed_as_wanted(wanted)
     reason = exited.reason or f"the run exited with code {exited.exit_code}"
     if last_by := next((name for name, action in exited.policies if action == "cancel_retries"), None):
-        given_up = f"{reason}; it is not tried again: log policy '{last_by}' was met"
+        given_up = f"{reason}; not retried: its output matched log policy '{last_by}'"
         return RunEnding("failed", closes="failed", reason=given_up)
     if exited.is_machine_fault:
         return _judge_trouble(trial, run, reason)
     if trial.restarts >= trial.wish.max_restarts:
-        left = f"; max_restarts is {trial.wish.max_restarts}"
+        left = f"; no restarts left (max_restarts is {trial.wish.max_restarts})"
         return RunEnding("failed", closes="failed", reason=reason + left)
     return RunEnding("failed", closes=None, charged=True, reason=reason)
 
 
 def outcome_of_loss(trial: Trial, run: Run, reason: str) -> RunEnding:
-    """What follows when machines took the run away: free of charge, but not without end."""
+    """Return the outcome of a run lost with its machines. It is not counted as a restart, but the number in a
+    row is limited."""
     if trial.wish.wanted is not DesiredState.RUN:
         return _closed_as_wanted(trial.wish.wanted)._replace(outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
@@ -82,15 +84,15 @@ def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> RunEnding:
     wanted = trial.wish.wanted
     if signal is Signal.PREEMPT:
         return RunEnding(
-            "preempted", closes=_ENDS.get(wanted), reason=TIME_SLICE_OVER if run.yields else None
+            "preempted", closes=_OUTCOMES.get(wanted), reason=TIME_SLICE_OVER if run.yields else None
         )
     if signal is Signal.PAUSE and run.pause_asked and wanted is DesiredState.RUN:
-        # Paused and resumed before the ranks had ended: the resumption stands.
+        # Resumed again before the ranks had ended: the trial is requeued.
         return RunEnding("parked", closes=None)
     if signal in _ACKNOWLEDGED:
         outcome = _ACKNOWLEDGED[signal]
         if signal is Signal.PAUSE and wanted in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
-            return RunEnding("parked", closes=_ENDS[wanted])
+            return RunEnding("parked", closes=_OUTCOMES[wanted])
         return RunEnding(_as_run(outcome), closes=outcome)
     return (
         RunEnding("killed", closes="killed")
@@ -110,13 +112,13 @@ def _judge_forced(trial: Trial, run: Run, exited: RunExit) -> RunEnding:
 def _judge_trouble(trial: Trial, run: Run, reason: str) -> RunEnding:
     has_progress = run.progress.step > trial.best_step or run.progress.checkpoints > 0
     if not has_progress and trial.fruitless + 1 >= MAX_FRUITLESS:
-        given_up = f"{reason}; {MAX_FRUITLESS} times in a row without a new checkpoint or a higher step"
+        given_up = f"{reason}; {MAX_FRUITLESS} runs in a row ended without a new checkpoint or a higher step"
         return RunEnding("lost", closes="failed", reason=given_up, counts_as_fruitless=True)
     return RunEnding("lost", closes=None, reason=reason, counts_as_fruitless=not has_progress)
 
 
 def _closed_as_wanted(wanted: DesiredState) -> RunEnding:
-    return RunEnding(_as_run(_ENDS[wanted]), closes=_ENDS[wanted])
+    return RunEnding(_as_run(_OUTCOMES[wanted]), closes=_OUTCOMES[wanted])
 
 
 def _as_run(outcome: RequestOutcome) -> RunOutcome:
@@ -124,5 +126,5 @@ def _as_run(outcome: RequestOutcome) -> RunOutcome:
 
 
 def outcome_without_run(wanted: DesiredState) -> RequestOutcome:
-    """How a request closes that is no longer wanted and has no run."""
-    return _ENDS[wanted]
+    """Return how a request closes that is no longer wanted and has no run."""
+    return _OUTCOMES[wanted]

@@ -1,4 +1,4 @@
-"""Events from workers: an observed set was heard, a worker has fallen silent or is gone. Neighbour: `draining`."""
+"""Events about workers: an observed set arrived, a worker fell silent or was removed. See also `draining`."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -12,11 +12,12 @@ from services.scheduler.core.state.observed import Observed, ObservedState
 from services.scheduler.core.state.records.worker import LIVENESS, Liveness, LivenessTrigger, Worker
 from shared.ids import PoolName, WorkerId
 
-REMOVED = "its instance is gone"
+REMOVED = "its instance was removed"
 
 
 def on_heartbeat(cluster: Cluster, heard: ObservedState, now: datetime) -> Changes:
-    """An observed set: the worker lives; its exits are applied once; what it has lost or must drop is found."""
+    """Apply an observed set: the worker is alive, exits are applied once, and lost and obsolete allocations are
+    detected."""
     draft = Draft(cluster)
     worker = cluster.workers.get(heard.worker) or Worker(heard.worker, heard.pool)
     if worker.liveness is Liveness.GONE:
@@ -37,7 +38,7 @@ def on_heartbeat(cluster: Cluster, heard: ObservedState, now: datetime) -> Chang
 
 
 def stale_of(cluster: Cluster, heard: ObservedState) -> tuple[Observed, ...]:
-    """What still runs there of runs that have ended, or whose allocation was another."""
+    """Return the allocations that still run there although their run has ended or the token is a different one."""
     return tuple(
         one
         for one in heard.allocations
@@ -47,7 +48,7 @@ def stale_of(cluster: Cluster, heard: ObservedState) -> tuple[Observed, ...]:
 
 
 def on_joined(cluster: Cluster, worker: WorkerId, pool: PoolName) -> Changes:
-    """A worker has got credentials; it takes work once it is heard."""
+    """Add a worker that has received credentials. It accepts runs after its first heartbeat."""
     draft = Draft(cluster)
     if worker not in cluster.workers:
         draft.put_worker(Worker(worker, pool))
@@ -55,7 +56,7 @@ def on_joined(cluster: Cluster, worker: WorkerId, pool: PoolName) -> Changes:
 
 
 def on_worker_lost(cluster: Cluster, worker_id: WorkerId, reason: str, now: datetime) -> Changes:
-    """A worker is given up: nothing is granted there, and its runs may start elsewhere."""
+    """Declare a worker lost: nothing is granted there, and its runs may start elsewhere."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is not None and worker.liveness not in (Liveness.LOST, Liveness.GONE):
@@ -64,7 +65,7 @@ def on_worker_lost(cluster: Cluster, worker_id: WorkerId, reason: str, now: date
 
 
 def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
-    """Its instance is gone for good: what it held is lost with it, and nothing more is heard of it."""
+    """Remove a worker whose instance was deleted. Everything on it is lost."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is None or worker.liveness is Liveness.GONE:
@@ -79,7 +80,7 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> Changes:
 
 
 def on_lost_for_good(cluster: Cluster, worker_id: WorkerId, reason: str) -> Changes:
-    """A worker that was given up long ago has not been heard since: nothing that only it holds is waited for any more."""
+    """Report that a lost worker will not return, so that no service waits for data that only it has."""
     draft = Draft(cluster)
     worker = cluster.workers.get(worker_id)
     if worker is not None and worker.liveness is Liveness.LOST:
@@ -95,24 +96,24 @@ def _lose(draft: Draft, worker: Worker, reason: str, now: datetime) -> Worker:
     return worker
 
 
-def _updated(draft: Draft, worker: Worker, heard: ObservedState, now: datetime) -> Worker:
-    """The worker as it says that it is."""
-    if _says_the_same(worker, heard):
-        if worker.is_empty != heard.is_empty:
-            worker = replace(worker, is_empty=heard.is_empty)
+def _updated(draft: Draft, worker: Worker, state: ObservedState, now: datetime) -> Worker:
+    """Return the worker with what it reports."""
+    if _is_unchanged(worker, state):
+        if worker.is_empty != state.is_empty:
+            worker = replace(worker, is_empty=state.is_empty)
             draft.put_quiet_worker(worker)
         return worker
     after = replace(
         worker,
         liveness=LIVENESS.next(worker.liveness, LivenessTrigger.HEARD),
-        slot_ids=heard.slot_ids,
-        kind=heard.kind,
-        address=heard.address,
-        labels=heard.labels,
-        is_isolated=heard.is_isolated,
+        slot_ids=state.slot_ids,
+        kind=state.kind,
+        address=state.address,
+        labels=state.labels,
+        is_isolated=state.is_isolated,
         is_heard=True,
-        is_empty=heard.is_empty,
-        trouble=heard.trouble,
+        is_empty=state.is_empty,
+        trouble=state.trouble,
         joined_at=worker.joined_at or now,
     )
     draft.put_worker(after)
@@ -121,13 +122,13 @@ def _updated(draft: Draft, worker: Worker, heard: ObservedState, now: datetime) 
     return after
 
 
-def _says_the_same(worker: Worker, heard: ObservedState) -> bool:
+def _is_unchanged(worker: Worker, state: ObservedState) -> bool:
     is_known = worker.is_heard and worker.liveness is Liveness.READY
-    return is_known and worker.trouble == heard.trouble and _public(worker) == _public(heard)
+    return is_known and worker.trouble == state.trouble and _public(worker) == _public(state)
 
 
 def _public(whose: Worker | ObservedState) -> tuple[object, ...]:
-    """What its tables and neighbours have of a worker that says so itself."""
+    """The reported fields that are stored and published."""
     return (whose.slot_ids, whose.kind, whose.address, whose.labels, whose.is_isolated)
 
 

@@ -1,1 +1,2 @@
-"""The scheduler's world: `records` of what there is, `indexes` that follow from them, and `cluster`, which holds both and applies changes."""
+"""The scheduler's in-memory state: `records` hold the entities, `indexes` are derived from them, `cluster`
+holds both and applies changes."""

@@ -1,4 +1,4 @@
-"""What one event changes. Reducers return it (`draft`), `Cluster.apply` alone makes it true."""
+"""The changes that one event makes. Reducers return them (`draft`); only `Cluster.apply` applies them."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,14 +19,14 @@ from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, Wor
 
 
 class SetExperimentPolicy(NamedTuple):
-    """People have edited an experiment's part in the queue."""
+    """An experiment's policy was edited."""
 
     experiment: ExperimentId
     part: ExperimentPolicy
 
 
 class NewQuota(NamedTuple):
-    """What a tenant, or a workspace of one, may hold in a pool; None: nothing is said any more."""
+    """The quota of a tenant, or of one of its workspaces, in a pool; None removes it."""
 
     pool: PoolName
     path: Path
@@ -34,7 +34,7 @@ class NewQuota(NamedTuple):
 
 
 class SetReservation(NamedTuple):
-    """Slots of a pool are booked for a window of time; None: no longer."""
+    """A reservation of slots in a pool for a time window; None removes it."""
 
     pool: PoolName
     id: UUID
@@ -42,7 +42,7 @@ class SetReservation(NamedTuple):
 
 
 class SetSpending(NamedTuple):
-    """What was spent of budgets, by holder."""
+    """Budget spending by holder."""
 
     spending: Mapping[Path, BudgetSpending]
 
@@ -51,19 +51,20 @@ Rule = SetExperimentPolicy | NewQuota | SetReservation | SetSpending
 
 
 class Changes:
-    """New records, and what follows from them.
+    """New records and their consequences.
 
     Attributes:
-        rules: What people have changed.
-        workers: New records; `worker_rows`: those of which neighbours, and so the tables, learn something. `quiet_workers`: new records in
-            which nothing differs that a plan looks at.
-        holds, releases: What allocations occupy from now on, and what a run, or an allocation that belongs to none, occupies no more. A run
-            with new shares occupies them by itself.
-        runs, trials: New records; those of `lazy` may be saved with whatever is saved next.
-        followed: Runs of which only the progress is new. It is known in memory only, and no plan depends on it.
-        begun: Runs that hold what their shares say since then: usage is added up from it.
-        held, paused, reports: What was learned: for how long a run held its slots, or stood still, and how an elastic trial trains.
-        facts: What neighbours must learn, in order. `desired`: workers that must be sent what they should have.
+        rules: Policies, quotas, reservations and budget spending that changed.
+        workers: New worker records. `worker_rows`: workers whose new record must be stored and published.
+            `quiet_workers`: new records without a change that affects planning.
+        holds: Slots that allocations occupy from now on. A run with new shares occupies them without an entry here.
+        releases: Slots that a run, or an allocation without a run, releases.
+        runs, trials: New records. Those in `lazy` may be saved together with the next changes.
+        followed: Runs with new progress only. It is kept in memory and does not affect planning.
+        begun: Runs whose shares changed, with the time; slot usage is counted from it.
+        held: Durations for which ended runs held their slots. `paused`: durations for which runs did not train.
+            `reports`: training reports of elastic trials.
+        facts: Events to publish, in order. `desired`: workers whose desired set must be sent.
     """
 
     __slots__ = (

@@ -1,7 +1,9 @@
-"""The scheduler's world in memory: pools, workers, requests, runs. Advanced by events alone; equal events make equal worlds.
+"""The scheduler's in-memory state: pools, workers, requests and runs. Only events change it, and equal events
+produce equal states.
 
-Events are reducers: they read it and return `Changes`, which `apply` makes true: records, then the indexes that follow from
-them, then what must be saved, told and sent (`unsaved`). Nothing else changes it but people's rules, and a leader that reads its records.
+Events are reducers: they read the cluster and return `Changes`. `apply` updates the records, then the derived
+indexes, then the collection of what must be saved, published and sent (`unsaved`). The only other writers are
+policy changes and a new leader that loads its records.
 """
 
 from collections.abc import Iterable
@@ -38,7 +40,7 @@ from shared.messages.specs import DesiredState
 
 
 class Cluster:
-    """See the module. `unsaved` collects until `take_unsaved`."""
+    """See the module. `unsaved` collects changes until `take_unsaved`."""
 
     def __init__(self) -> None:
         self.pools: dict[PoolName, Pool] = {}
@@ -60,7 +62,8 @@ class Cluster:
         self.unsaved = Unsaved()
 
     def advance_to(self, now: datetime) -> None:
-        """Time passes: what is held is charged from moment to moment, and shares and rights move in steps."""
+        """Advance the clock. Usage accrues continuously; fair shares and preemption rights change in steps of
+        `STEP_MS`."""
         now_ms = milliseconds(now)
         if now_ms // STEP_MS != self.now_ms // STEP_MS:
             for name, pool in self.pools.items():
@@ -70,9 +73,12 @@ class Cluster:
         self.now_ms = now_ms
 
     def apply(self, changes: Changes) -> None:
-        """Makes true what an event has changed. The order matters: slots are given back before they are charged, and a run's record stands
-        before that of its trial, which may go back into the queue."""
-        # 1. People's rules.
+        """Apply the changes of one event.
+
+        The order matters: slots are released before they are charged, and a run's record is updated before its
+        trial, which may return to the queue.
+        """
+        # 1. Policies, quotas, reservations, budgets.
         for rule in changes.rules:
             self._rule(rule)
         # 2. Workers, and what occupies their slots.
@@ -87,14 +93,14 @@ class Cluster:
             self.put_worker(self.workers[worker_id])
         for worker_id, held in changes.releases:
             self._release(self.workers[worker_id], held)
-        # 3. Runs: where they stand, what they are charged for, which of them the next tick looks at.
+        # 3. Runs: their workers, their charges, and whether the next tick must check them.
         if changes.followed:
             for run in changes.followed.values():
                 self.follow(run)
         lazy = changes.lazy
         for name, run in changes.runs.items():
             self.put_run(run, lazily=bool(lazy) and name in lazy)
-        # 4. What follows from what they held: usage, and what is learned.
+        # 4. Usage, and learned durations.
         for run, since in changes.begun:
             self.ledger.begin(run, since, self.pools[run.pool].policy.price_per_slot_hour)
         for pool, experiment, held_ms in changes.held:
@@ -104,27 +110,27 @@ class Cluster:
                 self._reckon(experiment)
         for trial_id, report in changes.reports:
             self._report(trial_id, report)
-        # 5. Requests: in the queue, or out of it.
+        # 5. Requests: enter or leave the queue.
         for trial_id, trial in changes.trials.items():
             self.put_trial(trial, lazily=bool(lazy) and trial_id in lazy)
-        # 6. Who must learn of it.
+        # 6. What to publish and send.
         self.unsaved.facts += changes.facts
         self.unsaved.desired |= changes.desired
 
     def take_unsaved(self) -> Unsaved:
-        """What changed since the last call; the next collection begins empty."""
+        """Return the changes since the last call and start a new collection."""
         taken, self.unsaved = self.unsaved, Unsaved()
         return taken
 
     def rise(self, worker: WorkerId) -> Worker:
-        """The record that neighbours are told of, under its next version."""
+        """Raise the worker's version and return the record to publish."""
         risen = replace(self.workers[worker], version=self.workers[worker].version + 1)
         self.workers[worker] = risen
         self.unsaved.workers[worker] = None
         return risen
 
     def put_pool(self, policy: PoolPolicy) -> None:
-        """A new pool, or a new policy of one; what waits and runs stays."""
+        """Add a pool or replace its policy. Waiting requests and runs stay."""
         pool = self.pools.get(policy.name)
         if pool is None:
             pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.turns)
@@ -135,22 +141,22 @@ class Cluster:
         self.unsaved.pools[policy.name] = None
 
     def put_quota(self, name: PoolName, path: Path, quota: Quota | None) -> None:
-        """What a tenant, or a workspace of one, may hold in a pool; None: nothing was said."""
+        """Set the quota of a tenant, or of one of its workspaces; None removes it."""
         self.pools[name].shares.put_quota(path, quota)
         self.unsaved.pools[name] = None
 
     def part_of(self, trial: Trial) -> ExperimentPolicy:
-        """The experiment's part in the queue; the default where none was set."""
+        """Return the experiment's policy, or the pool's default."""
         part = self.parts.get(trial.wish.experiment)
         return part or ExperimentPolicy(self.pools[trial.wish.pool].policy.default_priority)
 
     def pool_of(self, trial: Trial) -> PoolName:
-        """Where the trial's next run goes: its experiment may have been moved."""
+        """Return the pool of the trial's next run; the experiment may have been moved."""
         part = self.parts.get(trial.wish.experiment)
         return part.pool if part and part.pool else trial.wish.pool
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
-        """Keeps a trial's new record; waiting ones stand in the queue of their pool."""
+        """Store a trial's new record and update the queue of its pool."""
         name, experiment = trial.wish.trial, trial.wish.experiment
         before = self.trials.get(name)
         if before is not None:
@@ -171,11 +177,11 @@ class Cluster:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
         if run is not None and (before is None or before.wish is not trial.wish):
-            self._charge(run)  # what is wanted now may mean that it is on its way out
+            self._charge(run)  # the new desired state may stop the run
         (self.unsaved.lazy_trials if lazily else self.unsaved.trials)[name] = None
 
     def put_part(self, experiment: ExperimentId, part: ExperimentPolicy) -> None:
-        """Changes priority, weight, cap or pool of an experiment; with its pool, its requests move."""
+        """Set the policy of an experiment. If its pool changes, its requests move to the new queue."""
         before = self.parts.get(experiment)
         is_moved = (before.pool if before else None) != part.pool
         trials = [self.trials[trial] for trial in self.live.get(experiment, {})] if is_moved else []
@@ -192,7 +198,7 @@ class Cluster:
             self._count_waiting(trial, +1)
 
     def put_run(self, run: Run, lazily: bool = False) -> None:
-        """Keeps a run's new record; it counts against its experiment until it holds nothing."""
+        """Store a run's new record. It is charged to its experiment until it holds no slots."""
         name, pool = run.grant.id, self.pools[run.grant.pool]
         before, self.runs[name] = self.runs.get(name), run
         if run.is_over:
@@ -211,19 +217,19 @@ class Cluster:
         self.unsaved.pools[run.grant.pool] = None
 
     def put_worker(self, worker: Worker) -> None:
-        """Keeps a worker that was changed."""
+        """Store a worker's new record."""
         self.machines.touch_all_of(worker.id)
         self._put_worker(worker)
 
     def follow(self, run: Run) -> None:
-        """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
+        """Store a run's progress. No plan depends on it, except for the work that a preemption would lose."""
         before = self.runs[run.id]
         self.runs[run.id] = run
         if run.progress.saved_at != before.progress.saved_at:
             self._touch(run)
 
     def forget(self, runs: Iterable[RunId] = (), trials: Iterable[TrialId] = ()) -> None:
-        """Drops ended runs and closed trials from memory; the tables keep them."""
+        """Drop ended runs and closed trials from memory; the tables keep them."""
         for run_id in list(runs):
             del self.runs[run_id]
         for trial_id in list(trials):
@@ -246,7 +252,7 @@ class Cluster:
             self._put_worker(worker)
 
     def _await_ticks(self, run: Run) -> None:
-        """Keeps which gangs have a time within which they must end, or form."""
+        """Track gangs that must end or form within a time limit."""
         if run.state is RunState.ENDING:
             self.ending[run.id] = None
         elif self.ending:
@@ -257,7 +263,7 @@ class Cluster:
             self.forming.pop(run.id, None)
 
     def _reckon(self, experiment: ExperimentId) -> None:
-        """What this experiment's runs lose when they are asked for their slots has changed."""
+        """Refresh the experiment's runs after their preemption cost has changed."""
         for trial in self.live.get(experiment, {}):
             if (run := self.trials[trial].run) in self.runs:
                 self._touch(self.runs[run])
@@ -337,7 +343,7 @@ class Cluster:
 
 
 def is_leaving(run: Run, trial: Trial | None) -> bool:
-    """Whether the run has been asked to end, or is ending."""
+    """Whether the run was asked to end or is ending."""
     if run.state is not RunState.ACTIVE:
         return True
     return trial is None or trial.wish.wanted is not DesiredState.RUN

@@ -1,4 +1,4 @@
-"""What a worker should have running, and whether what it has agrees with that."""
+"""The desired state of a worker, and whether its observed state matches it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ SIGNALS: Mapping[DesiredState, Signal] = {
 
 @dataclass(frozen=True, slots=True)
 class DesiredRun:
-    """One allocation on one worker. `needs_spec`: the worker has not named it yet, so it must be told everything."""
+    """One allocation that a worker should run. `needs_spec`: the worker has not reported it yet and needs the
+    full specification."""
 
     run: Run
     trial: Trial
@@ -31,7 +32,8 @@ class DesiredRun:
 
 
 def desired_of(cluster: Cluster, worker: WorkerId) -> tuple[DesiredRun, ...]:
-    """The allocations that should stand on a worker, by token. What has ended there is left out, so that it is dropped."""
+    """Return the allocations that a worker should run, by token. Ended ones are omitted, so that the worker
+    drops them."""
     runs = [cluster.runs[run] for run in cluster.runs_on.get(worker, {})]
     return tuple(
         DesiredRun(run, trial, signal_of(trial, run), worker not in run.gang.seen)
@@ -42,7 +44,8 @@ def desired_of(cluster: Cluster, worker: WorkerId) -> tuple[DesiredRun, ...]:
 
 
 def signal_of(trial: Trial, run: Run) -> Signal:
-    """What is asked of a run now: the rest of a broken gang is killed; else what is wanted; else its slots, if preempted."""
+    """Return the signal for a run: KILL for the rest of a broken gang, otherwise the desired state of the
+    trial, otherwise PREEMPT for a preempted run."""
     if run.state is RunState.KILLING:
         return Signal.KILL
     signal = SIGNALS[trial.wish.wanted]
@@ -50,7 +53,8 @@ def signal_of(trial: Trial, run: Run) -> Signal:
 
 
 def agrees(desired: Iterable[DesiredRun], observed: Iterable[Observed]) -> bool:
-    """Whether the worker has exactly what it should, with the same wishes; what it is still ending counts as a difference."""
+    """Whether the worker runs exactly what it should, with the same signals. An allocation that is still ending
+    counts as a difference."""
     wanted = {
         (
             item.run.allocation,

@@ -1,4 +1,4 @@
-"""What neighbours must learn of what happened; the cycle turns facts into messages, in order."""
+"""Events to publish. The cycle turns them into messages, in order."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from services.scheduler.core.state.records.worker import Worker
 
 
 class Granted(NamedTuple):
-    """A run was made, with its slots, for which its trial has waited since then."""
+    """A run was created with its slots. The trial had waited for them since `waited_since`."""
 
     run: Run
     trial: Trial
@@ -18,14 +18,14 @@ class Granted(NamedTuple):
 
 
 class Resized(NamedTuple):
-    """A run goes on with other slots."""
+    """A run continues with different slots."""
 
     run: Run
     trial: Trial
 
 
 class Ended(NamedTuple):
-    """`exit` None: a lost run, of which nothing is known."""
+    """A run ended. `exit` is None for a lost run."""
 
     run: Run
     trial: Trial
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """A request has come to its one end. `is_invalid`: its script calls its hyperparameters invalid."""
+    """A request ended. `is_invalid`: the script reported its hyperparameters as invalid."""
 
     trial: Trial
     outcome: RequestOutcome
@@ -43,27 +43,27 @@ class Closed(NamedTuple):
 
 
 class WorkerUp(NamedTuple):
-    """Its slots can be granted, or something about it has changed. `worker` is the record as it was then."""
+    """A worker accepts runs, or its record changed. `worker` is the record at that time."""
 
     worker: Worker
 
 
 class WorkerDown(NamedTuple):
-    """A worker was given up."""
+    """A worker was declared lost."""
 
     worker: Worker
     reason: str
 
 
 class WorkerRemoved(NamedTuple):
-    """A worker that was given up will not come back."""
+    """A lost worker will not return."""
 
     worker: Worker
     reason: str
 
 
 class WorkerEmptied(NamedTuple):
-    """A draining worker holds nothing any more."""
+    """A draining worker holds no slots any more."""
 
     worker: Worker
 

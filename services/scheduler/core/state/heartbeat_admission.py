@@ -1,6 +1,8 @@
-"""Whether a worker's word is taken: in the order in which it was said, of one life of its daemon, and of slots that it has.
+"""Decides whether a worker's heartbeat is accepted: in order, from one process of its daemon, and about slots
+that it has.
 
-A daemon finds its slots when it starts, so in one life they never change; a restarted one is another life (`incarnation`).
+A daemon finds its slots when it starts, so they never change within one process; a restarted daemon is a new
+`incarnation`.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ Fault = Literal["doubled_worker", "wrong_pool", "wrong_kind", "wrong_slots"]
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatClaim:
-    """What a worker says of itself."""
+    """The part of a heartbeat that identifies the worker and its slots."""
 
     worker: WorkerId
     pool: PoolName
@@ -27,14 +29,14 @@ class HeartbeatClaim:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatRejection:
-    """Why a worker's word is refused."""
+    """Why a heartbeat is rejected."""
 
     code: Fault
     message: str
 
 
 @dataclass(slots=True)
-class _Voice:
+class _Accepted:
     incarnation: UUID
     slots: tuple[tuple[int, SlotKind], ...]
     sequence: int = -1
@@ -42,58 +44,60 @@ class _Voice:
 
 
 class HeartbeatGate:
-    """The last word taken from each worker."""
+    """The last heartbeat accepted from each worker."""
 
     def __init__(self) -> None:
-        self._voices: dict[WorkerId, _Voice] = {}
+        self._accepted: dict[WorkerId, _Accepted] = {}
 
     def take(
         self, claim: HeartbeatClaim, joined: Worker | None, kind: SlotKind | None
     ) -> bool | HeartbeatRejection:
-        """True: it is the newest and is taken; False: a newer one was taken before. A doubt leaves all as it was.
+        """Return True if the heartbeat is the newest and is accepted, False if a newer one was accepted before,
+        or a Doubt, which changes nothing.
 
         Args:
-            joined: the worker as it joined; None where it is not known.
-            kind: of the slots that its pool takes; None: any.
+            joined: The worker's record; None: unknown.
+            kind: Kind of slot that its pool accepts; None: any.
         """
-        voice = self._voices.get(claim.worker)
-        if voice is not None and claim.incarnation in voice.past:
-            message = f"worker {claim.worker} has been started again since, perhaps on another machine: only the last start counts"
+        accepted = self._accepted.get(claim.worker)
+        if accepted is not None and claim.incarnation in accepted.past:
+            message = f"worker {claim.worker} was started again since, perhaps on another machine; only its newest process is accepted"
             return HeartbeatRejection("doubled_worker", message)
-        is_known = voice is not None and (voice.incarnation, voice.slots) == (claim.incarnation, claim.slots)
+        is_known = accepted is not None and (accepted.incarnation, accepted.slots) == (
+            claim.incarnation,
+            claim.slots,
+        )
         doubt = None if is_known else _doubt(claim, joined, kind)
         if doubt is not None:
             return doubt
-        if voice is None or voice.incarnation != claim.incarnation:
-            past = {*voice.past, voice.incarnation} if voice else set()
-            voice = self._voices[claim.worker] = _Voice(claim.incarnation, claim.slots, past=past)
-        elif voice.slots != claim.slots:
-            had, has = len(voice.slots), len(claim.slots)
-            message = (
-                f"worker {claim.worker} began with {had} slots and says {has} others now: restart it instead"
-            )
+        if accepted is None or accepted.incarnation != claim.incarnation:
+            past = {*accepted.past, accepted.incarnation} if accepted else set()
+            accepted = self._accepted[claim.worker] = _Accepted(claim.incarnation, claim.slots, past=past)
+        elif accepted.slots != claim.slots:
+            had, has = len(accepted.slots), len(claim.slots)
+            message = f"worker {claim.worker} started with {had} slots and now reports {has} different ones; restart it"
             return HeartbeatRejection("wrong_slots", message)
-        if claim.sequence <= voice.sequence:
+        if claim.sequence <= accepted.sequence:
             return False
-        voice.sequence = claim.sequence
+        accepted.sequence = claim.sequence
         return True
 
 
 def _doubt(claim: HeartbeatClaim, joined: Worker | None, kind: SlotKind | None) -> HeartbeatRejection | None:
     name, ids = claim.worker, sorted(number for number, _ in claim.slots)
     if joined is not None and joined.pool != claim.pool:
-        message = f"worker {name} joined pool {joined.pool} and says that it is in pool {claim.pool}"
+        message = f"worker {name} joined pool {joined.pool} but reports pool {claim.pool}"
         return HeartbeatRejection("wrong_pool", message)
     wrong = next(
         (one for one, after in zip(ids, [*ids[1:], None], strict=True) if one < 0 or one == after), None
     )
     if wrong is not None:
         return HeartbeatRejection(
-            "wrong_slots", f"worker {name} names slot {wrong}, which is below 0 or named twice"
+            "wrong_slots", f"worker {name} reports slot {wrong}, which is negative or listed twice"
         )
     kinds = sorted({of for _, of in claim.slots})
     if len(kinds) > 1 or (kind is not None and kinds and kinds != [kind]):
-        wanted = f"pool {claim.pool} takes {kind}" if kind else "one kind a worker is taken"
+        wanted = f"pool {claim.pool} accepts {kind}" if kind else "a worker may have only one kind"
         return HeartbeatRejection(
             "wrong_kind", f"worker {name} has slots of kind {' and '.join(kinds)}; {wanted}"
         )

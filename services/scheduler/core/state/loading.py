@@ -1,4 +1,4 @@
-"""Many records at a time, as a leader's term begins: what holders hold and wait for is summed up once, not with each record."""
+"""Bulk loading at the start of a leader's term: the sums of holders are computed once instead of with each record."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from services.scheduler.core.state.cluster import Cluster
 
 @contextmanager
 def loading(cluster: Cluster) -> Iterator[None]:
-    """Records are put inside; nobody plans or asks before the end. The pools must be there."""
+    """Put records inside the block. Plans and queries must wait for its end. The pools must exist before."""
     for pool in cluster.pools.values():
         pool.shares.gather()
     try:

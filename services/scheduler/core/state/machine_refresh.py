@@ -1,4 +1,5 @@
-"""What a pool knows of one machine, brought in line with its records: what is free there, what soon will be, who could be asked to leave."""
+"""Refreshes a pool's indexes from the records of its machines: what is free, what will be free, which runs
+could be preempted."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -18,8 +19,8 @@ from shared.ids import RunId
 
 
 def refresh(cluster: Cluster) -> None:
-    """Brings the indexes of machines in line with what has changed there. Whoever asks what is free begins with it: a plan, an
-    explanation, a view. Between turns nothing else looks, and what ends by the next turn need not be taken in twice."""
+    """Refresh the indexes of all machines that changed. Callers that read free slots (plans, explanations,
+    queries) call this first. Between cycles nothing else reads them, so repeated changes are processed once."""
     for name, runs in cluster.machines.take_touched().items():
         worker = cluster.workers.get(name)
         if worker is not None and worker.pool in cluster.pools:
@@ -27,7 +28,7 @@ def refresh(cluster: Cluster) -> None:
 
 
 def refresh_machine(cluster: Cluster, pool: Pool, worker: Worker, touched: Touched | None) -> None:
-    """Makes the pool's indexes true to a machine of which these runs have changed; None: anything may have."""
+    """Refresh the pool's indexes for one machine on which these runs have changed; None: any may have."""
     spot = spot_of(worker, pool.policy)
     pool.capacity.see(worker.id, worker.labels, spot)
     if pool.later is None:
@@ -45,7 +46,8 @@ _BY_TOKEN = attrgetter("token")
 def _sorted_out(
     cluster: Cluster, pool: Pool, worker: Worker, touched: Touched | None
 ) -> tuple[list[RunningAllocation], Iterable[RunId]]:
-    """Those who stand there as before, and the runs to look at. Where others are leaving, or lent slots, all are looked at."""
+    """Return the unchanged entries of a machine and the runs to examine. If others are leaving or hold extra
+    slots, all runs are examined."""
     here = cluster.runs_on.get(worker.id, {})
     if touched is None or pool.policy.elastic:
         return [], here
@@ -57,7 +59,7 @@ def _sorted_out(
 def _look(
     cluster: Cluster, pool: Pool, worker: Worker, spot: WorkerCapacity | None, runs: Iterable[RunId]
 ) -> tuple[WorkerCapacity | None, list[RunningAllocation]]:
-    """What will be free once all has left that is leaving or lent, and who stands there."""
+    """Return the capacity once all leaving runs and extra slots are released, and the entries of the other runs."""
     standers: list[RunningAllocation] = []
     for run_id in runs:
         run, charge = cluster.runs[run_id], pool.charges.get(run_id)
@@ -69,8 +71,8 @@ def _look(
             continue
         trial = cluster.trials[run.trial]
         if pool.policy.elastic and trial.wish.needs.is_elastic:
-            lent = len(hold.slot_ids) - own_slots(run, trial)[worker.id]
-            spot = spot._replace(free=spot.free + lent)
+            extra = len(hold.slot_ids) - own_slots(run, trial)[worker.id]
+            spot = spot._replace(free=spot.free + extra)
         freed = worker.freed_by(hold)
         restart_ms = cluster.pauses.get(run.experiment, "restart")
         standers.append(

@@ -1,4 +1,4 @@
-"""What workers say of themselves and of their allocations."""
+"""The observed state that workers report about themselves and their allocations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,8 @@ from shared.messages.specs import Signal, SlotKind
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """What the script of an elastic run tells of its batches: samples of a step by each slot, and its gradient's noise."""
+    """Batch sizes and gradient noise that the script of an elastic run reports. `per_slot`: samples per step
+    and slot."""
 
     per_slot: int
     limits: BatchLimits
@@ -21,7 +22,7 @@ class Batches:
 
 @dataclass(frozen=True, slots=True)
 class StepMeasurement:
-    """How an elastic run trains: seconds of a step."""
+    """A measurement of an elastic run: seconds per step."""
 
     step_s: float
     batches: Batches | None = None
@@ -29,15 +30,22 @@ class StepMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class ReclaimNotice:
-    """The machine's provider takes it back: in so many seconds; None: it does not say when, or only that this has become likely."""
+    """The provider will reclaim the machine in `in_s` seconds. None: it gave no time, or only announced that a
+    reclaim is likely."""
 
     in_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a worker has of one allocation. `exit` is set when its ranks have ended; `measured`: how an elastic run trains; `is_excluded`: a log policy
-    keeps later runs of its trial off this machine; `hangs`: its ranks there do, as far as that worker sees."""
+    """One allocation as its worker reports it.
+
+    Attributes:
+        exit: Set once its ranks have ended.
+        measured: The step time of an elastic run.
+        is_excluded: A log policy excludes this machine for later runs of the trial.
+        hangs: Its ranks on this worker hang, as far as the worker can tell.
+    """
 
     allocation: AllocationId
     run: RunId
@@ -60,7 +68,12 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class ObservedState:
-    """One observed set. `is_empty`: nothing runs there, and its journal and uploads are empty; `leaving`: what its provider has said."""
+    """One observed set.
+
+    Attributes:
+        is_empty: Nothing runs there, and its journal and uploads are empty.
+        leaving: The provider's notice of a reclaim.
+    """
 
     worker: WorkerId
     pool: PoolName

@@ -1,4 +1,4 @@
-"""What has changed since the last turn took it: what must be saved, told and sent."""
+"""Changes since the last cycle that must be saved, published and sent."""
 
 from dataclasses import dataclass, field
 
@@ -9,8 +9,14 @@ from shared.ids import PoolName, RunId, TrialId, WorkerId
 
 @dataclass(slots=True)
 class Unsaved:
-    """`pools`: those in which anything is to be planned anew; `holders`: workers that hold other slots than before. `lazy_…` may be saved
-    with whatever is saved next: heartbeats and stored wishes tell it again."""
+    """The collected changes.
+
+    Attributes:
+        pools: Pools that must be planned again.
+        holders: Workers whose allocations changed.
+        lazy_trials, lazy_runs: Records that may be saved with the next changes: heartbeats and stored requests
+            bring them back.
+    """
 
     facts: list[Fact] = field(default_factory=list)
     trials: dict[TrialId, None] = field(default_factory=dict)

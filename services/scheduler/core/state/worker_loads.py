@@ -1,4 +1,5 @@
-"""What each worker carries: for the provisioner, which asks whether the same work could stand elsewhere for less. Neighbour: `queries.py`, which tells it."""
+"""The load of each worker. The provisioner uses it to decide whether the same work would fit on cheaper
+machines. See `queries` for the reply."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,8 +11,14 @@ from shared.ids import TenantId, WorkerId
 
 @dataclass(frozen=True, slots=True)
 class WorkerOccupancy:
-    """Slots that are taken; `pieces`: by each run that has not ended, those that share a slot with others as one each; `gangs`: how many of
-    these have parts on other workers. `tenant`: whose they are, where there are any."""
+    """The load of one worker.
+
+    Attributes:
+        used_slots: Occupied slots.
+        pieces: Slots of each run that has not ended; a run with a fraction of a slot counts 1.
+        gangs: How many of these runs also have slots on other workers.
+        tenant: The tenant of the work, if there is any.
+    """
 
     used_slots: int
     pieces: tuple[int, ...] = ()
@@ -20,7 +27,7 @@ class WorkerOccupancy:
 
 
 def loads_of_all(cluster: Cluster) -> Mapping[WorkerId, WorkerOccupancy]:
-    """Of all workers that are not gone."""
+    """Return the load of every worker that is not removed."""
     there = (worker for worker in cluster.workers.values() if worker.liveness is not Liveness.GONE)
     return {worker.id: load_of(cluster, worker) for worker in there}
 

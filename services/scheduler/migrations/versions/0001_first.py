@@ -1,4 +1,4 @@
-"""The scheduler's tables: what is wanted and known of trials, runs with their allocations, workers, pools, join tokens."""
+"""The scheduler's tables: requests, trials, runs with their allocations, workers, pools, join tokens."""
 
 from alembic import op
 
@@ -13,19 +13,19 @@ depends_on = None
 SCHEMA = "scheduler"
 
 OF_TENANTS = {
-    # Written by handlers alone: the newest wish as it came, `spec` unread.
+    # Written by handlers only: the newest request as received, `spec` unread.
     "wanted": """(
         trial uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL, version bigint NOT NULL,
         request int NOT NULL, wanted text NOT NULL, decide_at double precision, spec jsonb NOT NULL,
         traceparent text, stored_at timestamptz NOT NULL DEFAULT now())""",
-    # Written by the cycle alone.
+    # Written by the cycle only.
     "trial": """(
         trial uuid PRIMARY KEY, tenant uuid NOT NULL, experiment uuid NOT NULL, version bigint NOT NULL,
         request int NOT NULL, wanted text NOT NULL, decide_at double precision, state text NOT NULL,
         place bigint NOT NULL, since timestamptz NOT NULL, restarts int NOT NULL, fruitless int NOT NULL,
         runs int NOT NULL, best_step bigint NOT NULL, run uuid, awaited_run uuid, awaited_announced int,
         awaited_until timestamptz) WITH (fillfactor = 70)""",
-    # Written by the cycle, but for `settled`, which the handler of checkpoint events counts up.
+    # Written by the cycle, except `settled`, which the handler of checkpoint events increases.
     "run": """(
         run uuid PRIMARY KEY, tenant uuid NOT NULL, trial uuid NOT NULL, experiment uuid NOT NULL,
         allocation uuid NOT NULL UNIQUE, token bigint NOT NULL UNIQUE, number int NOT NULL, request int NOT NULL,
@@ -73,6 +73,6 @@ def upgrade() -> None:
         open_to_system(op, SCHEMA, name)
     for index in INDEXES:
         op.execute(index)
-    # Tokens rise through every leader's term: each takes a block of a million at a time.
+    # Tokens increase across terms: each leader reserves blocks of a million.
     op.execute(f"CREATE SEQUENCE {SCHEMA}.token_block")
     op.execute(f"GRANT USAGE ON SEQUENCE {SCHEMA}.token_block TO {SCHEMA}_system")

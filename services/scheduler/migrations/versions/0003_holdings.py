@@ -1,4 +1,4 @@
-"""Who held how many slots from when until when. What ran before is taken from its runs: from the grant to the end."""
+"""Usage entries: who held how many slots from when until when. Earlier usage is derived from runs, from grant to end."""
 
 from alembic import op
 

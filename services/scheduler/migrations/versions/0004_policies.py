@@ -1,4 +1,4 @@
-"""Policies and quotas of pools, limits on trials at a time, and what ageing and preemption remember of a trial."""
+"""Policies and quotas of pools, limits on concurrent trials, and the fields of a trial that ageing and preemption need."""
 
 from alembic import op
 
@@ -11,12 +11,12 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # What a pool's policy says beyond the first columns: order, ageing, half-life, minimum run, most preemptions.
+    # The policy fields without a column: order, ageing, half-life, min_run, max_preemptions.
     op.execute("ALTER TABLE scheduler.pool ADD COLUMN rules jsonb NOT NULL DEFAULT '{}'")
     op.execute("ALTER TABLE scheduler.part ADD COLUMN max_trials int CHECK (max_trials >= 1)")
     op.execute("ALTER TABLE scheduler.trial ADD COLUMN submitted_at timestamptz")
     op.execute("ALTER TABLE scheduler.trial ADD COLUMN preemptions int NOT NULL DEFAULT 0")
-    # An empty workspace: the tenant as a whole.
+    # An empty workspace means the tenant as a whole.
     op.execute(
         "CREATE TABLE scheduler.quota (pool text NOT NULL, tenant uuid NOT NULL, workspace text NOT NULL DEFAULT '',"
         " guaranteed int NOT NULL CHECK (guaranteed >= 0), maximum int CHECK (maximum >= guaranteed),"

@@ -1,4 +1,4 @@
-"""Whether people have changed a pool's policy, which settings then no longer overwrite; the version of each quota."""
+"""Whether a pool's policy was edited, so that settings no longer overwrite it; the version of each quota."""
 
 from alembic import op
 

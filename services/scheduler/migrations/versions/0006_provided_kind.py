@@ -1,4 +1,4 @@
-"""Which kind of slot a pool's provider brings."""
+"""Kind of slot of the machines that a pool's provider adds."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What a worker is labelled with."""
+"""Labels of workers."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What a leader must know of a run that is on its way out: which members have ended and how, and whether it was ever asked to pause."""
+"""Fields for a run that is ending: the exits of its members, and whether it was asked to pause."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""When a trial last yielded because its turn was over."""
+"""When a trial last yielded at the end of a time slice."""
 
 from alembic import op
 

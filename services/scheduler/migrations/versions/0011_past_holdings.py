@@ -1,4 +1,4 @@
-"""Holdings are found by their end: a leader adds up past use from them, and the oldest go."""
+"""Index usage entries by their end: a leader sums past usage from them, and the oldest are deleted."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""The newest ends of runs are read when a term begins: how long they took is what expected starts are reckoned from."""
+"""Index the ends of runs: a new leader reads the newest ones, whose durations are used for start forecasts."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What the machines that a pool's provider brings are labelled with."""
+"""Labels of the machines that a pool's provider adds."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Slots of a worker that take no more work: written by handlers, like its drains."""
+"""Disabled slots of a worker, written by handlers."""
 
 from alembic import op
 

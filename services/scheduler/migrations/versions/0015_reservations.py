@@ -1,4 +1,4 @@
-"""Slots booked for a window of time. An empty workspace: the tenant as a whole."""
+"""Reservations of slots for a time window. An empty workspace means the tenant as a whole."""
 
 from alembic import op
 

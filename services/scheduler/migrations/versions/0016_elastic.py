@@ -1,4 +1,4 @@
-"""What elastic trials have shown and had, and with how many slots one is to go on: a new leader need not learn it anew."""
+"""Records of elastic trials (reports, usage, target size), so that a new leader need not relearn them."""
 
 from alembic import op
 

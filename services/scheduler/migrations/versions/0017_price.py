@@ -1,4 +1,4 @@
-"""What a slot of the machines that a pool's provider brings costs for an hour."""
+"""Price per slot and hour of the machines that a pool's provider adds."""
 
 from alembic import op
 

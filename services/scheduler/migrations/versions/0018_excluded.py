@@ -1,4 +1,4 @@
-"""Workers that log policies keep a trial off."""
+"""Workers that log policies exclude for a trial."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Runs that are resized while they train: what one is becoming, and who had a part in it; a new leader goes on with it."""
+"""Target and former members of runs that are resized live, so that a new leader can continue the resize."""
 
 from alembic import op
 

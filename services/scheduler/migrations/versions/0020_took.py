@@ -1,4 +1,4 @@
-"""How long runs stood still when they began anew, were resized and were asked to go: a new leader plans with what was measured."""
+"""Measured pauses of runs (restart, resize, preemption), so that a new leader plans with them."""
 
 from alembic import op
 

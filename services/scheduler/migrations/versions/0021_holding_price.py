@@ -1,4 +1,4 @@
-"""What each holding cost, by the price of its pool's machines when it began; of what was held before it is not known."""
+"""Price of each usage entry, from its pool at its start; unknown for earlier entries."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What tenants and workspaces may spend in a month."""
+"""Monthly budgets of tenants and workspaces."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""How far of which budget tenants were told, so that each is told once a month."""
+"""Budget thresholds that were published, so that each is published once a month."""
 
 from alembic import op
 

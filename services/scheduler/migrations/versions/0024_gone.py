@@ -1,4 +1,4 @@
-"""What is being deleted, and the ids of what was."""
+"""Pending deletions, and the ids of deleted entities."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Whether a pool's provider gives it up, and what keeps it from bringing more machines."""
+"""Whether a pool's provider is closing the pool, and why it cannot add machines."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Trials that do not react when they are asked for their slots; and the default rules of pools change, so what people set before is written out."""
+"""Trials that ignore the preemption signal; and new default rules of pools, with earlier explicit settings written out."""
 
 from alembic import op
 
@@ -17,7 +17,7 @@ _NOW = '{"order": "fair_share", "elastic": true, "quantum_s": 600.0}'
 
 def upgrade() -> None:
     op.execute("ALTER TABLE scheduler.trial ADD COLUMN ignores_signals boolean NOT NULL DEFAULT false")
-    # Rules that a row does not name are read as the defaults: a pool that was configured keeps those of its time.
+    # Missing rules are read as defaults, so configured pools get the previous defaults written out.
     op.execute(f"UPDATE scheduler.pool SET rules = '{_BEFORE}'::jsonb || rules WHERE is_edited")
     op.execute(
         f"UPDATE scheduler.pool SET preemption = true, rules = rules || '{_NOW}'::jsonb WHERE NOT is_edited"

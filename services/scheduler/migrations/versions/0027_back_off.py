@@ -1,4 +1,4 @@
-"""When a trial may be granted again, in place of when it stops waiting for uploads: the registry alone gives those up."""
+"""When a trial may be granted again. Replaces the upload deadline: only the registry abandons uploads."""
 
 from alembic import op
 

@@ -1,1 +1,1 @@
-"""What a search may use: its limits, what its runs have used, and what another trial is expected to take."""
+"""Budget of a search: its limits, the usage of its runs, and forecasts for further trials."""

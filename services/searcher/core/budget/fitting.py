@@ -1,4 +1,4 @@
-"""How many trials of a search by halving a budget bears, chosen before the first one begins."""
+"""Choose how many trials of a successive-halving search fit into its budget, before the first trial starts."""
 
 from dataclasses import dataclass
 from math import inf
@@ -14,17 +14,18 @@ Halving = AdaptiveAsha | AsyncHalving
 
 @dataclass(frozen=True, slots=True)
 class FittedConfig:
-    """The config with so many trials as fit; `limit`: because of which they are fewer than it says."""
+    """A config whose `max_trials` fits the budget. `limit` is the limit that reduced it, None if it is unchanged."""
 
     config: ExperimentConfig
     limit: Limit | None = None
 
 
 def fit(config: ExperimentConfig, limits: BudgetLimits, price: float, now_ms: int) -> FittedConfig:
-    """Choose the most trials that the budget bears on average, at least one.
+    """Return the config with the largest number of trials that the budget covers on average, at least one.
 
-    Brackets follow from their number: fewer trials have fewer and shallower ones. As it is where `trial_s` is not known, and for searchers
-    whose trials end alike: these are begun one by one as long as the budget bears another.
+    Brackets follow from the number of trials: fewer trials get fewer and shallower brackets. The config stays
+    unchanged if `trial_s` is not set, and for searchers whose trials all train equally long: those start trials one
+    by one until the budget is exhausted.
     """
     searcher, budget = config.searcher, config.budget
     if not isinstance(searcher, Halving) or budget is None or budget.trial_s is None:
@@ -36,7 +37,7 @@ def fit(config: ExperimentConfig, limits: BudgetLimits, price: float, now_ms: in
     limit = min(by_limit, key=lambda one: by_limit[one], default=None)
     most = by_limit[limit] if limit else inf
 
-    # No trial is worth less than its first rung. More trials are not always worth more: they may have deeper brackets.
+    # A trial costs at least its first rung. More trials do not always cost more: fewer may get deeper brackets.
     rungs = searcher.num_rungs if isinstance(searcher, AsyncHalving) else MAX_RUNGS
     first = rung_targets(searcher.max_time, searcher.divisor, rungs)[0] / searcher.max_time
     numbers = range(int(min(searcher.max_trials, most / first)), 1, -1)
@@ -50,7 +51,7 @@ def fit(config: ExperimentConfig, limits: BudgetLimits, price: float, now_ms: in
 def _most_trials(
     limits: BudgetLimits, price: float, now_ms: int, trial_ms: float, slots: float, concurrent: int
 ) -> dict[Limit, float]:
-    """How many trials that are trained to their end each limit bears."""
+    """Return, for each limit, how many fully trained trials it covers."""
     found: dict[Limit, float] = {}
     hours = trial_ms * slots / HOUR_MS
     if limits.slot_hours is not None and hours:
@@ -63,7 +64,7 @@ def _most_trials(
 
 
 def _units(searcher: Halving, trials: int) -> float:
-    """How long so many trials are trained in all, if every rung keeps its part."""
+    """Return the total training time of so many trials if every rung keeps its share of them."""
     fewer = searcher.model_copy(update={"max_trials": trials})
     brackets = (
         plan_brackets(fewer)

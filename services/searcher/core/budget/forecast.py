@@ -1,9 +1,12 @@
-"""What trials of a search will probably take: by what those have taken that have come furthest, and how many go on at each rung.
+"""Forecast the usage of trials from the trials that have come furthest and the share that continues at each rung.
 
-A trial that has reached time t and is decided next at r takes, if one in d goes on at each rung (rungs lie d times further each), on average
+A trial has reached time t and the next decision about it is at r. If one in d trials continues at each rung, and
+rungs lie a factor d apart, the trial needs on average
+
     (r - t) + (r·d - r)/d + (r·d² - r·d)/d² + …      up to `max_time`
-units more, and a unit what it has cost the trials of this search on average. Where trials have no time (`random`, `grid`), one takes what those that
-have ended took on average.
+
+further units. A unit costs what it has cost the trials of this search on average. Where trials have no time
+(`random`, `grid`), a trial costs the average of the ended trials.
 """
 
 import math
@@ -15,9 +18,12 @@ from services.searcher.core.budget.ledger import NOTHING, BudgetUsage
 
 @dataclass(slots=True)
 class TrialProgress:
-    """How far a trial has come: the time of its last decision, what it had used then (None: nobody counted), and the time of its next one.
+    """Progress of a trial.
 
-    While it pauses, there is none: None.
+    Attributes:
+        decide_at: Time of its next decision; None while it is paused.
+        reached: Time of its last decision.
+        used: Usage at its last decision; None: not counted.
     """
 
     decide_at: float | None
@@ -26,7 +32,7 @@ class TrialProgress:
 
 
 class Forecast:
-    """An index of what trials took; `None` says that nothing is known yet."""
+    """Usage statistics of trials. Forecasts are None until something is known."""
 
     def __init__(self, config: ExperimentConfig) -> None:
         searcher = config.searcher
@@ -34,17 +40,17 @@ class Forecast:
         self._divisor = float(getattr(searcher, "divisor", 1.0))
         self._time = 0.0
         self._used = NOTHING
-        self._told = _told(config)
+        self._configured = _configured(config)
 
     @property
     def whole(self) -> BudgetUsage | None:
-        """What a trial takes that is trained to its end."""
+        """Usage of a fully trained trial."""
         if self._time <= 0:
-            return self._told
+            return self._configured
         return _times(self._used, (self._max_time or 1.0) / self._time)
 
     def on_reached(self, course: TrialProgress, time: float, used: BudgetUsage | None) -> None:
-        """Take in that a trial has come from its last decision to this one, having used so much; None: nobody counts."""
+        """Record that a trial reached a decision with this usage. None means that usage is not counted."""
         if self._max_time is None or time <= course.reached:
             return
         if used is not None and course.used is not None:
@@ -53,23 +59,23 @@ class Forecast:
         course.reached, course.used = time, used
 
     def on_finished(self, used: BudgetUsage) -> None:
-        """Take in what a trial took that has ended by itself, where trials have no time."""
+        """Record the usage of a trial that finished, where trials have no time."""
         if self._max_time is None:
             self._time += 1.0
             self._used += used
 
     def ahead(self, course: TrialProgress, used: BudgetUsage = NOTHING) -> BudgetUsage | None:
-        """What a trial that has used so much takes from now on, on average: one that goes on, or that is yet to be made."""
+        """Return the average remaining usage of a trial that continues, or of one that is still to be created."""
         return self._left(self._units(course), course, used)
 
     def next(self, course: TrialProgress, used: BudgetUsage = NOTHING) -> BudgetUsage | None:
-        """What it takes until its next decision."""
+        """Return the usage until the trial's next decision."""
         if course.decide_at is None:
             return self.ahead(course, used)
         return self._left(course.decide_at - course.reached, course, used)
 
     def paused(self, reached: float) -> BudgetUsage | None:
-        """What a trial takes that pauses there, by its chance to go on."""
+        """Return the expected usage of a trial paused at `reached`, weighted by its chance to continue."""
         if self._max_time is None or reached >= self._max_time:
             return None
         ahead = self.ahead(TrialProgress(self._rung_after(reached), reached))
@@ -104,7 +110,7 @@ class Forecast:
         return min(max(time * self._divisor, time + 1), self._max_time or math.inf)
 
 
-def _told(config: ExperimentConfig) -> BudgetUsage | None:
+def _configured(config: ExperimentConfig) -> BudgetUsage | None:
     budget = config.budget
     if budget is None or budget.trial_s is None:
         return None

@@ -1,4 +1,4 @@
-"""What the runs of a search have used and use now, by the scheduler's times: slots, and their price where it is told."""
+"""Usage of a search's runs by the scheduler's timestamps: slots, and their price where it is known."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,15 +8,18 @@ from shared.ids import PoolName
 HOUR_MS = 3_600_000
 
 Prices = Mapping[PoolName, float]
-"""Of a slot for an hour."""
+"""Price of a slot for an hour, by pool."""
 
 UNKNOWN_POOL = PoolName("")
-"""The pool of a run of which older journals do not tell it."""
+"""Stands for the pool of a run in older journals, which do not record it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlotUsage:
-    """A run's slots (less than one: a part of one) of a pool from `since_ms` on, and what one of them costs for an hour; `until_ms` None: it has them still."""
+    """Slots that a run holds from `since_ms` on, and the hourly price of one slot.
+
+    `slots` is below 1 for a fractional slot. `until_ms` is None while the run still holds them.
+    """
 
     slots: float
     since_ms: int
@@ -29,7 +32,7 @@ class SlotUsage:
         return self.until_ms is not None
 
     def used(self, now_ms: int) -> "BudgetUsage":
-        """What it has used by now."""
+        """Return the usage up to `now_ms`."""
         wall_ms = max(0, (now_ms if self.until_ms is None else self.until_ms) - self.since_ms)
         slot_ms = self.slots * wall_ms
         return BudgetUsage(wall_ms, slot_ms, slot_ms / HOUR_MS * self.price)
@@ -37,7 +40,7 @@ class SlotUsage:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUsage:
-    """Milliseconds for which slots were held, these times the slots, and their cost."""
+    """Milliseconds for which slots were held, slot-milliseconds, and their cost."""
 
     wall_ms: float = 0.0
     slot_ms: float = 0.0
@@ -55,12 +58,12 @@ NOTHING = BudgetUsage()
 
 @dataclass(frozen=True, slots=True)
 class TrialAccount:
-    """What the runs of one trial have used: a run counts once, in whatever order its grant and its end are told.
+    """Usage of one trial's runs. Each run counts once, whatever the order in which its grant and its end arrive.
 
     Attributes:
-        run: The newest run.
-        held: What it holds now.
-        past: What was used before that.
+        run: Number of the newest run.
+        held: Slots of the newest run, None if it has ended.
+        past: Usage before that.
     """
 
     run: int = 0
@@ -68,13 +71,16 @@ class TrialAccount:
     past: BudgetUsage = NOTHING
 
     def is_news(self, run: int, holding: SlotUsage) -> bool:
-        """Whether that is not known yet: a newer run, other slots, or the end of the run that has slots."""
+        """Whether this changes the account: a newer run, other slots, or the end of the run that holds slots."""
         if run != self.run or self.held is None:
             return run > self.run
         return holding.is_over or holding.slots != self.held.slots
 
     def told(self, run: int, holding: SlotUsage) -> "TrialAccount":
-        """Return the account after hearing what a run holds, or has held; other slots of the same run count from `since_ms` on, at its price."""
+        """Return the account after a grant, a resize or an end of a run.
+
+        After a resize, the new slots of the same run count from `since_ms` on at the run's price.
+        """
         past, held = self.past, self.held
         if held is not None:
             is_same = self.run == run
@@ -89,7 +95,7 @@ class TrialAccount:
         return TrialAccount(run, holding, past)
 
     def priced(self, price: float, now_ms: int) -> "TrialAccount":
-        """Return the account with what is held counting at another price from now on."""
+        """Return the account with the held slots at another price from now on."""
         if self.held is None:
             return self
         now_ms = max(now_ms, self.held.since_ms)
@@ -97,7 +103,7 @@ class TrialAccount:
         return TrialAccount(self.run, replace(self.held, since_ms=now_ms, price=price), past)
 
     def used(self, now_ms: int) -> BudgetUsage:
-        """What all its runs have used by now."""
+        """Return the usage of all runs up to `now_ms`."""
         return self.past if self.held is None else self.past + self.held.used(now_ms)
 
 
@@ -106,8 +112,13 @@ NEW = TrialAccount()
 
 @dataclass(frozen=True, slots=True)
 class LedgerOpening:
-    """What is known where a search that runs is counted from now on: what a slot costs, what trials that are over have used, and the
-    accounts of the others."""
+    """State from which a running search starts counting.
+
+    Attributes:
+        price: Price of a slot for an hour.
+        past: Usage of ended trials.
+        accounts: Accounts of all other trials.
+    """
 
     now_ms: int
     price: float = 0.0
@@ -116,7 +127,7 @@ class LedgerOpening:
 
     @property
     def used(self) -> BudgetUsage:
-        """What it has used by now."""
+        """Usage up to `now_ms`."""
         total = self.past
         for account in self.accounts.values():
             total += account.used(self.now_ms)
@@ -124,7 +135,7 @@ class LedgerOpening:
 
 
 class Ledger:
-    """The accounts of all trials, and their sum; `past`: what was used before there was one."""
+    """Accounts of all trials and their sum. `past` is the usage before counting started."""
 
     def __init__(
         self, past: BudgetUsage = NOTHING, accounts: Mapping[int, TrialAccount] | None = None
@@ -136,42 +147,42 @@ class Ledger:
             self._put(trial, account)
 
     def is_news(self, trial: int, run: int, holding: SlotUsage) -> bool:
-        """Whether that is not known yet."""
+        """Whether this changes the trial's account."""
         return self._of(trial).is_news(run, holding)
 
     def take(self, trial: int, run: int, holding: SlotUsage) -> None:
-        """Take in what a run holds, or has held."""
+        """Record what a run holds or has held."""
         self._put(trial, self._of(trial).told(run, holding))
 
     def price(self, pool: PoolName, price: float, now_ms: int) -> None:
-        """Count what runs hold in a pool at this price from now on."""
+        """Count the slots held in a pool at this price from now on."""
         for trial in [trial for trial, held in self._held.items() if held.pool == pool]:
             self._put(trial, self._of(trial).priced(price, now_ms))
 
     def misprized(self, prices: Prices) -> list[PoolName]:
-        """Return the pools in which runs hold slots at another price."""
+        """Return the pools whose price differs from the one at which runs hold slots there."""
         held = self._held.values()
         return sorted({each.pool for each in held if prices.get(each.pool, each.price) != each.price})
 
     def used(self, now_ms: int) -> BudgetUsage:
-        """What all runs have used by now."""
+        """Return the usage of all runs up to `now_ms`."""
         total = self._past
         for held in self._held.values():
             total += held.used(now_ms)
         return total
 
     def of(self, trial: int, now_ms: int) -> BudgetUsage:
-        """What the runs of one trial have used by now."""
+        """Return the usage of one trial's runs up to `now_ms`."""
         return self._of(trial).used(now_ms)
 
     @property
     def slots(self) -> float:
-        """How many slots runs hold now."""
+        """Number of slots that runs hold now."""
         return sum(held.slots for held in self._held.values())
 
     @property
     def cost_per_ms(self) -> float:
-        """What the slots that runs hold now cost for a millisecond."""
+        """Cost per millisecond of the slots that runs hold now."""
         return sum(held.slots * held.price for held in self._held.values()) / HOUR_MS
 
     def _of(self, trial: int) -> TrialAccount:

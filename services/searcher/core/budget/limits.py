@@ -1,4 +1,4 @@
-"""What a budget says: its limits, how people change them, and what is said when one ends a search."""
+"""Limits of a budget: how edits change them, and the reasons shown when one is reached."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,20 +9,20 @@ from services.searcher.core.budget.ledger import HOUR_MS, BudgetUsage
 from services.searcher.core.editing import SearchEdit
 from shared.errors import Rejected
 
-_RAISE = "give more, or have a trial train for less time and say so in budget.trial_s"
+_RAISE = "raise the limit, or train each trial for less time and lower budget.trial_s"
 Limit = Literal["slot_hours", "cost", "deadline"]
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimits:
-    """What the budget says now; None: no such limit. The deadline is a time, in milliseconds since 1970."""
+    """Current limits of the budget. None means no limit. The deadline is in milliseconds since 1970."""
 
     slot_hours: float | None = None
     cost: float | None = None
     deadline_ms: int | None = None
 
     def edited(self, edit: SearchEdit) -> "BudgetLimits":
-        """Return the limits after a change."""
+        """Return the limits after an edit."""
         lifted = edit.lifted
         return BudgetLimits(
             None if "slot_hours" in lifted else _given(edit.slot_hours, self.slot_hours),
@@ -31,18 +31,18 @@ class BudgetLimits:
         )
 
     def check(self, used: BudgetUsage, now_ms: int) -> None:
-        """Raise Rejected where one of them is passed already."""
+        """Raise Rejected if one of the limits has already been reached."""
         spent = used.slot_ms / HOUR_MS
         if self.slot_hours is not None and self.slot_hours <= spent:
-            raise _passed("slot_hours", f"{spent:.4g} slot-hours are used already")
+            raise _passed("slot_hours", f"the search has already used {spent:.4g} slot-hours")
         if self.cost is not None and self.cost <= used.cost:
-            raise _passed("cost", f"{used.cost:.4g} is spent already")
+            raise _passed("cost", f"the search has already spent {used.cost:.4g}")
         if self.deadline_ms is not None and self.deadline_ms <= now_ms:
-            raise _passed("deadline", f"{format_time(self.deadline_ms)} has passed already")
+            raise _passed("deadline", f"the deadline {format_time(self.deadline_ms)} has already passed")
 
 
 def limits_of(config: ExperimentConfig, submitted: datetime) -> BudgetLimits | None:
-    """Return the limits of a search that was submitted then; None where it has no budget."""
+    """Return the limits of a search submitted at this time, or None if it has no budget."""
     budget = config.budget
     if budget is None:
         return None
@@ -51,9 +51,9 @@ def limits_of(config: ExperimentConfig, submitted: datetime) -> BudgetLimits | N
 
 
 def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
-    """Raise Rejected where the budget of a search that is submitted now bears not one trial, as far as that is known.
+    """Raise Rejected if the budget of a search submitted now does not cover one trial, as far as that is known.
 
-    `price`: of a slot for an hour.
+    `price` is the price of a slot for an hour.
     """
     limits, trial_s = limits_of(config, now), config.budget.trial_s if config.budget else None
     if limits is None:
@@ -62,7 +62,7 @@ def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
     if limits.cost is not None and cost > limits.cost:
         raise Rejected(
             "budget_too_small",
-            f"one trial costs {cost:.4g} at {price:g} for a slot and hour, more than {limits.cost:g}",
+            f"one trial costs {cost:.4g} at {price:g} per slot-hour, more than the limit {limits.cost:g}",
             "budget.cost",
             _RAISE,
         )
@@ -72,43 +72,51 @@ def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
     if left_s <= 0:
         raise Rejected(
             "budget_too_small",
-            "the deadline has passed already",
+            "the deadline has already passed",
             "budget.deadline",
-            "give a later time, or a duration from the submission: 36h",
+            "set a later time, or a duration from the submission such as 36h",
         )
     if trial_s is not None and trial_s > left_s:
         raise Rejected(
             "budget_too_small",
-            f"one trial takes {trial_s:g} s, and it is {left_s:.0f} s to the deadline",
+            f"one trial takes {trial_s:g} s, but the deadline is in {left_s:.0f} s",
             "budget.deadline",
             _RAISE,
         )
 
 
 def limit_reason(limit: Limit, limits: BudgetLimits, is_used_up: bool) -> str:
-    """Return the sentence that says which limit ended a search: what is left of it goes to stopping, or bears no trial more."""
+    """Return the reason for users why a limit ended the search.
+
+    `is_used_up`: the rest of the limit is needed to stop running trials; otherwise it does not cover another trial.
+    """
     if limit == "deadline" and limits.deadline_ms is not None:
-        ends = ("is as near as stopping takes", "leaves no time for another trial")
-        said = f"{format_time(limits.deadline_ms)} {ends[0 if is_used_up else 1]}"
+        deadline = format_time(limits.deadline_ms)
+        if is_used_up:
+            reason = f"running trials need the time left until {deadline} to save and stop"
+        else:
+            reason = f"the time left until {deadline} is too short for another trial"
     else:
-        what = f"{limits.cost:g}" if limit == "cost" else f"{limits.slot_hours:g} slot-hours"
-        ends = ("is used, or kept for stopping what runs", "pays for no other trial")
-        said = f"all of {what} {ends[0]}" if is_used_up else f"what is left of {what} {ends[1]}"
-    return f"budget.{limit}: {said}"
+        whole = f"{limits.cost:g}" if limit == "cost" else f"{limits.slot_hours:g} slot-hours"
+        if is_used_up:
+            reason = f"the limit of {whole} is used up, or reserved for stopping running trials"
+        else:
+            reason = f"the rest of {whole} does not pay for another trial"
+    return f"budget.{limit}: {reason}"
 
 
 def millis(at: datetime) -> int:
-    """Return milliseconds since 1970."""
+    """Return a time in milliseconds since 1970."""
     return round(at.timestamp() * 1000)
 
 
 def from_millis(at_ms: int) -> datetime:
-    """Return the time that lies so many milliseconds after 1970."""
+    """Return the time at so many milliseconds since 1970."""
     return datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 def format_time(at_ms: int) -> str:
-    """Return a time as people read it."""
+    """Format a time for users."""
     return f"{from_millis(at_ms):%Y-%m-%d %H:%M} UTC"
 
 
@@ -117,4 +125,9 @@ def _given(new: float | None, old: float | None) -> float | None:
 
 
 def _passed(place: str, message: str) -> Rejected:
-    return Rejected("budget_used", message, place, "give more, or finish the search with the best so far")
+    return Rejected(
+        "budget_used",
+        message,
+        place,
+        "set a higher limit or a later deadline, or finish the search with the best trial so far",
+    )

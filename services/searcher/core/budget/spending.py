@@ -1,9 +1,10 @@
-"""A search within its budget: whether it bears another trial, when its trials must be stopped, and by which limit.
+"""Enforce the budget of a search: whether it covers another trial, and when its trials must stop.
 
-Time is the journal's (milliseconds since 1970), so that a replay decides alike. Until a trial has told what one takes, each is reckoned at a
-sixteenth of the budget. From then on by `forecast`: a trial is begun if what is left bears, on average, all that the open ones still take, and the new
-one to its end; before a deadline, if it could be trained to its end. At the limit trials are asked to stop early enough to save; what runs
-still a moment before it is ended.
+Time comes from the journal (milliseconds since 1970), so that a replay makes the same decisions. Until the usage of a
+trial is known, each trial is estimated at a sixteenth of the budget. After that, `forecast` estimates it. A trial
+starts if the rest of the budget covers, on average, what all open trials still need and the new one; with a deadline,
+only if the new trial could be fully trained before it. Near the limit, trials are asked to stop early enough to save;
+those still running shortly before it are killed.
 """
 
 from dataclasses import replace
@@ -24,17 +25,17 @@ from services.searcher.core.editing import SearchEdit
 from shared.ids import PoolName
 
 UNKNOWN_SHARE = 16
-"""Until it is known what a trial takes, it is reckoned at this part of the budget."""
+"""Until the usage of a trial is known, it is estimated at this fraction (1/16) of the budget."""
 
 
 class SearchSpending:
-    """What a search has used, and may use still; an index that the journal's events advance.
+    """Usage and remaining budget of a search; the journal's events advance it.
 
-    Without a budget nothing is counted, until the search is given one.
+    Without a budget nothing is counted until the search is given one.
     """
 
     rules = 2
-    """Those that the search was begun under; a state that was saved before they were kept has none of its own."""
+    """Rules version under which the search was started; saved states from before the attribute existed lack it."""
 
     def __init__(self, config: ExperimentConfig) -> None:
         self.is_counting = config.budget is not None
@@ -54,17 +55,20 @@ class SearchSpending:
         self._price = 0.0
 
     def begin(self, limits: BudgetLimits, price: float) -> None:
-        """From now on; `price`: of a slot for an hour, until one is granted."""
+        """Start counting with these limits. `price` is the price of a slot for an hour until a run is granted."""
         self.limits, self._began_ms, self._price = limits, self.now_ms, price
 
     def open(self, opening: LedgerOpening) -> None:
-        """Count from now on, in a search that was begun without a budget."""
+        """Start counting in a search that was started without a budget."""
         self.is_counting, self.now_ms = True, opening.now_ms
         self._began_ms, self._price = opening.now_ms, opening.price
         self._ledger = Ledger(opening.past, opening.accounts)
 
     def edited(self, edit: SearchEdit, opening: LedgerOpening | None = None) -> BudgetLimits:
-        """Return the limits after a change; `opening` where nothing was counted. Raises Rejected where one is passed already."""
+        """Return the limits after an edit. `opening` is given if nothing was counted before.
+
+        Raises Rejected if one of the new limits has already been reached.
+        """
         limits = self.limits.edited(edit)
         if edit.is_of_budget:
             used, now_ms = (self.used, self.now_ms) if opening is None else (opening.used, opening.now_ms)
@@ -73,20 +77,20 @@ class SearchSpending:
 
     @property
     def used(self) -> BudgetUsage:
-        """What its runs have used by now."""
+        """Usage of its runs so far."""
         return self._ledger.used(self.now_ms)
 
-    # --- what happens
+    # --- events
 
     def tell_time(self, now_ms: int) -> None:
-        """It is at least so late."""
+        """Advance the clock to `now_ms`; it never goes back."""
         self.now_ms = max(self.now_ms, now_ms)
 
     def is_news(self, trial: int, run: int, holding: SlotUsage) -> bool:
         return self._ledger.is_news(trial, run, holding)
 
     def on_holding(self, trial: int, run: int, holding: SlotUsage) -> None:
-        """Take in what a run holds now, or has held."""
+        """Record what a run holds or has held."""
         self._ledger.take(trial, run, holding)
         self._price = holding.price
         asked_ms = self._asked_ms.pop(trial, None) if holding.until_ms is not None else None
@@ -94,21 +98,21 @@ class SearchSpending:
             self._slowest_ms = max(self._slowest_ms, holding.until_ms - asked_ms)
 
     def misprized(self, prices: Prices) -> list[PoolName]:
-        """Return the pools in which its runs hold slots at another price."""
+        """Return the pools whose price differs from the one at which its runs hold slots there."""
         return self._ledger.misprized(prices)
 
     def on_price(self, pool: PoolName, price: float) -> None:
-        """Count what runs hold in a pool at this price from now on."""
+        """Count the slots held in a pool at this price from now on."""
         self._ledger.price(pool, price, self.now_ms)
         self._price = price
 
     def on_created(self, trial: int, branch: int, decide_at: float | None, source: int | None = None) -> None:
-        """Take in a new trial; `source`: the one from whose newest checkpoint it goes on."""
+        """Record a new trial. `source` is the trial whose newest checkpoint it starts from."""
         self._open[trial] = TrialProgress(decide_at, self._reached.get(source or 0, 0.0))
         self._firsts[branch] = decide_at
 
     def on_ruled(self, trial: int, time: float, decide_at: float | None, is_leaving: bool) -> None:
-        """Take in a decision; one that is to stop or pause gives its slots back when it has saved."""
+        """Record a decision. A trial that is to stop or pause (`is_leaving`) releases its slots once it has saved."""
         course = self._open.get(trial)
         if course is None:
             return
@@ -121,71 +125,71 @@ class SearchSpending:
             self._asked_ms.setdefault(trial, self.now_ms)
 
     def on_parked(self, trial: int) -> None:
-        """Take in that a trial which was to pause has left its place."""
+        """Record that a trial has been paused and has released its slots."""
         course = self._paused[trial] = self._open.pop(trial)
         self._rungs[course.reached] = self._rungs.get(course.reached, 0) + 1
 
     def on_going_on(self, trial: int, decide_at: float | None) -> None:
-        """Take in that a paused trial is trained on."""
+        """Record that a paused trial continues."""
         course = self._open[trial] = self._paused.pop(trial)
         self._rungs[course.reached] -= 1
         course.decide_at = decide_at
 
     def on_ended(self, trial: int, is_finished: bool) -> None:
-        """Take in the end of a trial; only one that `is_finished` tells what others will take."""
+        """Record the end of a trial. Only a trial that `is_finished` improves the forecast."""
         self._open.pop(trial, None)
         if (course := self._paused.pop(trial, None)) is not None:
             self._rungs[course.reached] -= 1
         if is_finished and self.is_counting:
             self._forecast.on_finished(self._ledger.of(trial, self.now_ms))
 
-    # --- what it bears
+    # --- what the budget covers
 
     def bears_start(self, branch: int, source: int | None = None) -> bool:
-        """Whether another trial of this branch may be begun; `source`: from whose newest checkpoint it goes on."""
+        """Whether the budget covers another trial of this branch. `source` is the trial whose newest checkpoint it starts from."""
         reached = self._reached.get(source or 0, 0.0)
         ahead = self._forecast.ahead(TrialProgress(None if reached else self._firsts.get(branch), reached))
         if ahead is None:
             return not self.is_too_late and self._share() + self._committed() <= self._left()
-        is_in_time = self._ends_before(ahead.wall_ms) if reached else not self.is_too_late
+        is_in_time = self._is_before_deadline(ahead.wall_ms) if reached else not self.is_too_late
         return is_in_time and ahead.slot_ms + self._committed() <= self._left()
 
     def bears_going_on(self, trial: int, decide_at: float | None) -> bool:
-        """Whether a paused trial may be trained to its next decision."""
+        """Whether the budget covers a paused trial up to its next decision."""
         course = self._paused[trial]
         used = self._ledger.of(trial, self.now_ms)
         ahead = self._forecast.next(replace(course, decide_at=decide_at), used)
         if ahead is None:
             return True
-        is_in_time = self._ends_before(ahead.wall_ms)
+        is_in_time = self._is_before_deadline(ahead.wall_ms)
         return is_in_time and ahead.slot_ms + self._committed(to_next=True) <= self._left()
 
     @property
     def is_too_late(self) -> bool:
-        """Whether no trial that begins now could be trained to its end before the deadline."""
+        """Whether a trial that starts now could not be fully trained before the deadline."""
         whole = self._forecast.whole
         if whole is None:
             deadline_ms = self.limits.deadline_ms or 0
-            return not self._ends_before((deadline_ms - self._began_ms) / UNKNOWN_SHARE)
-        return not self._ends_before(whole.wall_ms)
+            return not self._is_before_deadline((deadline_ms - self._began_ms) / UNKNOWN_SHARE)
+        return not self._is_before_deadline(whole.wall_ms)
 
     @property
     def tightest(self) -> Limit:
-        """The limit that bears the least."""
+        """The limit that leaves the least."""
         if self.is_too_late:
             return "deadline"
         by_limit = self._left_by()
         return min(by_limit, key=lambda limit: by_limit[limit], default="deadline")
 
-    # --- when it must end
+    # --- when trials must stop
 
     def due_ms(self, is_stopping: bool) -> int | None:
-        """When trials must be asked to stop, or ended if they are stopping; None: not as things are."""
+        """Return when trials must be asked to stop, or be killed if they are already stopping. None: no limit comes closer at present."""
         times = self._due(is_stopping)
         return min(times.values(), default=None)
 
     def reached(self, is_stopping: bool = False) -> Limit | None:
-        """The limit because of which that is due by now."""
+        """Return the limit for which that time has come."""
         times = self._due(is_stopping)
         passed = [limit for limit in times if times[limit] <= self.now_ms]
         return min(passed, key=lambda limit: times[limit], default=None)
@@ -208,20 +212,20 @@ class SearchSpending:
             found["deadline"] = limits.deadline_ms - round(notice.of(span_ms))
         return found
 
-    # --- reckoning
+    # --- estimates
 
     @property
     def _to_stop(self) -> StopMargin:
         return to_stop(self._slowest_ms, self._config.preemption_timeout * 1000, self.rules)
 
-    def _ends_before(self, wall_ms: float) -> bool:
+    def _is_before_deadline(self, wall_ms: float) -> bool:
         deadline_ms = self.limits.deadline_ms
         if deadline_ms is None:
             return True
         return self.now_ms + wall_ms <= self._due(is_stopping=False)["deadline"]
 
     def _left_by(self) -> dict[Limit, float]:
-        """Slot-milliseconds that each limit leaves, less what stopping takes."""
+        """Slot-milliseconds that each limit leaves, minus the margin for stopping."""
         used, notice, slots = self.used, self._to_stop, self._ledger.slots
         spent = {"slot_hours": used.slot_ms, "cost": used.cost / (self._price or 1.0) * HOUR_MS}
         return {
@@ -232,11 +236,11 @@ class SearchSpending:
         return min(self._left_by().values(), default=float("inf"))
 
     def _share(self) -> float:
-        """Slot-milliseconds of a trial of which nothing is known."""
+        """Estimate, in slot-milliseconds, for a trial whose usage is unknown."""
         return min(self._whole_by().values(), default=0.0) / UNKNOWN_SHARE
 
     def _whole_by(self) -> dict[Limit, float]:
-        """All slot-milliseconds that each limit gives, at the present price."""
+        """Total slot-milliseconds that each limit allows at the present price."""
         limits, found = self.limits, dict[Limit, float]()
         if limits.slot_hours is not None:
             found["slot_hours"] = limits.slot_hours * HOUR_MS
@@ -245,7 +249,7 @@ class SearchSpending:
         return found
 
     def _committed(self, to_next: bool = False) -> float:
-        """Slot-milliseconds that trials take that are there already: the open ones, and by their chances those that pause."""
+        """Slot-milliseconds that existing trials still need: open trials, and paused trials weighted by their chance to continue."""
         total, share = 0.0, self._share()
         for trial, course in self._open.items():
             used = self._ledger.of(trial, self.now_ms)

@@ -1,27 +1,28 @@
-"""How long before a limit trials are asked to stop, and before it what has not stopped is ended: the time to save, and for messages to arrive.
+"""How long before a limit trials are asked to stop, and how long before it those still running are killed.
 
-A short budget keeps more of itself back (decision 0095): stopping takes some seconds, however little there is to use.
+The margin covers saving a checkpoint and the delivery of messages. A short budget reserves a larger share of itself
+(decision 0095), because stopping takes some seconds however small the budget is.
 """
 
 from dataclasses import dataclass
 
 STOPPING_MS = 60_000
-"""How long a trial is given to save and stop, until one has been seen to need longer."""
+"""Time that a trial gets to save and stop, until a trial has been seen to need longer."""
 BRIEF_MS = 5_000
-"""So long at least where that would be more than a tenth of the budget."""
+"""Least time to save and stop, taken even if it exceeds a tenth of the budget."""
 ENDING_MS = 5_000
-"""So long before the limit is ended what has not stopped."""
+"""Trials that have not stopped are killed this long before the limit."""
 CAUTION = 1.25
-"""So many times as long as the slowest has needed."""
+"""Safety factor on the slowest stop seen so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopMargin:
-    """A time of `wait_ms`, or a part of the budget where that is less; a larger part of it for the `needed_ms` that are seldom enough.
+    """A margin of `wait_ms`, capped at a share of the budget, but at least `needed_ms` capped at a larger share.
 
     Attributes:
-        share: `wait_ms` take no more than one in so many of the whole budget.
-        needed_share: Nor do `needed_ms`, of so many.
+        share: `wait_ms` takes at most 1/share of the whole budget.
+        needed_share: `needed_ms` takes at most 1/needed_share of it.
     """
 
     wait_ms: float
@@ -30,13 +31,16 @@ class StopMargin:
     needed_share: int = 1
 
     def of(self, whole: float, rate: float = 1.0) -> float:
-        """Return how much of a limit it takes, in the unit of `whole`, of which `rate` is used in a millisecond."""
+        """Return the margin in the unit of `whole`, of which `rate` is used per millisecond."""
         needed = min(rate * self.needed_ms, whole / self.needed_share)
         return max(needed, min(rate * self.wait_ms, whole / self.share))
 
 
 def to_stop(slowest_ms: float, preemption_ms: float, rules: int) -> StopMargin:
-    """Return when trials are asked to stop. `slowest_ms`: the longest that one has needed; `preemption_ms`: that one may need."""
+    """Return the margin at which trials are asked to stop.
+
+    `slowest_ms` is the slowest stop seen so far, `preemption_ms` the longest that is allowed.
+    """
     seen_ms = CAUTION * slowest_ms
     wait_ms = min(max(STOPPING_MS, seen_ms), preemption_ms) + ENDING_MS
     if rules < 3:
@@ -45,5 +49,5 @@ def to_stop(slowest_ms: float, preemption_ms: float, rules: int) -> StopMargin:
 
 
 def to_end(rules: int) -> StopMargin:
-    """Return when what has not stopped is ended."""
+    """Return the margin at which trials that have not stopped are killed."""
     return StopMargin(ENDING_MS, 20 if rules < 3 else 6)

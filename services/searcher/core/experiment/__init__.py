@@ -1,1 +1,1 @@
-"""Experiments and trials: their records, their states as tables, what their results mean, and how they end."""
+"""Experiments and trials: records, state machines, objectives, and how they end."""

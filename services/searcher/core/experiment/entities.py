@@ -1,4 +1,4 @@
-"""What the searcher remembers of an experiment and of a trial, apart from the search itself."""
+"""Records of experiments and trials, apart from the search itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from shared.ids import CheckpointId, ExperimentId, TrialId, derived_id
 from shared.tuples import changed
 
 Outcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected", "invalid"]
-"""Of a request; to the scheduler an invalid one failed: its script calls its hyperparameters so."""
+"""Outcome of a request. To the scheduler an invalid request failed; here it means that the script reported its hyperparameters as invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best validation of an experiment within its limits; the earlier one where two are equal."""
+    """The best validation of an experiment that meets its limits. Of equal validations the earlier one counts."""
 
     trial: int
     step: int
@@ -36,7 +36,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class ScoredValidation:
-    """A validation of a trial: where, the first metric, and what else counts by name."""
+    """A validation of a trial: its step, the first metric, and the other metrics that count by name."""
 
     step: int
     value: float
@@ -45,8 +45,10 @@ class ScoredValidation:
 
 @dataclass(frozen=True, slots=True)
 class TrialCheckpoint:
-    """What became of a checkpoint that a trial's run announced; one that is not good can never be started from. `settles`: it was awaited
-    until now."""
+    """A checkpoint announced by a trial's run, saved or abandoned.
+
+    A checkpoint that is not good can never be started from. `settles` means that the trial was still waiting for it.
+    """
 
     id: CheckpointId
     run: int
@@ -56,7 +58,7 @@ class TrialCheckpoint:
 
 
 class Counts(NamedTuple):
-    """How many trials are in each state."""
+    """Number of trials in each state."""
 
     queued: int = 0
     running: int = 0
@@ -74,7 +76,7 @@ class Counts(NamedTuple):
         return self.queued + self.running + self.parked + self.stopping + self.finishing
 
     def moved(self, before: TrialState | None, after: TrialState) -> "Counts":
-        """Return the counts after one trial went from `before` (None: it is new) to `after`."""
+        """Return the counts after a trial went from `before` (None: it is new) to `after`."""
         counts = self
         if before is not None:
             counts = changed(counts, **{before.value: getattr(counts, before.value) - 1})
@@ -82,12 +84,12 @@ class Counts(NamedTuple):
 
 
 class SearchTerms(NamedTuple):
-    """How far a search may go, where people have changed it since its config said so, and what it has used of its budget.
+    """Limits of a search that were edited after submission, and its usage of the budget.
 
     Attributes:
-        operation: The newest change that was made.
+        operation: The newest edit.
         slot_hours, cost, deadline: The limits of its budget.
-        used_slot_hours, used_cost: By when this was told; None: it has no budget, and nothing is counted.
+        used_slot_hours, used_cost: Usage at the last update; None if the search has no budget and nothing is counted.
     """
 
     operation: UUID | None = None
@@ -100,16 +102,16 @@ class SearchTerms(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """An experiment's own state.
+    """State of an experiment.
 
     Attributes:
-        position: Length of its journal; search state is cached by it.
-        version: Of `experiment.changed`; rises with each one emitted.
-        outcome: The end it is heading for while `stopping`.
-        priority: As the config gave it; later changes are the scheduler's.
-        planned: How many trials the search makes in all.
-        terms: What people have changed of the search, and its budget.
-        due_at: When something must be done about its budget if nothing happens before.
+        position: Length of its journal; the cache of search states uses it.
+        version: Version of `experiment.changed`; rises with each one emitted.
+        outcome: The final transition that it is heading for while `stopping`.
+        priority: The config's value; the scheduler owns later changes.
+        planned: Total number of trials that the search will create.
+        terms: Edited limits of the search, and its budget.
+        due_at: When its budget must be checked next if no event comes before.
         dirty: Whether progress, best or counts have changed since the last `experiment.changed`.
     """
 
@@ -137,15 +139,15 @@ class Experiment(NamedTuple):
         return self.state in EXPERIMENT.final
 
     def moved(self, trigger: ExperimentTrigger) -> "Experiment":
-        """Return the experiment after `trigger`; a missing edge raises Broken."""
+        """Return the experiment after `trigger`. Raises Broken if the transition does not exist."""
         return changed(self, state=EXPERIMENT.next(self.state, trigger))
 
 
 @dataclass(frozen=True, slots=True)
 class RunEndReport:
-    """What the scheduler said of a run's end: how many validations and checkpoints it had announced.
+    """The scheduler's report of a run's end: how many validations and checkpoints the run had announced.
 
-    None means that nobody knows (the run was lost), and that nothing is waited for.
+    None means that the numbers are unknown because the run was lost; then nothing is waited for.
     """
 
     run: int
@@ -155,7 +157,7 @@ class RunEndReport:
 
 @dataclass(frozen=True, slots=True)
 class ClosedRequest:
-    """How the trial's present request ended, after `runs` runs of the trial in all."""
+    """How the trial's current request ended, after `runs` runs of the trial in total."""
 
     outcome: Outcome
     runs: int
@@ -164,22 +166,22 @@ class ClosedRequest:
 
 
 class Trial(NamedTuple):
-    """A trial's own state.
+    """State of a trial.
 
     Attributes:
-        version: Of `trial.changed`.
-        wish: Version of `trial.wanted`.
-        request: Number of the present request.
-        is_stopped: Whether the search ended it; `is_at_top` because it had its whole time.
-        is_held: Whether the search had it pause; a person's resumption leaves it alone.
-        run: The newest run known of.
-        reported: Newest (run, validation number) taken in; lower ones are ignored.
-        settled: (run, how many of its checkpoints are saved or abandoned).
-        ended: What the newest ended run announced.
-        closed: Set once the request has ended and the trial is not wanted again.
-        source: The trial that it is a copy of; `start_checkpoint` is that one's, from which it starts.
-        checkpoint: Its own newest that is stored.
-        account: What its runs have used, and hold.
+        version: Version of `trial.changed`.
+        wish: Version of the request to the scheduler (`trial.wanted`).
+        request: Number of the current request.
+        is_stopped: Whether the search ended it; `is_at_top` if it reached its maximum time.
+        is_held: Whether the search paused it; resuming the experiment does not resume it.
+        run: Number of the newest known run.
+        reported: Newest (run, validation number) recorded; lower ones are ignored.
+        settled: (run, number of its checkpoints that are saved or abandoned).
+        ended: Announcements of the newest ended run.
+        closed: Set once the request has ended and no further request follows.
+        source: The trial that it is a copy of; it starts from that trial's `start_checkpoint`.
+        checkpoint: Its own newest stored checkpoint.
+        account: Usage of its runs.
     """
 
     id: TrialId
@@ -218,17 +220,17 @@ class Trial(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether a request of it stands with the scheduler."""
+        """Whether the scheduler holds a request of this trial."""
         return self.closed is None and self.state is not TrialState.PARKED
 
     @property
     def is_idle(self) -> bool:
-        """Whether it waits, or is parked, and every run of it that is known has ended."""
+        """Whether it is queued or parked, and every known run of it has ended."""
         has_run = self.run > 0 and (self.ended is None or self.ended.run < self.run)
         return self.state is TrialState.PARKED or (self.state is TrialState.QUEUED and not has_run)
 
     def with_checkpoint(self, found: TrialCheckpoint) -> "Trial":
-        """Return the trial with one of its announced checkpoints saved or given up, and counted; that of an old run changes nothing."""
+        """Return the trial after one of its announced checkpoints was saved or abandoned. Checkpoints of older runs change nothing."""
         known_run, count = self.settled
         if found.run < known_run or not found.settles:
             return self
@@ -239,7 +241,7 @@ class Trial(NamedTuple):
         return changed(self, settled=settled, checkpoint=newest)
 
     def moved(self, trigger: TrialTrigger) -> "Trial":
-        """Return the trial after `trigger`; a missing edge raises Broken."""
+        """Return the trial after `trigger`. Raises Broken if the transition does not exist."""
         return changed(self, state=TRIAL.next(self.state, trigger))
 
     def is_complete(self) -> bool:
@@ -254,16 +256,16 @@ class Trial(NamedTuple):
         return self._has_validations(last, self.ended) and self._has_checkpoints(last, self.ended)
 
     def missing(self) -> str:
-        """What of a closed trial has not arrived, in words."""
+        """Return what a closed trial still waits for, as a reason for users."""
         last = max(self.run, self.closed.runs if self.closed else 0)
         if self.ended is None or self.ended.run < last:
-            return "the end of its last run is not known yet"
+            return "waiting for the end of its last run"
         parts: list[str] = []
         if not self._has_validations(last, self.ended):
             parts.append("validations")
         if not self._has_checkpoints(last, self.ended):
             parts.append("checkpoints")
-        return f"not all {' and '.join(parts)} of its last run are stored yet"
+        return f"waiting until all {' and '.join(parts)} of its last run are stored"
 
     def _has_validations(self, last: int, ended: RunEndReport) -> bool:
         return not ended.validations or self.reported >= (last, ended.validations)
@@ -273,5 +275,5 @@ class Trial(NamedTuple):
 
 
 def trial_id(experiment: ExperimentId, number: int) -> TrialId:
-    """Return the id of trial `number`: the same cause always makes the same trial."""
+    """Return the id of trial `number`, derived from the experiment's id so that a retry creates the same trial."""
     return TrialId(derived_id(experiment, "trial", number))

@@ -1,4 +1,4 @@
-"""What a search is after: metrics with their directions, and the limits that a result must keep to."""
+"""Objectives of a search: metrics with their directions, and limits that a result must meet."""
 
 import math
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ from typing import Protocol
 from muster.config import ExperimentConfig, Metric, MetricLimit
 
 Others = Mapping[str, float]
-"""What counts beside the first metric, by name: further metrics, and those that only a limit speaks of."""
+"""Values that count besides the first metric, by name: further metrics, and metrics that only a limit refers to."""
 
 
 class Scored(Protocol):
-    """A result: the first metric's value, and the others'."""
+    """A result: the value of the first metric, and the others."""
 
     @property
     def value(self) -> float: ...
@@ -22,7 +22,7 @@ class Scored(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A result, and nothing else."""
+    """A plain result."""
 
     value: float
     others: Others = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Objectives:
-    """The config's metrics, the one that ranks first, and its limits; `others` are the names that count beside the first."""
+    """The config's metrics, in order of rank, and its limits. `others` names the metrics that count besides the first."""
 
     metrics: tuple[Metric, ...]
     limits: tuple[MetricLimit, ...]
@@ -44,11 +44,11 @@ class Objectives:
 
     @property
     def is_plain(self) -> bool:
-        """Whether one value, as a rung counts it, says all that a result is worth."""
+        """Whether the first metric alone determines the value of a result."""
         return not self.others and not self.limits
 
     def missing(self, values: Mapping[str, float]) -> str | None:
-        """Return the first metric that is not there, with the config's key that wants it."""
+        """Return the first missing metric, with the config key that requires it."""
         if self.metrics[0].name not in values and len(self.metrics) == 1:
             return f"searcher.metric '{self.metrics[0].name}'"
         for index, metric in enumerate(self.metrics):
@@ -60,13 +60,13 @@ class Objectives:
         return None
 
     def is_admissible(self, scored: Scored) -> bool:
-        """Whether a result may be chosen: all that counts is finite, and every limit is kept."""
+        """Whether a result may be chosen: all values that count are finite and every limit is met."""
         return is_finite(scored) and all(
             limit.is_met(self._value(scored, limit.metric)) for limit in self.limits
         )
 
     def is_better(self, scored: Scored, than: Scored | None) -> bool:
-        """Whether an admissible result beats another, or none; the second metric decides where the first is equal, and so on."""
+        """Whether an admissible result is better than another, or than none. Ties are broken by the next metric."""
         return than is None or self.losses(scored) < self.losses(than)
 
     def losses(self, scored: Scored) -> tuple[float, ...]:
@@ -77,13 +77,13 @@ class Objectives:
         )
 
     def ranked(self, value: float) -> float:
-        """Return a value of the first metric as methods compare it: smaller where better, and not finite ranks worst."""
+        """Return a value of the first metric as methods compare it: smaller where better; values that are not finite rank worst."""
         if not math.isfinite(value):
             return math.inf
         return value if self.metrics[0].smaller_is_better else -value
 
     def excesses(self, scored: Scored) -> tuple[float, ...]:
-        """Return by how much a finite result misses each limit, in parts of its bound; above 0 where it does."""
+        """Return by how much a finite result exceeds each limit, as a fraction of the bound. Above 0 where the limit is violated."""
         return tuple(limit.excess(self._value(scored, limit.metric)) for limit in self.limits)
 
     def _value(self, scored: Scored, metric: str) -> float:
@@ -91,5 +91,5 @@ class Objectives:
 
 
 def is_finite(scored: Scored) -> bool:
-    """Whether all that counts of a result is a finite number."""
+    """Whether all values of a result that count are finite numbers."""
     return math.isfinite(scored.value) and all(map(math.isfinite, scored.others.values()))

@@ -1,4 +1,4 @@
-"""How trials and searches end: the rules from a request's outcome to a state, and from trials to the experiment."""
+"""How trials and searches end: from a request's outcome to the trial's final state, and from trials to the experiment."""
 
 from dataclasses import dataclass
 
@@ -15,21 +15,21 @@ from services.searcher.core.experiment.states import DesiredState, ExperimentTri
 from services.searcher.core.methods.port import TrialEnding
 
 _HOW_TO_REPORT = (
-    "report it with `trial.validate` of `muster.trial()`: what a script gives to Determined's own library is not recorded"
+    "report it with `trial.validate` of `muster.trial()`; metrics reported through Determined's own library are not recorded"
     " (docs/determined.md)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SearchEnd:
-    """The end of a search, with its reason where there is one to tell."""
+    """The end of a search, with its reason if there is one."""
 
     trigger: ExperimentTrigger
     reason: str | None = None
 
 
 def ending_of(trial: Trial, outcome: Outcome) -> TrialEnding:
-    """Return what a closed request means to the search method; it knows already of a trial that the search ended."""
+    """Return what a closed request means to the search method, which already knows of trials that the search ended."""
     match outcome:
         case "completed" | "stopped":
             return TrialEnding.FINISHED
@@ -44,8 +44,8 @@ def ending_of(trial: Trial, outcome: Outcome) -> TrialEnding:
 def end_of_trial(trial: Trial, closed: ClosedRequest) -> TrialTrigger:
     """Return the trigger of the trial's final state.
 
-    A trial that the search ended is `stopped`, or `completed` when it had its whole time, however its
-    processes went down. One that failed while it was being cancelled counts as cancelled.
+    A trial that the search ended is `stopped`, or `completed` if it reached its maximum time, however its processes
+    exited. A trial that failed while it was being cancelled counts as cancelled.
     """
     if trial.is_stopped:
         return TrialTrigger.COMPLETED if trial.is_at_top else TrialTrigger.STOPPED
@@ -59,8 +59,8 @@ def end_of_trial(trial: Trial, closed: ClosedRequest) -> TrialTrigger:
         case "cancelled" | "killed" | "parked":
             return TrialTrigger.CANCELLED
         case "failed":
-            is_told = trial.wanted in (DesiredState.CANCEL, DesiredState.KILL)
-            return TrialTrigger.CANCELLED if is_told else TrialTrigger.FAILED
+            is_requested = trial.wanted in (DesiredState.CANCEL, DesiredState.KILL)
+            return TrialTrigger.CANCELLED if is_requested else TrialTrigger.FAILED
         case "rejected":
             return TrialTrigger.FAILED
         case "invalid":
@@ -68,7 +68,10 @@ def end_of_trial(trial: Trial, closed: ClosedRequest) -> TrialTrigger:
 
 
 def result_of(trial: Trial) -> ScoredValidation | None:
-    """Return what a final trial came to: its best, or where it never kept to the limits its latest; None where it failed."""
+    """Return the best result of a final trial, or its latest if none met the limits.
+
+    None if the trial was neither completed nor stopped, or if the result is not finite.
+    """
     if trial.state not in (TrialState.COMPLETED, TrialState.STOPPED):
         return None
     result = trial.best or trial.latest
@@ -78,11 +81,11 @@ def result_of(trial: Trial) -> ScoredValidation | None:
 def end_of_search(
     config: ExperimentConfig, experiment: Experiment, last: Trial | None, gave_up: str | None = None
 ) -> SearchEnd:
-    """Return how a search ends that has no trial left, none of whose ends was decided from outside.
+    """Return how a search ends that has no live trial left and whose end nobody requested.
 
-    One good trial makes it completed; else a failed one makes it an error; else it was cancelled. A search in which nothing ever
-    reported its metrics, or kept to the limits, is an error too: there is nothing to choose from. `gave_up`: why it made fewer
-    trials than planned.
+    One good trial makes it completed; otherwise a failed trial makes it an error; otherwise it was cancelled. A
+    search in which no trial reported its metrics within the limits is an error too, because there is nothing to
+    choose from. `gave_up` is the reason why it created fewer trials than planned.
     """
     counts = experiment.counts
     if counts.completed + counts.stopped:
@@ -97,7 +100,7 @@ def end_of_search(
     if counts.error:
         return SearchEnd(ExperimentTrigger.FAIL, f"every trial failed{why}")
     if counts.invalid:
-        return SearchEnd(ExperimentTrigger.FAIL, f"every trial was called invalid by its script{why}")
+        return SearchEnd(ExperimentTrigger.FAIL, f"every trial reported invalid hyperparameters{why}")
     return SearchEnd(ExperimentTrigger.CANCEL)
 
 
@@ -105,7 +108,7 @@ def _nothing_to_choose(config: ExperimentConfig) -> str:
     searcher = config.searcher
     names = " and ".join(f"'{metric.name}'" for metric in searcher.aims)
     if searcher.limits:
-        return f"no trial ever reported {names} within searcher.limits: {', '.join(searcher.limits)}"
+        return f"no trial reported {names} within searcher.limits: {', '.join(searcher.limits)}"
     key = "searcher.metrics" if searcher.metrics else "searcher.metric"
     numbers = "as finite numbers" if len(searcher.aims) > 1 else "as a finite number"
-    return f"no trial ever reported {key} {names} {numbers}; {_HOW_TO_REPORT}"
+    return f"no trial reported {key} {names} {numbers}; {_HOW_TO_REPORT}"

@@ -1,4 +1,4 @@
-"""The Pareto front: trials whose best result no other's beats in every metric."""
+"""The Pareto front: trials whose best result is not dominated by that of any other trial."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,25 +6,26 @@ from services.searcher.core.experiment.entities import ScoredValidation
 from services.searcher.core.experiment.objectives import Objectives
 
 FrontPosition = tuple[float, int]
-"""Where a trial stands in a front that is shown: its first metric, smaller where better, and its number."""
+"""Sort key of a trial on the front: its first metric, smaller where better, and its number."""
 
 
 def pareto_front_of(
     objectives: Objectives, bests: Mapping[int, ScoredValidation]
 ) -> dict[FrontPosition, ScoredValidation]:
-    """Return the front of the trials with these best results (admissible ones), in the order of their places."""
+    """Return the Pareto front of these admissible best results, sorted by key."""
     numbers = sorted(bests)
     losses = [objectives.losses(bests[number]) for number in numbers]
     front = pareto_front(losses)
-    places = {(losses[index][0], numbers[index]): bests[numbers[index]] for index in front}
-    return {place: places[place] for place in sorted(places)}
+    positions = {(losses[index][0], numbers[index]): bests[numbers[index]] for index in front}
+    return {position: positions[position] for position in sorted(positions)}
 
 
 def pareto_front(losses: Sequence[tuple[float, ...]]) -> list[int]:
-    """Return the indices of those that none dominates, lexicographically smallest first, equals by index.
+    """Return the indices of the points that no other dominates, in lexicographic order, equal points by index.
 
-    One dominates another that is nowhere smaller and somewhere larger; equals do not dominate each other, and all stay. Once
-    sorted, only one that comes before can dominate (Kung, Luccio and Preparata 1975), so each is held against the front so far.
+    A point dominates another if it is nowhere larger and somewhere smaller. Equal points do not dominate each other,
+    so all of them stay. In sorted order only an earlier point can dominate (Kung, Luccio and Preparata 1975), so each
+    point is compared with the front so far.
     """
     front: list[int] = []
     for index in sorted(range(len(losses)), key=lambda index: losses[index]):

@@ -1,4 +1,4 @@
-"""The lives of an experiment and of a trial, as tables; and `DesiredState`, which the wire, the scheduler and the tables spell alike."""
+"""State machines of experiments and trials. `DesiredState` has the same values on the wire, in the scheduler and in the tables."""
 
 from enum import StrEnum
 
@@ -65,7 +65,7 @@ EXPERIMENT = StateMachine(
 
 
 ONGOING = (_E.ACTIVE, _E.PAUSED)
-"""The states in which a search may still make trials."""
+"""States in which a search may still create trials."""
 
 
 class TrialState(StrEnum):
@@ -73,15 +73,15 @@ class TrialState(StrEnum):
     RUNNING = "running"
     PARKED = "parked"
     STOPPING = "stopping"
-    """Told to end."""
+    """The trial has been asked to stop."""
     FINISHING = "finishing"
-    """Its request is closed, and what its last run announced has not all arrived."""
+    """Its request is closed, but not everything that its last run announced has arrived."""
     COMPLETED = "completed"
     STOPPED = "stopped"
     ERROR = "error"
     CANCELLED = "cancelled"
     INVALID = "invalid"
-    """Its script calls its hyperparameters invalid; another was made in its stead."""
+    """The script reported its hyperparameters as invalid; another trial replaced it."""
 
 
 class TrialTrigger(StrEnum):
@@ -89,11 +89,11 @@ class TrialTrigger(StrEnum):
     REQUEUED = "requeued"
     PARKED = "parked"
     WANTED = "wanted"
-    """Wanted again after it was parked."""
+    """Requested again after it was parked."""
     TOLD = "told"
-    """Told to stop."""
+    """Asked to stop."""
     CLOSED = "closed"
-    """Its request is closed for good."""
+    """Its request is closed and no further request follows."""
     COMPLETED = "completed"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -131,7 +131,7 @@ TRIAL = StateMachine(
         },
     },
     ignored={
-        # Grants and ends of runs may overtake each other and the searcher's own wishes.
+        # Grants and ends of runs may arrive out of order, and cross the searcher's own requests.
         (_S.RUNNING, _R.GRANTED),
         (_S.PARKED, _R.GRANTED),
         (_S.STOPPING, _R.GRANTED),

@@ -1,1 +1,1 @@
-"""The journal of a search: what is written down of each step, and how a search is rebuilt and checked by it."""
+"""The journal of a search: what each step records, and how a search is rebuilt from it and checked against it."""

@@ -1,6 +1,6 @@
-"""What a program that drives a search is to know, read from the search's journal.
+"""Events for a driver program, read from the search's journal.
 
-An event's number is the position of its entry, so that nothing else counts them; several of one number happened at once.
+An event's number is the position of its journal entry. Several events with one number happened at once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,15 +14,16 @@ from services.searcher.core.journal.entries import Entry
 
 @dataclass(frozen=True, slots=True)
 class DriverEvent:
-    """What a program is told of a trial.
+    """An event about a trial.
 
     Attributes:
-        key: The program's name of the trial, `trial` its number; None for one that ended without having begun.
-        point: Of `created`: its hyperparameters.
-        time: Of `validation`: how far it is.
-        value: The metric: of `validation` there, of `ended` the best; None where it is no finite number, or the trial was no good.
-        others: Beside the value: what counts of the config's further `metrics` and `limits`.
-        state: Of `ended`: the state in which it ended, with the `reason` where there is one.
+        key: The driver program's name for the trial. `trial` is its number, None if it ended before it started.
+        point: For `created`: its hyperparameters.
+        time: For `validation`: the trial's time.
+        value: The metric: for `validation` at that time, for `ended` the best. None if it is not finite or the trial
+            has no result.
+        others: Values of the config's further `metrics` and `limits`.
+        state: For `ended`: the final state; `reason` explains it where there is one.
     """
 
     number: int
@@ -38,13 +39,13 @@ class DriverEvent:
 
 
 def events_of(entry: Entry) -> Iterator[DriverEvent]:
-    """Yield what a program is told by one entry of its search's journal, in order."""
+    """Yield the events of one journal entry, in order."""
     facts: dict[str, Any] = entry.facts
-    told = {name: facts[name] for name in ("time", "value", "others", "state", "reason") if name in facts}
+    fields = {name: facts[name] for name in ("time", "value", "others", "state", "reason") if name in facts}
     if entry.kind == "judged":
-        yield DriverEvent(entry.position, "validation", facts["key"], facts["trial"], **told)
+        yield DriverEvent(entry.position, "validation", facts["key"], facts["trial"], **fields)
     elif entry.kind == "observed":
-        yield DriverEvent(entry.position, "ended", facts["key"], facts["trial"], **told)
+        yield DriverEvent(entry.position, "ended", facts["key"], facts["trial"], **fields)
     for key in facts.get("dropped", ()):
         yield DriverEvent(entry.position, "ended", key, None, state=TrialState.STOPPED.value)
     for made in facts.get("created", ()):

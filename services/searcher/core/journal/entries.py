@@ -1,4 +1,4 @@
-"""One line of a journal: what happened, and what was decided."""
+"""A journal entry: what happened, and what was decided."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a journal; positions count from 1 without gaps."""
+    """An entry of a journal. Positions count from 1 without gaps."""
 
     position: int
     kind: Kind

@@ -1,4 +1,4 @@
-"""Between what a search hears and decides, and the facts of its journal's entries."""
+"""Convert events and decisions of a search to and from the facts of journal entries."""
 
 from dataclasses import asdict, fields
 from typing import Any
@@ -19,7 +19,7 @@ _HOLDING = tuple(field.name for field in fields(SlotUsage))
 
 
 def write_actions(moves: SearchActions) -> Facts:
-    """What fills free places."""
+    """Return the trials to create and resume as facts."""
     created: list[JsonValue] = [
         {
             "trial": each.number,
@@ -40,43 +40,43 @@ def write_actions(moves: SearchActions) -> Facts:
 
 
 def write_operation_result(told: OperationResult) -> Facts:
-    """Only what there is: most tells are short."""
+    """Return the effects of operations as facts, without empty fields."""
     kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in told.kept]
     found: Facts = {"kept": kept, "stopped": list(told.stopped), "dropped": list(told.dropped)}
     return {**write_actions(told.moves), **{key: value for key, value in found.items() if value}}
 
 
 def write_operation(operation: Operation) -> Facts:
-    """One thing that a program told."""
+    """Return one operation of a driver program as facts."""
     return {name: value for name, value in asdict(operation).items() if value is not None and value != ""}
 
 
 def read_operations(facts: Facts) -> list[Operation]:
-    """What a program told."""
+    """Read the operations of a driver program."""
     written: Any = facts["operations"]
     return [Operation(**{**each, "verb": OperationKind(each["verb"])}) for each in written]
 
 
 def read_suggestions(facts: Facts) -> dict[int, Suggestion]:
-    """The points of the trials that were made."""
+    """Read the points of the trials that were created."""
     created: Any = facts.get("created", ())
     return {each["trial"]: Suggestion(each["hyperparameters"], each.get("memo", {})) for each in created}
 
 
 def read_result(facts: Facts) -> Scores | None:
-    """What a trial came to."""
+    """Read the result of a trial."""
     others: Any = facts.get("others", {})
     return None if facts["value"] is None else Scores(read_number(facts, "value"), others)
 
 
 def read_opening(facts: Facts) -> tuple[BudgetLimits | None, float]:
-    """The limits of a budget, and the price of a slot, as they were at the beginning."""
+    """Read the limits of the budget and the price of a slot at the start."""
     limits: Any = facts.get("limits")
     return (BudgetLimits(**limits), read_number(facts, "price")) if limits else (None, 0.0)
 
 
 def write_opening(opening: LedgerOpening) -> Facts:
-    """What was known where a search that ran was counted from then on."""
+    """Return the state from which a running search starts counting as facts."""
     return {
         "now_ms": opening.now_ms,
         "price": opening.price,
@@ -86,7 +86,7 @@ def write_opening(opening: LedgerOpening) -> Facts:
 
 
 def read_ledger_opening(facts: Facts) -> LedgerOpening | None:
-    """What was known where a search was given its first budget."""
+    """Read the state in which a search was given its first budget."""
     known: Any = facts.get("opening")
     if known is None:
         return None
@@ -95,7 +95,7 @@ def read_ledger_opening(facts: Facts) -> LedgerOpening | None:
 
 
 def write_account(account: TrialAccount) -> Facts:
-    """What the runs of a trial have used, and hold; by hand, since it is written with every change of a trial."""
+    """Return a trial's usage account as facts. Written without `asdict` because every change of a trial writes it."""
     held, past = account.held, account.past
     holding: Facts | None = None
     if held is not None:
@@ -105,33 +105,33 @@ def write_account(account: TrialAccount) -> Facts:
 
 
 def read_account(facts: Any) -> TrialAccount:
-    """What the runs of a trial have used, and hold."""
+    """Read a trial's usage account."""
     held = None if facts["held"] is None else read_holding(facts["held"])
     return TrialAccount(facts["run"], held, BudgetUsage(**facts["past"]))
 
 
 def read_holding(facts: Any) -> SlotUsage:
-    """What a run holds, or has held; older journals do not say of which pool."""
+    """Read what a run holds or has held. Older journals lack the pool."""
     return SlotUsage(**{name: facts[name] for name in _HOLDING if name in facts})
 
 
 def write_decision(ruling: RungDecision) -> Facts:
-    """The answer to a result."""
+    """Return a decision about a result as facts."""
     ruled: Facts = {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
     return {**ruled, "pause": True} if ruling.pause else ruled
 
 
 def read_whole(facts: Facts, key: str) -> int:
-    """A whole number. Raises Broken where it is none."""
+    """Return an integer. Raises Broken if it is none."""
     value = facts[key]
     if not isinstance(value, int):
-        raise Broken(f"the journal's '{key}' is no whole number")
+        raise Broken(f"the journal field '{key}' is not an integer")
     return value
 
 
 def read_number(facts: Facts, key: str) -> float:
-    """A number. Raises Broken where it is none."""
+    """Return a number. Raises Broken if it is none."""
     value = facts[key]
     if not isinstance(value, int | float):
-        raise Broken(f"the journal's '{key}' is no number")
+        raise Broken(f"the journal field '{key}' is not a number")
     return float(value)

@@ -1,4 +1,4 @@
-"""Writes a search's journal: of each step the facts that the search was told, and the decision. `replay.py` reads it."""
+"""Write a search's journal: for each step the event and the decision. `replay.py` reads it."""
 
 import math
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from shared.ids import PoolName
 
 
 class SearchJournal:
-    """Writes down each step of a search, after the search has taken it; `entries` holds what is to be appended.
+    """Record each step of a search after the search has taken it. `entries` holds the entries to append.
 
-    What a search with a budget decides depends on the time: its entries have it, in milliseconds since 1970.
+    Decisions of a search with a budget depend on the time, so its entries include it, in milliseconds since 1970.
     """
 
     def __init__(self, search: Search, position: int) -> None:
@@ -78,7 +78,7 @@ class SearchJournal:
         self._append("widened", {"limit": limit, **write_actions(moves)})
 
     def edited(self, edit: SearchEdit, opening: LedgerOpening | None, moves: SearchActions) -> None:
-        """`opening`: where the search is given its first budget."""
+        """Record an edit. `opening` is given if it adds the search's first budget."""
         changes = {name: value for name, value in asdict(edit).items() if value not in (None, ())}
         known: Facts = {} if opening is None else {"opening": write_opening(opening)}
         self._append("edited", {"changes": changes, **known, **write_actions(moves)})

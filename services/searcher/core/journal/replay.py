@@ -1,4 +1,4 @@
-"""Reads a search's journal: rebuilds a search from its entries, and checks each decision against the one that is made now."""
+"""Read a search's journal: rebuild the search from its entries, and compare each recorded decision with a new one."""
 
 import json
 import math
@@ -30,12 +30,12 @@ from services.searcher.core.search.search import Search
 from shared.ids import PoolName
 
 MAX_VALUE_CHARS = 300
-"""So much of a value is said in words."""
+"""Maximum number of characters of a value in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryDifference:
-    """The first place where a replay decides otherwise; `facts` are those of the entry."""
+    """The first decision that a replay makes differently. `facts` are those of the entry."""
 
     position: int
     kind: Kind
@@ -44,10 +44,10 @@ class EntryDifference:
     recomputed: Facts
 
     def in_words(self) -> str:
-        """Say which decision it is, and each part of it that differs."""
-        trial = f" about trial {self.facts['trial']}" if "trial" in self.facts else ""
+        """Return a message that names the decision and each field that differs."""
+        trial = f" of trial {self.facts['trial']}" if "trial" in self.facts else ""
         parts = (
-            f"'{key}' was {_said(self.recorded[key])} and is {_said(value)} now"
+            f"'{key}' was recorded as {_quoted(self.recorded[key])} and is recomputed as {_quoted(value)}"
             for key, value in self.recomputed.items()
             if self.recorded[key] != value
         )
@@ -55,7 +55,7 @@ class EntryDifference:
 
 
 def recompute(search: Search, entry: Entry) -> Facts:
-    """Tell `search` the event of `entry`, and return the decision that it makes now, given the points of the one before."""
+    """Apply the event of `entry` to `search` and return the decision that it makes now, with the recorded points."""
     facts = entry.facts
     search.remember(read_suggestions(facts))
     if search.spending.is_counting:
@@ -69,12 +69,12 @@ def recompute(search: Search, entry: Entry) -> Facts:
             return write_actions(search.start(limits, price, rules))
         case "judged":
             value = facts["value"]
-            ruling = search.rule(
+            decision = search.rule(
                 read_whole(facts, "trial"),
                 math.nan if value is None else read_number(facts, "value"),
                 read_number(facts, "time"),
             )
-            return write_decision(ruling)
+            return write_decision(decision)
         case "parked":
             return write_actions(search.on_parked(read_whole(facts, "trial")))
         case "ended":
@@ -113,7 +113,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
 
 
 def fold(search: Search, entries: Iterable[Entry]) -> int:
-    """Advance `search` by `entries` and return the last position, 0 where there are none."""
+    """Apply `entries` to `search` and return the last position, 0 if there are none."""
     position = 0
     for entry in entries:
         recompute(search, entry)
@@ -122,7 +122,7 @@ def fold(search: Search, entries: Iterable[Entry]) -> int:
 
 
 def compare(search: Search, entry: Entry) -> EntryDifference | None:
-    """Advance `search` by an entry, and return how it decides otherwise than was recorded, or None."""
+    """Apply an entry to `search` and return how the new decision differs from the recorded one, or None."""
     decided = recompute(search, entry)
     if all(entry.facts.get(key) == value for key, value in decided.items()):
         return None
@@ -131,11 +131,11 @@ def compare(search: Search, entry: Entry) -> EntryDifference | None:
 
 
 def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> EntryDifference | None:
-    """Decide everything again from the beginning; return the first difference, or None."""
+    """Replay a journal from the start; return the first difference, or None."""
     search = Search(config, seed)
     return next((found for entry in entries if (found := compare(search, entry)) is not None), None)
 
 
-def _said(value: JsonValue) -> str:
+def _quoted(value: JsonValue) -> str:
     text = json.dumps(value)
     return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"

@@ -1,1 +1,1 @@
-"""How trials are stopped, promoted or changed: `port` says what a method is, `factory` picks the one that a config names."""
+"""Search methods: how trials are stopped, promoted or copied. `port` defines the interface, `factory` creates the configured one."""

@@ -1,8 +1,8 @@
-"""ASHA by stopping: `async_halving` is one bracket, `adaptive_asha` a tournament of several.
+"""ASHA with stopping: `async_halving` is one bracket, `adaptive_asha` a tournament of several.
 
-Li et al., "A System for Massively Parallel Hyperparameter Tuning" (MLSys 2020), with the stopping rule of
-Determined 0.38: a trial goes on past a rung while it is among the best 1/divisor of those seen there so
-far. Where Determined lets a search end short of its trials when one exits early, we replace that trial.
+Li et al., "A System for Massively Parallel Hyperparameter Tuning" (MLSys 2020), with the stopping rule of Determined
+0.38: a trial continues past a rung while it is among the best 1/divisor of the trials seen there so far. When a trial
+exits early, Determined ends the search with fewer trials; we replace the trial.
 """
 
 import math
@@ -30,8 +30,10 @@ WORST = math.inf
 
 @dataclass(slots=True)
 class _Runner:
-    """Where a trial stands: the rung that decides next, and whether anything still counts; `placed` are its values at rungs, from the
-    lowest up."""
+    """Progress of a trial: the rung that decides next, and whether its results still count.
+
+    `placed` are its values at rungs, from the lowest up.
+    """
 
     rung: int = 0
     is_out: bool = False
@@ -39,7 +41,7 @@ class _Runner:
 
 
 class StoppingBracket(ResizableMethod, NonPausingMethod):
-    """One bracket: `targets` are the times of its rungs, rising; `initial` of `max_trials` start at once."""
+    """One bracket. `targets` are the times of its rungs, ascending; `initial` of `max_trials` trials start at once."""
 
     def __init__(self, targets: Sequence[int], max_trials: int, initial: int, divisor: float) -> None:
         self._ladder = Ladder(targets, divisor)
@@ -77,9 +79,10 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
         return rung_decision(counted, float(self._targets[runner.rung]))
 
     def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
-        """Refill while trials are left; one that failed or was cancelled takes the worst place of its rung.
+        """Start another trial while any are left. A trial that failed or was cancelled ranks worst at its rung.
 
-        A trial that finished by itself keeps what it reached, and results still under way may count. An invalid one leaves its rungs.
+        A trial that finished by itself keeps its results, and results still on their way may count. An invalid trial
+        is removed from its rungs.
         """
         runner = self._runners[trial]
         if ending is TrialEnding.INVALID:
@@ -103,11 +106,11 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
 
     @property
     def has_free_place(self) -> bool:
-        """Whether a trial that has just ended and was not replaced left one: always, since none pauses."""
+        """Whether a trial that ended without a replacement left concurrency free: always, since no trial pauses here."""
         return True
 
     def lend_place(self) -> None:
-        """Have one place less from now on."""
+        """Reduce the bracket's concurrency by one."""
         self._initial -= 1
 
     def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
@@ -116,13 +119,13 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
         return [*self.plan_more(max(0, self._initial - (self._requested - self._ended)))]
 
     def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """From now on the better half goes on at each rung, where the rule has fewer go on."""
+        """Finish with the trials that exist: at each rung the better half continues if the rule would let fewer continue."""
         self._requested -= len(waiting)
         self._max_trials, self._is_hurried = max(1, self._requested), True
         return []
 
     def progress(self) -> float:
-        """Return Determined's measure: bottom-rung results of 1.2 times the trials, then ended trials."""
+        """Return Determined's measure: results at the lowest rung relative to 1.2 times the trials, then ended trials."""
         reached = len(self._rungs[0])
         share = reached / (1.2 * self._max_trials)
         if reached >= self._max_trials or self._ended == self._max_trials:
@@ -137,7 +140,7 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
         return [list(rung) for rung in self._rungs]
 
     def _insert(self, rung: int, value: float) -> bool:
-        """Place `value` before its equals; return whether it is among those that go on there."""
+        """Insert `value` before equal values and return whether it is among those that continue."""
         values = self._rungs[rung]
         place = bisect_left(values, value)
         values.insert(place, value)
@@ -146,11 +149,13 @@ class StoppingBracket(ResizableMethod, NonPausingMethod):
 
 
 class Tournament(ResizableMethod):
-    """Several brackets, the one of most rungs first; each trial belongs to the one that asked for it.
+    """Several brackets, the one with most rungs first. Each trial belongs to the bracket that requested it.
 
-    The first has all places that it can fill, and a place that a bracket can fill no more goes to the first that can. So the bracket that finds
-    what is good soonest is not held up by those that are there in case early results mislead, as Hyperband has it too (Li et al., JMLR 2018),
-    and no place is idle while trials are left. Determined gives each bracket an equal share for good: `are_apart`, for searches begun so.
+    The first bracket gets all the concurrency that it can use; concurrency that a bracket no longer needs goes to the
+    first that does. So the bracket that finds good trials soonest is not delayed by those that guard against
+    misleading early results, the order that Hyperband also uses (Li et al., JMLR 2018), and no concurrency is idle
+    while trials are left. Determined gives each bracket a fixed equal share; `are_apart` does the same for searches
+    started that way.
     """
 
     def __init__(
@@ -186,7 +191,7 @@ class Tournament(ResizableMethod):
         return self._passed_on(branch, self._brackets[branch].on_ended(trial, ending))
 
     def plan_more(self, count: int) -> list[StartTrial]:
-        """Those of the first bracket that has any left, then of the next; trial by trial from each where they are apart."""
+        """Return trials of the first bracket that has any left, then of the next; one from each in turn if they are apart."""
         more: list[StartTrial] = []
         if not self._are_apart:
             for branch, bracket in enumerate(self._brackets):
@@ -200,7 +205,7 @@ class Tournament(ResizableMethod):
         return more
 
     def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """The brackets share the trials as they do now, and each keeps those that it has."""
+        """Distribute the new total in the present proportions; each bracket keeps the trials that it has created."""
         shares = reshare_trials(max_trials, [bracket.planned() for bracket in self._brackets], self._made)
         return [
             step
@@ -225,7 +230,7 @@ class Tournament(ResizableMethod):
         return sum(bracket.planned() for bracket in self._brackets)
 
     def _passed_on(self, branch: Branch, steps: list[SearchStep]) -> list[SearchStep]:
-        """A bracket's steps; where it leaves a place free, the trial of another that takes it."""
+        """Return a bracket's steps, or if it leaves concurrency free, a trial of another bracket."""
         bracket = self._brackets[branch]
         if not steps and not self._are_apart and bracket.has_free_place:
             more = self.plan_more(1)
@@ -236,5 +241,5 @@ class Tournament(ResizableMethod):
 
 
 def _of(branch: Branch, steps: Iterable[SearchStep]) -> list[SearchStep]:
-    """A bracket's steps as those of its branch."""
+    """Return a bracket's steps, marked with its branch."""
     return [step if isinstance(step, ResumeTrial) else replace(step, branch=branch) for step in steps]

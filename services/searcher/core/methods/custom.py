@@ -1,8 +1,8 @@
-"""`custom`: a program of the user's decides. What it tells are `Operation`s; what it is to know are entries of the journal (`events`).
+"""`custom`: a driver program decides. It sends `Operation`s and reads events, which are entries of the journal.
 
-Every operation is idempotent: a key names one trial for ever, times only rise, a stop stays. So a program that does not know whether it
-was heard says the same again. As Determined's custom searchers (0.19 to 0.37), but for keys that the program chooses instead of ids
-that it must keep.
+Every operation is idempotent: a key names one trial for good, times only rise, and a stop is final. So a program that
+does not know whether an operation arrived sends it again. This follows Determined's custom searchers (0.19 to 0.37),
+but the program chooses the keys instead of storing ids.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from shared.errors import Conflict, Rejected
 
 
 class OperationKind(StrEnum):
-    """What a program may tell."""
+    """Kinds of operations that a driver program may send."""
 
     CREATE = "create"
     GO_ON = "go_on"
@@ -37,15 +37,15 @@ class OperationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that a program tells; which fields count follows from the verb.
+    """An operation of a driver program. The verb determines which fields count.
 
     Attributes:
-        key: The trial, by the name that the program gave it.
-        point: Of `create`: its hyperparameters; None leaves them to the sampler.
-        until: Of `create` and `go_on`: the time at which the program is asked again; None: never, the trial trains to its own end.
-        source: Of `create`: the key of the trial from whose newest checkpoint it starts.
-        share: Of `progress`: 0 to 1.
-        reason: Of `shutdown` and `fail`: for people.
+        key: The program's name for the trial.
+        point: For `create`: its hyperparameters; None lets the sampler choose them.
+        until: For `create` and `go_on`: the time of the next decision; None lets the trial train to its end.
+        source: For `create`: the key of the trial from whose newest checkpoint it starts.
+        share: For `progress`: 0 to 1.
+        reason: For `shutdown` and `fail`: shown to users.
     """
 
     verb: OperationKind
@@ -59,13 +59,13 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class OperationEffects:
-    """What operations amount to.
+    """Effects of operations.
 
     Attributes:
-        starts: Trials to be made, and `withdrawn` those that wait for a place no more.
-        going_on: Trials that go on, whether they have paused or stand in their places.
-        stopped: Trials that end.
-        dropped: Keys of trials that end without having begun.
+        starts: Trials to create. `withdrawn` are requested trials that are no longer wanted.
+        going_on: Trials that continue, whether they are paused or running.
+        stopped: Trials to stop.
+        dropped: Keys of trials that end before they started.
     """
 
     starts: list[StartTrial] = field(default_factory=list)
@@ -77,7 +77,7 @@ class OperationEffects:
 
 @dataclass(slots=True)
 class _Runner:
-    """A trial as its program sees it; `start` is what waits for a place until it is a trial."""
+    """A trial as its driver program sees it. `start` is its request while it waits to be created."""
 
     created: Operation
     start: StartTrial
@@ -88,7 +88,7 @@ class _Runner:
 
 
 class Custom(FixedSizeMethod):
-    """Trials by their keys, and what was told of each."""
+    """Trials by key, and the operations that apply to them."""
 
     def __init__(self, undecided: Literal["park", "train"]) -> None:
         self._parks = undecided == "park"
@@ -100,19 +100,19 @@ class Custom(FixedSizeMethod):
 
     @property
     def is_shut(self) -> bool:
-        """Whether its program has said that no more is to come."""
+        """Whether the driver program has shut the search down."""
         return self._is_shut
 
     def key_of(self, trial: int) -> str:
-        """Return the name that the program gave a trial."""
+        """Return the driver program's name for a trial."""
         return self._of_trial[trial]
 
     def tell(self, operations: Iterable[Operation]) -> OperationEffects:
-        """Take in what the program says, in order.
+        """Apply operations in order.
 
         Raises:
-            Rejected: An operation names no trial that was created.
-            Conflict: A key is taken by another trial, or the search was shut down.
+            Rejected: An operation names a trial that was never created.
+            Conflict: A key belongs to another trial, or the search was shut down.
         """
         answer = OperationEffects()
         for index, operation in enumerate(operations):
@@ -120,7 +120,7 @@ class Custom(FixedSizeMethod):
         return answer
 
     def named_by(self, operations: Sequence[Operation]) -> list[int]:
-        """Return the trials of which operations speak: the last words, of all that wait for a decision."""
+        """Return the trials that the operations affect. Shutdown and failure affect all trials that wait for a decision."""
         found = {self._runners[each.key].trial for each in operations if each.key in self._runners}
         if any(each.verb in (OperationKind.SHUTDOWN, OperationKind.FAIL) for each in operations):
             found |= {runner.trial for runner in self._runners.values() if runner.is_undecided}
@@ -136,7 +136,7 @@ class Custom(FixedSizeMethod):
         return self._runners[key].until
 
     def on_result(self, trial: int, value: float, time: float) -> RungDecision:
-        """At its time a trial waits for the program; after a shutdown it ends there."""
+        """Let the trial wait for the driver program at its time; after a shutdown it ends there."""
         runner = self._runner(trial)
         if runner.is_over or runner.is_undecided or runner.until is None:
             return NO_DECISION
@@ -162,12 +162,12 @@ class Custom(FixedSizeMethod):
         return []
 
     def reopen(self, planned: int) -> list[SearchStep]:
-        """Ask for the trials again that were told and not made."""
+        """Return the requested trials that have not been created yet."""
         runners = self._runners.values()
         return [runner.start for runner in runners if runner.trial is None and not runner.is_over]
 
     def progress(self) -> float:
-        """Return what the program has said."""
+        """Return the progress that the driver program reported."""
         return self._share
 
     def planned(self) -> int:
@@ -195,19 +195,21 @@ class Custom(FixedSizeMethod):
             if known.created != operation:
                 raise Conflict(
                     "key_taken",
-                    f"the key {operation.key!r} is another trial's",
+                    f"the key {operation.key!r} already belongs to another trial",
                     f"{place}.key",
-                    "choose a new key",
+                    "use a new key",
                 )
             return
         if self._is_shut:
-            raise Conflict("search_shut_down", "the search was shut down: it takes no more trials", place)
+            raise Conflict("search_shut_down", "the search was shut down and accepts no more trials", place)
         source = None
         if operation.source is not None:
             source = self._named(operation.source, f"{place}.source").trial
             if source is None:
                 raise Conflict(
-                    "source_not_begun", f"the trial {operation.source!r} has not begun yet", f"{place}.source"
+                    "source_not_begun",
+                    f"trial {operation.source!r} has not started yet and cannot be copied",
+                    f"{place}.source",
                 )
         start = StartTrial(branch=len(self._keys), point=operation.point, source=source)
         self._keys.append(operation.key)
@@ -235,7 +237,7 @@ class Custom(FixedSizeMethod):
             answer.withdrawn.append(runner.start)
 
     def _shut_down(self, answer: OperationEffects) -> None:
-        """What was told is carried out; what waits for the program ends."""
+        """Keep requested trials, and stop those that wait for a decision."""
         self._is_shut = True
         for runner in self._runners.values():
             if runner.is_undecided:

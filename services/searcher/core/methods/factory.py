@@ -1,4 +1,4 @@
-"""From the config's words to a method at its beginning."""
+"""Create the search method that a config names."""
 
 import math
 
@@ -35,7 +35,7 @@ from services.searcher.core.samplers.independent import GridSampler
 def make_method(
     config: ExperimentConfig, sampler: Sampler, seed: int, rules: int = RULES_VERSION
 ) -> SearchMethod:
-    """Return the method that the config names, at its beginning."""
+    """Return a new search method as the config names it."""
     searcher = config.searcher
     if isinstance(searcher, Single):
         return Independent(total=1, places=1, is_fixed=True)
@@ -63,22 +63,26 @@ def make_method(
 def _tournament(searcher: AdaptiveAsha, rules: int) -> Tournament:
     are_apart = rules < 1
     sizes, concurrent = plan_brackets(searcher), searcher.max_concurrent_trials
-    places: tuple[int, ...] = tuple(size.initial for size in sizes)
+    concurrency: tuple[int, ...] = tuple(size.initial for size in sizes)
     if concurrent and not are_apart:
-        places = split_concurrency(concurrent, [size.max_trials for size in sizes])
+        concurrency = split_concurrency(concurrent, [size.max_trials for size in sizes])
     brackets = []
-    for size, initial in zip(sizes, places, strict=True):
+    for size, initial in zip(sizes, concurrency, strict=True):
         targets = rung_targets(searcher.max_time, searcher.divisor, size.rungs)
         brackets.append(_bracket(searcher, targets, size.max_trials, initial, rules))
     return Tournament(brackets, are_apart)
 
 
 def _bracket(
-    searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int, rules: int
+    searcher: AsyncHalving | AdaptiveAsha,
+    targets: tuple[int, ...],
+    max_trials: int,
+    concurrency: int,
+    rules: int,
 ) -> StoppingBracket | PromotionBracket:
     if searcher.stop_once:
-        return StoppingBracket(targets, max_trials, places, searcher.divisor)
-    return PromotionBracket(targets, max_trials, places, searcher.divisor, are_ties_alike=rules < 4)
+        return StoppingBracket(targets, max_trials, concurrency, searcher.divisor)
+    return PromotionBracket(targets, max_trials, concurrency, searcher.divisor, are_ties_alike=rules < 4)
 
 
 def max_concurrency(config: ExperimentConfig) -> float:

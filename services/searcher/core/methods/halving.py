@@ -1,7 +1,7 @@
-"""The arithmetic of successive halving: rung targets, brackets, and how trials are split over them.
+"""Arithmetic of successive halving: times of rungs, brackets, and how trials are distributed over them.
 
-Li et al., "A System for Massively Parallel Hyperparameter Tuning" (ASHA, MLSys 2020), with the meaning of
-Determined 0.38. All of it is exact: the divisor is taken as a fraction, so that no logarithm is rounded.
+Li et al., "A System for Massively Parallel Hyperparameter Tuning" (ASHA, MLSys 2020), as implemented in Determined
+0.38. All of it is exact: the divisor is a fraction, so no logarithm is rounded.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Mode = Literal["aggressive", "standard", "conservative"]
 
 @dataclass(frozen=True, slots=True)
 class BracketSize:
-    """One bracket: how many rungs, how many trials in all, how many at the start."""
+    """Size of a bracket: its rungs, its trials, and how many of them start at once."""
 
     rungs: int
     max_trials: int
@@ -24,7 +24,7 @@ class BracketSize:
 
 
 class Ladder:
-    """The rungs of one bracket: `targets` are their times, rising; one in `divisor` goes on at each."""
+    """The rungs of one bracket. `targets` are their times, ascending; one in `divisor` trials continues at each."""
 
     def __init__(self, targets: Sequence[int], divisor: float) -> None:
         self.targets = tuple(targets)
@@ -34,7 +34,7 @@ class Ladder:
         return rung == len(self.targets) - 1
 
     def kept(self, count: int) -> int:
-        """Return how many of so many go on."""
+        """Return how many of `count` trials continue."""
         return count * self._ratio.denominator // self._ratio.numerator
 
 
@@ -45,7 +45,7 @@ def rung_targets(max_time: int, divisor: float, rungs: int) -> tuple[int, ...]:
 
 
 def notes_of_rungs(searcher: Searcher) -> tuple[str, ...]:
-    """Say where rungs come together, by the smallest whole time: one result is judged there several times, as Determined does it."""
+    """Return a note if several rungs have the same time. One result is then judged several times, as in Determined."""
     match searcher:
         case AsyncHalving(num_rungs=rungs):
             key = "num_rungs"
@@ -56,8 +56,10 @@ def notes_of_rungs(searcher: Searcher) -> tuple[str, ...]:
     times = rung_targets(searcher.max_time, searcher.divisor, rungs)
     if (distinct := len(set(times))) == rungs:
         return ()
-    said = ", ".join(map(str, times))
-    return (f"searcher.{key}: the {rungs} rungs are at {said}; of these only {distinct} are different times",)
+    listed = ", ".join(map(str, times))
+    return (
+        f"searcher.{key}: the {rungs} rungs are at {listed}; only {distinct} of these times are distinct",
+    )
 
 
 def floor_log(value: int, base: float) -> int:
@@ -84,9 +86,9 @@ def choose_rungs(searcher: AdaptiveAsha) -> tuple[int, ...]:
 def plan_brackets(searcher: AdaptiveAsha) -> tuple[BracketSize, ...]:
     """Return the brackets, most rungs first; their trials sum to `max_trials` exactly.
 
-    Trials are shared by weight divisor^(r-1)/r, so that brackets cost about the same; what rounding
-    leaves goes to the first. Where single trials for tiny brackets would pass `max_trials` (Determined
-    does pass it), the largest bracket gives way, and brackets beyond `max_trials` are dropped.
+    Trials are distributed by weight divisor^(r-1)/r, so that brackets cost about the same; the rounding remainder
+    goes to the first bracket. Where one trial for each tiny bracket would exceed `max_trials` (as it does in
+    Determined), the largest bracket shrinks, and brackets beyond `max_trials` are dropped.
     """
     rungs = choose_rungs(searcher)[: searcher.max_trials]
     trials = _shared(searcher.max_trials, _weights(rungs, searcher.divisor))
@@ -95,7 +97,7 @@ def plan_brackets(searcher: AdaptiveAsha) -> tuple[BracketSize, ...]:
 
 
 def equal_concurrency(searcher: AdaptiveAsha, trials: tuple[int, ...]) -> tuple[int, ...]:
-    """Return how many trials of each bracket may run at once, as Determined splits them."""
+    """Return how many trials of each bracket may run at once, distributed as in Determined."""
     count = len(trials)
     if searcher.max_concurrent_trials == 0:
         return (max(trials[-1], int(searcher.divisor)),) * count
@@ -104,24 +106,25 @@ def equal_concurrency(searcher: AdaptiveAsha, trials: tuple[int, ...]) -> tuple[
 
 
 def split_concurrency(concurrent: int, trials: Sequence[int]) -> tuple[int, ...]:
-    """Return how many trials of each bracket begin when the first has as many places as it can fill, then the next."""
-    places: list[int] = []
+    """Return how many trials of each bracket start if each bracket, in order, takes as much concurrency as it can use."""
+    starting: list[int] = []
     for count in trials:
-        places.append(min(count, concurrent - sum(places)))
-    return tuple(places)
+        starting.append(min(count, concurrent - sum(starting)))
+    return tuple(starting)
 
 
 def initial_trials(max_trials: int, concurrent: int, divisor: float, rungs: int) -> int:
-    """Return how many trials of one bracket start at once; 0 concurrent trials means divisor^(rungs-1)."""
+    """Return how many trials of one bracket start at once. A concurrency of 0 means divisor^(rungs-1)."""
     if concurrent:
         return min(concurrent, max_trials)
     return max(1, min(max_trials, int(Fraction(divisor) ** (rungs - 1))))
 
 
 def reshare_trials(max_trials: int, planned: Sequence[int], made: Sequence[int]) -> tuple[int, ...]:
-    """Return how many of another number of trials each bracket has: in proportion as now, none fewer than it has made.
+    """Distribute a new total over the brackets in the present proportions.
 
-    What rounding leaves goes to the first; where brackets have made more than their part, the one furthest above what it has made gives way.
+    Each bracket gets at least the trials that it has created. The rounding remainder goes to the first bracket. If
+    brackets have created more than their share, the bracket with the most trials left to create shrinks.
     """
     total = sum(planned)
     shares = [max(max_trials * one // total, least) for one, least in zip(planned, made, strict=True)]
@@ -133,7 +136,7 @@ def reshare_trials(max_trials: int, planned: Sequence[int], made: Sequence[int])
 
 
 def planned_stops(brackets: tuple[BracketSize, ...], max_time: int, divisor: float) -> dict[int, int]:
-    """Return how many trials are expected to end at each time, if every rung keeps its 1/divisor."""
+    """Return how many trials are expected to end at each time if every rung keeps its 1/divisor."""
     stops: dict[int, int] = {}
     for bracket in brackets:
         left, ratio = bracket.max_trials, Fraction(divisor)

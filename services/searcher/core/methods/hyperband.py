@@ -1,9 +1,10 @@
 """Hyperband: brackets of synchronous successive halving, from many short trials to few long ones.
 
-Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (JMLR 18, 2018), algorithm 1: of the n trials at a rung
-the best n / divisor go on, once all of them are there. We decide about a trial as soon as the outcome is certain, whatever the others will
-come to: so the same trials go on as in the paper, but a loser ends without waiting, and a winner goes on. Who has to wait pauses. Brackets
-are run side by side: a free place goes to the first that has something to do, a trial that goes on before a new one.
+Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (JMLR 18, 2018), algorithm 1: of
+the n trials at a rung the best n / divisor continue once all of them are there. We decide about a trial as soon as
+the outcome no longer depends on the other trials. The same trials continue as in the paper, but a losing trial stops
+without waiting and a winning one continues at once; a trial that must wait is paused. Brackets run side by side: free
+concurrency goes to the first bracket that has something to do, to a paused trial before a new one.
 """
 
 import math
@@ -27,13 +28,20 @@ from services.searcher.core.methods.port import (
 )
 
 RungResult = tuple[float, int]
-"""A trial's value at a rung, and its number: of equal ones the earlier is better."""
+"""A trial's value at a rung, and its number. Of equal values the earlier trial ranks better."""
 
 
 @dataclass(slots=True)
 class _Rung:
-    """Where all of `planned` trials are compared at `target`: those that `came` and were not stopped there, best first; those of them that
-    `wait`; and how many were `lost`: stopped there, or on the way."""
+    """A rung, where trials are compared.
+
+    Attributes:
+        target: Time of the rung.
+        planned: Number of trials to compare.
+        came: Results of trials not stopped there, best first.
+        wait: Those of them that are paused.
+        lost: Number of trials stopped there or on the way.
+    """
 
     target: int
     planned: int
@@ -44,8 +52,15 @@ class _Rung:
 
 @dataclass(slots=True)
 class _Runner:
-    """The rung that a trial is on its way to; what it came to at those that it has passed, and where it pauses; whether it has left its
-    place; whether it is over."""
+    """Progress of a trial.
+
+    Attributes:
+        rung: Its next rung.
+        passed: Its values at the rungs passed.
+        held: The value at which it pauses.
+        is_parked: Whether it has been paused.
+        is_out: Whether it is over.
+    """
 
     rung: int = 0
     passed: list[float] = field(default_factory=list)
@@ -55,7 +70,7 @@ class _Runner:
 
 
 class _Bracket:
-    """One bracket: of all `sizes[0]` trials, `sizes[i]` reach rung i. It knows nothing of places."""
+    """One bracket: of all `sizes[0]` trials, `sizes[i]` reach rung i. It does not limit concurrency."""
 
     def __init__(self, targets: Sequence[int], sizes: Sequence[int]) -> None:
         self._rungs = [_Rung(target, size) for target, size in zip(targets, sizes, strict=True)]
@@ -65,16 +80,16 @@ class _Bracket:
 
     @property
     def trials(self) -> int:
-        """How many it makes in all."""
+        """Total number of trials."""
         return self._rungs[0].planned
 
     def create(self, trial: int) -> float:
-        """Take in a new trial; return when its first rung is."""
+        """Add a new trial and return the time of its first rung."""
         self._runners[trial] = _Runner()
         return float(self._rungs[0].target)
 
     def judge(self, trial: int, value: float, time: float) -> RungDecision:
-        """Pass rungs upward while `time` reaches them and it is certain that the trial goes on."""
+        """Pass rungs upward while `time` reaches them and it is certain that the trial continues."""
         runner = self._runners[trial]
         if runner.is_out or runner.held is not None:
             return NO_DECISION
@@ -97,17 +112,17 @@ class _Bracket:
         return rung_decision(counted, float(self._rungs[runner.rung].target))
 
     def park(self, trial: int) -> None:
-        """Take in that a trial has left its place."""
+        """Record that a trial has been paused."""
         runner = self._runners[trial]
         assert runner.held is not None
         runner.is_parked = True
         insort(self._rungs[runner.rung].wait, (runner.held, trial))
 
     def end(self, trial: int, ending: TrialEnding) -> bool:
-        """Take in a trial's end; return whether it had a place.
+        """Record a trial's end and return whether it was running.
 
-        One that was on its way to a rung, or waited there, is lost to it, which is as good as the worst place. An invalid one leaves
-        its rungs, and another is made.
+        A trial that was on its way to a rung, or paused there, is lost to the rung, which equals the worst rank. An
+        invalid trial is removed from its rungs and replaced.
         """
         runner = self._runners[trial]
         had_place = not runner.is_parked
@@ -128,7 +143,7 @@ class _Bracket:
         return had_place
 
     def next_step(self, branch: Branch) -> SearchStep | None:
-        """Return what to do with a free place, which is done then."""
+        """Return what to do with free concurrency, and mark it as done."""
         for index in reversed(range(len(self._rungs) - 1)):
             wait = self._rungs[index].wait
             if wait and self._fate(index, wait[0]):
@@ -139,20 +154,20 @@ class _Bracket:
         return None
 
     def close(self, unmade: int) -> None:
-        """Take in that trials which were asked for will not be made, nor those that were not: they are lost to the first rung."""
+        """Record that no further trials will be created, including `unmade` requested ones. They are lost to the first rung."""
         unmade += self.trials - self._requested
         self._unmade += unmade
         self._rungs[0].lost += unmade
         self._requested = self.trials
 
     def reopen(self) -> None:
-        """Take in that they are made after all; who went on because there were fewer stays."""
+        """Record that they will be created after all. Trials that continued because there were fewer stay."""
         self._rungs[0].lost -= self._unmade
         self._requested -= self._unmade
         self._unmade = 0
 
     def units(self) -> tuple[float, float]:
-        """Return what was trained of the time metric up to the rungs, or will never be, and what was planned."""
+        """Return the training time that is done or will never happen, and the planned training time."""
         done = planned = below = 0.0
         for rung in self._rungs:
             done += (rung.target - below) * (len(rung.came) + rung.lost)
@@ -170,17 +185,17 @@ class _Bracket:
         runner.passed.append(value)
         runner.rung += 1
 
-    def _fate(self, index: int, standing: RungResult) -> bool | None:
-        """Whether a trial goes on from a rung: None while that depends on those that are still to come."""
+    def _fate(self, index: int, result: RungResult) -> bool | None:
+        """Whether a trial continues from a rung. None: that depends on trials still to come."""
         rung, coming = self._rungs[index], self._coming(index)
         kept = min(self._rungs[index + 1].planned, coming)
-        better = bisect_left(rung.came, standing)
+        better = bisect_left(rung.came, result)
         if better >= kept:
             return False
         return True if better + coming - len(rung.came) < kept else None
 
     def _coming(self, index: int) -> int:
-        """How many come to a rung in all, as far as is known: fewer than planned where too many below are lost."""
+        """Number of trials expected at a rung: fewer than planned if too many are lost below it."""
         coming = self.trials
         for rung in self._rungs[: index + 1]:
             coming = min(rung.planned, coming) - rung.lost
@@ -188,7 +203,7 @@ class _Bracket:
 
 
 class Hyperband(FixedSizeMethod):
-    """All brackets once."""
+    """One pass over all brackets."""
 
     def __init__(self, config: Config) -> None:
         self._brackets = [
@@ -196,7 +211,7 @@ class Hyperband(FixedSizeMethod):
             for sizes in bracket_sizes(config.max_time, config.min_time, config.divisor)
         ]
         self._branches: dict[int, Branch] = {}
-        self._places: float = config.max_concurrent_trials or math.inf
+        self._concurrency: float = config.max_concurrent_trials or math.inf
         self._busy = 0
 
     def plan_start(self) -> list[SearchStep]:
@@ -210,35 +225,35 @@ class Hyperband(FixedSizeMethod):
         return self._bracket(trial).judge(trial, value, time)
 
     def on_parked(self, trial: int) -> list[SearchStep]:
-        """Fill the place that a paused trial has left."""
+        """Use the concurrency that a paused trial has freed."""
         self._bracket(trial).park(trial)
         self._busy -= 1
         return self._filled()
 
     def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
-        """Fill the place that a trial leaves. None but an invalid one is replaced: all that are planned are made."""
+        """Use the concurrency that a trial frees. Only invalid trials are replaced, because all planned trials are created."""
         self._busy -= self._bracket(trial).end(trial, ending)
         return self._filled()
 
     def plan_more(self, count: int) -> list[SearchStep]:
-        self._places = max(self._places, self._busy + count)
+        self._concurrency = max(self._concurrency, self._busy + count)
         return self._filled()
 
     def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """Who waits for trials that are not made is compared with those that are there."""
+        """Finish with the trials that exist: paused trials are compared among themselves."""
         for branch, bracket in enumerate(self._brackets):
             bracket.close(sum(start.branch == branch for start in waiting))
         self._busy -= len(waiting)
         return self._filled()
 
     def reopen(self, planned: int) -> list[SearchStep]:
-        """Make the trials that were not made, and compare all again."""
+        """Create the remaining trials and compare all trials again."""
         for bracket in self._brackets:
             bracket.reopen()
         return self._filled()
 
     def progress(self) -> float:
-        """Return the share of the planned training that is done, or will never be."""
+        """Return the share of the planned training that is done or will never happen."""
         units = [bracket.units() for bracket in self._brackets]
         return min(1.0, sum(done for done, _ in units) / sum(planned for _, planned in units))
 
@@ -251,7 +266,7 @@ class Hyperband(FixedSizeMethod):
     def _filled(self) -> list[SearchStep]:
         steps: list[SearchStep] = []
         for branch, bracket in enumerate(self._brackets):
-            while self._busy < self._places and (step := bracket.next_step(branch)) is not None:
+            while self._busy < self._concurrency and (step := bracket.next_step(branch)) is not None:
                 self._busy += 1
                 steps.append(step)
         return steps

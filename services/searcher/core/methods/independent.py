@@ -1,4 +1,4 @@
-"""Methods that judge nothing: `single`, `random` and `grid` make their trials and let each run out."""
+"""Methods without early stopping: `single`, `random` and `grid` let each trial run to its end."""
 
 from collections.abc import Sequence
 
@@ -15,13 +15,15 @@ from services.searcher.core.methods.port import (
 
 
 class Independent(ResizableMethod, NonPausingMethod):
-    """`total` trials, in so many `places` at once (0: as many as there are trials); each that ends makes room for the next.
-    `is_fixed`: there are no other points, so that an invalid one counts as tried."""
+    """`total` trials, at most `places` at once (0: all); each that ends is followed by the next.
+
+    `is_fixed`: there are no other points, so an invalid trial counts as tried.
+    """
 
     def __init__(self, total: int, places: int, is_fixed: bool = False) -> None:
         self._total = total
         self._is_fixed = is_fixed
-        self._places = places
+        self._concurrency = places
         self._requested = min(total, places or total)
         self._ended = 0
 
@@ -51,7 +53,7 @@ class Independent(ResizableMethod, NonPausingMethod):
     def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         self._total = max_trials
         self._requested -= len(waiting)
-        return [*self.plan_more(max(0, (self._places or max_trials) - (self._requested - self._ended)))]
+        return [*self.plan_more(max(0, (self._concurrency or max_trials) - (self._requested - self._ended)))]
 
     def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         self._requested -= len(waiting)

@@ -1,8 +1,8 @@
-"""Median stopping: a trial ends when its best is worse than what the median of the others had on the way.
+"""Median stopping: stop a trial whose best result is worse than the median of the others at the same time.
 
-Golovin et al., "Google Vizier: A Service for Black-Box Optimization" (KDD 2017), section 3.2.1: a trial is stopped at time t if its
-best value by t is strictly worse than the median of the running averages, up to t, of the others. We compare with all that have come
-so far, not with completed ones alone, so that the first trials judge each other too.
+Golovin et al., "Google Vizier: A Service for Black-Box Optimization" (KDD 2017), section 3.2.1: a trial is stopped at
+time t if its best value by t is strictly worse than the median of the running averages, up to t, of the others. We
+compare with all trials that have reached t, not only with completed ones, so that the first trials are compared too.
 """
 
 from bisect import bisect_left, insort
@@ -25,7 +25,7 @@ from services.searcher.core.methods.port import (
 
 @dataclass(slots=True)
 class _Runner:
-    """How far a trial is: the marks it has passed, the sum of its results at them, its best, its running average at each."""
+    """Progress of a trial: marks passed, the sum of its results at them, its best, and its running average at each."""
 
     passed: int = 0
     total: float = 0.0
@@ -35,7 +35,10 @@ class _Runner:
 
 
 class MedianStopping(ResizableMethod, NonPausingMethod):
-    """Marks are every `interval` of the time metric up to `max_time`; at each, a trial is compared with those that have passed it."""
+    """Compare each trial at its marks with the trials that have passed them.
+
+    Marks are every `interval` of the time metric up to `max_time`.
+    """
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -51,7 +54,7 @@ class MedianStopping(ResizableMethod, NonPausingMethod):
         return self._time_of(0)
 
     def on_result(self, trial: int, value: float, time: float) -> RungDecision:
-        """Pass the marks that `time` reaches; each counts this result."""
+        """Pass the marks that `time` reaches; this result counts at each of them."""
         runner, counted = self._runners[trial], False
         if runner.is_out:
             return NO_DECISION
@@ -64,7 +67,7 @@ class MedianStopping(ResizableMethod, NonPausingMethod):
         return RungDecision(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
 
     def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
-        """An invalid trial leaves the marks that it has passed."""
+        """Record a trial's end; an invalid trial is removed from the marks that it has passed."""
         if ending is TrialEnding.INVALID:
             runner = self._runners[trial]
             runner.is_out = True
@@ -91,7 +94,7 @@ class MedianStopping(ResizableMethod, NonPausingMethod):
         return float(min((mark + 1) * self._config.interval, self._config.max_time))
 
     def _pass(self, runner: _Runner, value: float, is_judged: bool) -> bool:
-        """Take in a result at the trial's next mark; return whether it is worse there than the median of the others."""
+        """Record a result at the trial's next mark and return whether it is worse than the median of the others there."""
         if runner.passed == len(self._means):
             self._means.append([])
         others = self._means[runner.passed]

@@ -1,12 +1,14 @@
-"""Population-based training: members train side by side; at its marks a member that is among the worst gives way to a copy of one of the best.
+"""Population-based training: a member among the worst at a mark is replaced by a copy of one of the best.
 
-Jaderberg et al., "Population Based Training of Neural Networks" (2017), asynchronous, with truncation selection: nobody waits for others;
-a member at a mark is held against what has come there so far, itself included. A copy is a new trial that starts from the newest stored
-checkpoint of the trial that it copies, with hyperparameters near that one's. Where the paper copies whoever is best, here only one that is as
-far and has a checkpoint stored is copied, so that no member goes back; where there is none the member trains on.
+Jaderberg et al., "Population Based Training of Neural Networks" (2017), asynchronous, with truncation selection: no
+member waits for others; a member at a mark is compared with the results seen there so far, its own included. A copy
+is a new trial that starts from the newest stored checkpoint of the copied trial with perturbed hyperparameters. The
+paper copies any better member; here only a member that is as far and has a stored checkpoint is copied, so that no
+member goes back. If there is none, the member trains on.
 
-With fewer places than members these take turns: at its mark a member pauses for one that waits and has passed fewer, and is held against what
-came there meanwhile before it goes on. If it gives way then, its trial stays paused, and ends with the search.
+With less concurrency than members, the members take turns: at its mark a member pauses for a waiting one that has
+passed fewer marks, and is compared with the results that arrived meanwhile before it continues. If it is replaced
+then, its trial stays paused and ends with the search.
 """
 
 import math
@@ -37,11 +39,11 @@ from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
 
 UNSAVED_MARKS = 2
-"""A trial that has passed so many marks since a checkpoint of it was stored pauses once, which has its script save one."""
+"""A trial that has passed this many marks without a stored checkpoint pauses once, so that its script saves one."""
 
 
 class Pbt(FixedSizeMethod):
-    """The population; marks are every `interval` of the time metric up to `max_time`, and no member has more trials than marks."""
+    """The population. Marks are every `interval` of the time metric up to `max_time`; no member has more trials than marks."""
 
     def __init__(self, config: Config, domain: Domain, seed: int) -> None:
         self._config, self._domain, self._seed = config, domain, seed
@@ -49,7 +51,7 @@ class Pbt(FixedSizeMethod):
         self._by_trial: dict[int, PopulationMember] = {}
         self._marks = -(-config.max_time // config.interval)
         self._seen: list[list[MarkResult]] = [[] for _ in range(self._marks)]
-        self._places = config.max_concurrent_trials or config.population_size
+        self._concurrency = config.max_concurrent_trials or config.population_size
         self._busy = 0
         self._copies = 0
         self._is_closed = False
@@ -60,7 +62,7 @@ class Pbt(FixedSizeMethod):
     def on_created(self, trial: int, branch: Branch) -> float | None:
         member = self._by_trial[trial] = self._members[branch]
         if member.copy is not None and (passed := member.copy.passed) is not None:
-            # What it copies has trained on meanwhile.
+            # The copied trial has trained on meanwhile.
             member.reach(min(passed, self._marks - 1))
         member.trial, member.trials, member.begun = trial, member.trials + 1, member.passed
         member.origin, member.copy = member.copy, None
@@ -68,16 +70,16 @@ class Pbt(FixedSizeMethod):
         return self._time_of(member.passed)
 
     def on_point(self, trial: int, point: Point) -> None:
-        """Learn with which hyperparameters a new trial trains."""
+        """Record the hyperparameters of a new trial."""
         self._by_trial[trial].point = point
 
     def awaits(self, trial: int) -> bool:
-        """Return whether it is news that a checkpoint of this trial was stored."""
+        """Return whether a stored checkpoint of this trial matters."""
         member = self._by_trial[trial]
         return member.trial == trial and (not member.is_stored or member.unsaved > 0)
 
     def on_stored(self, trial: int) -> None:
-        """Take in that a checkpoint of a trial was stored: it may be copied from now on."""
+        """Record that a checkpoint of a trial was stored; from now on the trial may be copied."""
         member = self._by_trial[trial]
         member.is_stored, member.unsaved = True, 0
 
@@ -98,20 +100,20 @@ class Pbt(FixedSizeMethod):
         return RungDecision(counted, stop=False, at_top=False, decide_at=self._time_of(member.passed))
 
     def on_parked(self, trial: int) -> list[SearchStep]:
-        """Fill the place that a paused trial has left."""
+        """Use the concurrency that a paused trial has freed."""
         self._by_trial[trial].state = MemberState.WAITS
         self._busy -= 1
         return self._filled()
 
     def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
-        """Let a copy follow a trial that gave way, and one that was lost before its time: it takes the worst place.
+        """Start the copy that replaces a stopped trial, or one that was lost early; the latter ranks worst.
 
-        In the stead of an invalid one comes another of the same origin. One that finished by itself past its last mark but one has had
-        its time: perhaps its last result is still under way.
+        An invalid trial is replaced by another with the same origin. A trial that finished by itself after its last
+        mark but one counts as done, because its last result may still be on its way.
         """
         member = self._by_trial[trial]
         if member.trial != trial:
-            return []  # It gave way while it was paused.
+            return []  # It was replaced while it was paused.
         if member.state is not MemberState.WAITS:
             self._busy -= 1
         marks_left = self._marks - member.passed
@@ -126,11 +128,11 @@ class Pbt(FixedSizeMethod):
         return self._filled()
 
     def plan_more(self, count: int) -> list[SearchStep]:
-        self._places = max(self._places, self._busy + count)
+        self._concurrency = max(self._concurrency, self._busy + count)
         return self._filled()
 
     def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """Nobody gives way any more, and members whose next trial has not begun stand by."""
+        """Finish with the trials that exist: no member is replaced any more, and trials that have not started wait."""
         self._is_closed = True
         self._busy -= len(waiting)
         for start in waiting:
@@ -138,19 +140,19 @@ class Pbt(FixedSizeMethod):
         return self._filled()
 
     def reopen(self, planned: int) -> list[SearchStep]:
-        """Begin the trials that stood by."""
+        """Start the trials that waited."""
         self._is_closed = False
         return self._filled()
 
     def progress(self) -> float:
-        """Return the share of the marks that are behind the members."""
+        """Return the share of the marks that the members have passed."""
         passed = sum(
             self._marks if member.state is MemberState.DONE else member.furthest for member in self._members
         )
         return passed / (self._marks * len(self._members))
 
     def planned(self) -> int:
-        """Return how many trials there are so far, with those decided upon."""
+        """Return the number of trials so far, including those decided but not started."""
         coming = sum(
             member.state is MemberState.BEGINS or member.copy is not None or member.trials == 0
             for member in self._members
@@ -168,17 +170,17 @@ class Pbt(FixedSizeMethod):
         return RungDecision(counted=True, stop=False, at_top=False, decide_at=self._time_of(member.passed))
 
     def _gives_way(self, member: PopulationMember) -> bool:
-        """Decide upon a copy for a member that is among the worst at its mark, where one of the best there can be copied."""
+        """Choose a copy for a member among the worst at its mark, if one of the best there can be copied."""
         seen = self._seen[member.passed - 1]
         is_worst = bisect_left(seen, member.standing) >= len(seen) - self._share(len(seen))
         return is_worst and not self._is_closed and self._copy_one(member, member.passed, member.values[-1])
 
     def _share(self, count: int) -> int:
-        """How many of so many are the best, and as many the worst."""
+        """Return how many of `count` members are the best, and how many the worst."""
         return min(math.ceil(round(count * self._config.truncate_fraction, 9)), count // 2)
 
     def _take_back(self, member: PopulationMember) -> None:
-        """Have it be as if the member's invalid trial had never been, and try another point."""
+        """Undo the member's invalid trial and try another point."""
         for seen, value in zip(self._seen[member.begun :], member.values, strict=False):
             seen.remove((value, member.trial))
         member.trials -= 1
@@ -187,7 +189,7 @@ class Pbt(FixedSizeMethod):
             member.copy = self._copied(origin.member, origin.trial, origin.original, self._chance())
 
     def _copy_one(self, member: PopulationMember, marks: int, value_of_member: float) -> bool:
-        """Choose by chance among the best after so many marks, if they are better: of those that train or wait to, and can be copied."""
+        """Choose a random member among the best at that mark that is better, unfinished and can be copied."""
         seen = self._seen[marks - 1]
         found = [
             source
@@ -208,28 +210,28 @@ class Pbt(FixedSizeMethod):
         return Copy(member, trial, original, explore(self._config, self._domain, original, chance))
 
     def _chance(self) -> Stream:
-        """Every copy draws from a stream of its own, apart from those of the trials."""
+        """Return a random stream for one copy, separate from those of the trials."""
         self._copies += 1
         return Stream(self._seed, -self._copies)
 
     def _is_waited_for(self, member: PopulationMember) -> bool:
-        """Whether more members that are behind this one wait than places are about to come free."""
+        """Whether more members with fewer marks wait than trials are about to leave."""
         waiting = sum(each.passed < member.passed for each in self._waiting())
         return waiting > sum(each.state is MemberState.LEAVES for each in self._members)
 
     def _waiting(self) -> list[PopulationMember]:
-        """Those that want a place; where it is closed, none that would begin."""
+        """Members that wait to run; after `close` only paused ones."""
         wanted = (MemberState.WAITS,) if self._is_closed else WAITING
         return [member for member in self._members if member.state in wanted]
 
     def _filled(self) -> list[SearchStep]:
-        """Give free places to the members that are least far."""
+        """Give free concurrency to the members that have passed the fewest marks."""
         steps: list[SearchStep] = []
         for member in sorted(self._waiting(), key=lambda each: (each.passed, each.place)):
-            if self._busy >= self._places:
+            if self._busy >= self._concurrency:
                 break
             if member.copy is not None and member.copy.passed == self._marks:
-                # What it was to copy has come to its end: nothing is left to train.
+                # The copied trial has reached its end, so nothing is left to train.
                 member.state, member.copy = MemberState.DONE, None
                 continue
             self._busy += 1
@@ -247,5 +249,5 @@ class Pbt(FixedSizeMethod):
         return StartTrial(branch=member.place, point=member.copy.point, source=member.copy.trial)
 
     def _time_of(self, passed: int) -> float:
-        """When the mark after so many is."""
+        """Return the time of the mark after so many."""
         return float(min((passed + 1) * self._config.interval, self._config.max_time))

@@ -1,6 +1,7 @@
-"""How a copy's hyperparameters differ from those that it was copied with: some are drawn anew, others moved a little.
+"""Perturb the hyperparameters of a copy: some are resampled, others change a little.
 
-Jaderberg et al., "Population Based Training of Neural Networks" (2017), section 3: explore, by resampling and by perturbing.
+Jaderberg et al., "Population Based Training of Neural Networks" (2017), section 3: explore, by resampling and by
+perturbing.
 """
 
 from pydantic import JsonValue
@@ -24,7 +25,7 @@ from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Generator, draw_value, nth_step
 
 TRIES = 1000
-"""So many changes may miss the constraints before a point is left as it is."""
+"""After this many perturbed points that violate the constraints, the point stays unchanged."""
 
 
 def explore(searcher: Pbt, domain: Domain, point: Point, generator: Generator) -> Point:
@@ -37,7 +38,7 @@ def explore(searcher: Pbt, domain: Domain, point: Point, generator: Generator) -
 
 
 def _changed(searcher: Pbt, domain: Domain, point: Point, generator: Generator) -> Point:
-    """Three numbers are drawn for each parameter that varies, whatever becomes of it; what takes part only now is drawn."""
+    """Draw three numbers for each varying parameter, whether used or not. Parameters that have become active are sampled."""
     changed: Point = {}
     for path, parameter in leaves(domain.space):
         if isinstance(parameter, Const):
@@ -58,15 +59,15 @@ def _is_kept(searcher: Pbt, path: Path) -> bool:
 
 
 def _moved(parameter: Categorical | Int | Double | Log, value: JsonValue, change: float) -> JsonValue:
-    """Numbers grow or shrink by the share `change`, at least to their neighbour; of numbers to choose from, the next is taken."""
+    """Scale a number by 1 + `change`, at least to its neighbour. For a choice of numbers, take the next one."""
     if isinstance(parameter, Categorical):
         return _neighbour(parameter, value, up=change > 0)
     if not isinstance(value, int | float):
         return value
     match parameter:
         case Log():
-            ends = sorted((parameter.base**parameter.minval, parameter.base**parameter.maxval))
-            return float(min(max(value * (1 + change), ends[0]), ends[1]))
+            bounds = sorted((parameter.base**parameter.minval, parameter.base**parameter.maxval))
+            return float(min(max(value * (1 + change), bounds[0]), bounds[1]))
         case Int() | Double() if (steps := stepped(parameter)) is not None and parameter.step is not None:
             index = round((value - parameter.minval) / parameter.step)
             target = round((value * (1 + change) - parameter.minval) / parameter.step)
@@ -74,20 +75,20 @@ def _moved(parameter: Categorical | Int | Double | Log, value: JsonValue, change
         case Int():
             return _apart(int(value), round(value * (1 + change)), change, parameter.minval, parameter.maxval)
         case Double():
-            # Nought stays nought however it is multiplied.
+            # Scaling would leave zero at zero.
             by = value * change if value else (parameter.maxval - parameter.minval) * change
             return float(min(max(value + by, parameter.minval), parameter.maxval))
 
 
 def _apart(old: int, new: int, change: float, least: int, most: int) -> int:
-    """`new`, or the next beside `old` where they are the same, within the ends."""
+    """Return `new`, or the neighbour of `old` if both are equal, within the bounds."""
     if new == old:
         new = old + (1 if change > 0 else -1)
     return min(max(new, least), most)
 
 
 def _neighbour(parameter: Categorical, value: JsonValue, *, up: bool) -> JsonValue:
-    """The next number up or down of those to choose from; what is no number has no neighbours, and stays."""
+    """Return the next larger or smaller number of the choices. Values of a choice that is not all numbers stay."""
     numbers = [
         each for each in parameter.vals if isinstance(each, int | float) and not isinstance(each, bool)
     ]

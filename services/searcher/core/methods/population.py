@@ -1,4 +1,4 @@
-"""The members of a population: where each stands, and what its next trial is to be. `pbt` decides about them."""
+"""Members of a PBT population: the progress of each, and its next trial. `pbt` decides about them."""
 
 import math
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from muster.config import Point
 
 WORST = math.inf
 MarkResult = tuple[float, int]
-"""What a trial came to at a mark, and its number: of equal ones the earlier is better."""
+"""A trial's value at a mark, and its number. Of equal values the earlier trial ranks better."""
 
 
 class MemberState(Enum):
     BEGINS = auto()
-    """As soon as there is a place."""
+    """Waits for free concurrency to start its next trial."""
     TRAINS = auto()
     LEAVES = auto()
-    """Told to pause or to end."""
+    """Its trial has been asked to pause or stop."""
     WAITS = auto()
-    """Paused, for a place to go on."""
+    """Its trial is paused and waits for free concurrency."""
     DONE = auto()
 
 
@@ -27,19 +27,19 @@ WAITING = (MemberState.BEGINS, MemberState.WAITS)
 
 @dataclass(slots=True)
 class PopulationMember:
-    """One of the population through all its trials.
+    """A member of the population across all its trials.
 
     Attributes:
-        trial: The present one, or the last; 0 before there is any, and once it gave way while it was paused.
-        trials: All that it has had.
-        point: With which hyperparameters it trains.
-        passed: Marks behind it, with those of the trial that it copies; `begun` of them when its present trial began.
-        furthest: The most that it ever had behind it.
-        values: What the present trial came to at the marks that it has passed itself.
-        unsaved: Marks passed since a checkpoint of the present trial was stored.
-        is_stored: Whether any was.
-        origin: What the present trial is a copy of.
-        copy: What its next trial is to be, decided upon; None: it begins from nothing.
+        trial: The current or last trial; 0 before the first, and after a paused trial was replaced.
+        trials: Number of trials so far.
+        point: Hyperparameters of the current trial.
+        passed: Marks passed, including those of the copied trial; `begun` of them when the current trial started.
+        furthest: The highest `passed` so far.
+        values: Results of the current trial at the marks that it has passed itself.
+        unsaved: Marks passed since a checkpoint of the current trial was stored.
+        is_stored: Whether any checkpoint of the current trial was stored.
+        origin: The copy that the current trial started from; None: from scratch.
+        copy: The copy that its next trial starts from; None: from scratch.
     """
 
     place: int
@@ -58,7 +58,7 @@ class PopulationMember:
 
     @property
     def standing(self) -> MarkResult:
-        """At its last mark."""
+        """The value at its last mark, and its trial."""
         return self.values[-1], self.trial
 
     def reach(self, passed: int) -> None:
@@ -68,7 +68,7 @@ class PopulationMember:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Of a member's trial, which trained with `original`; the member may have another by the time that the copy begins."""
+    """A copy of a member's trial, which trained with `original`. The member may have another trial when the copy starts."""
 
     member: PopulationMember
     trial: int
@@ -77,6 +77,6 @@ class Copy:
 
     @property
     def passed(self) -> int | None:
-        """How far the trial is by now; None once it is over without having been the member's last."""
+        """Marks passed by the copied trial; None once it has ended without being the member's last."""
         is_same = self.member.trial == self.trial and self.member.copy is None
         return self.member.passed if is_same else None

@@ -1,8 +1,8 @@
-"""The port of every search method: what it is told, and what it answers.
+"""The interface of search methods.
 
-A method is a mutable index that only these calls advance; equal sequences of calls give equal answers.
-It knows trials by their numbers, and results as (value, time) with smaller values better and infinity
-worst: signs, missing metrics and NaN are settled before it is asked.
+A method is mutable state that only these calls advance; equal sequences of calls give equal answers. It knows trials
+by number, and results as (value, time) where smaller values are better and infinity is worst. Signs, missing metrics
+and NaN are handled before it is called.
 """
 
 from abc import ABC, abstractmethod
@@ -15,21 +15,24 @@ from muster.config import Point
 from shared.errors import Rejected
 
 RULES_VERSION = 4
-"""The rules that searches go by now; a journal names those of its search. Under 0 the brackets of `adaptive_asha` have places apart; under 0 and
-1 a sampler hears of a trial only when that has ended; before 3 no budget keeps more than a tenth of itself for stopping; before 4 all trials of
-equal value go on by promotion where one of them may."""
+"""Current version of the decision rules; a journal records the version of its search.
+
+Under 0 the brackets of `adaptive_asha` have separate concurrency; under 0 and 1 a sampler sees a trial only when it
+has ended; before 3 a budget reserves at most a tenth of itself for stopping; before 4 promotion lets all trials of
+equal value continue if one of them may.
+"""
 
 Branch = int
-"""Which part of a search a trial belongs to: the bracket's index; 0 where there are no brackets."""
+"""The part of a search that a trial belongs to: the index of its bracket; 0 without brackets."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartTrial:
-    """A trial is to be made.
+    """Create a trial.
 
     Attributes:
         branch: The part of the search that it belongs to.
-        point: Its hyperparameters, where not the sampler proposes them.
+        point: Its hyperparameters; None lets the sampler propose them.
         source: The trial from whose newest checkpoint it starts.
     """
 
@@ -40,37 +43,38 @@ class StartTrial:
 
 @dataclass(frozen=True, slots=True)
 class ResumeTrial:
-    """A trial that was paused by the search is to be trained on, until its next decision; None: there is none to come."""
+    """Resume a trial that the search paused, until its next decision. None: no decision follows."""
 
     trial: int
     decide_at: float | None
 
 
 SearchStep = StartTrial | ResumeTrial
-"""What to do with a free place: make a trial, or have one go on."""
+"""What to do with free concurrency: create a trial or resume one."""
 
 
 class TrialEnding(StrEnum):
-    """How a trial's request closed, as far as the search cares."""
+    """How a trial's request closed, as far as the search method needs to know."""
 
     FINISHED = "finished"
     FAILED = "failed"
     CANCELLED = "cancelled"
     INVALID = "invalid"
-    """Its hyperparameters make no sense: it counts for nothing, takes no place, and another is made in its stead."""
+    """Its hyperparameters are invalid: the trial does not count, ranks nowhere, and is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class RungDecision:
-    """The answer to a result.
+    """The decision about a result.
 
     Attributes:
-        counted: Whether the result reached a rung, so that it was decided.
+        counted: Whether the result reached a rung, so that a decision was made.
         stop: Whether the trial ends here.
-        at_top: Whether it ends because it has had its whole time.
-        decide_at: The time of the next decision; None when none is to come.
-        pause: Whether the trial is to leave its place, and to go on later or never.
-        rungs: The times of the rungs that counted it, rising: those at which all trials of the search are compared.
+        at_top: Whether it ends because it reached its maximum time.
+        decide_at: The time of the next decision; None if there is none.
+        pause: Whether the trial is paused; it may or may not be resumed.
+        rungs: The times of the rungs that counted the result, ascending. All trials of the search are compared at
+            them.
     """
 
     counted: bool
@@ -91,23 +95,23 @@ def rung_decision(
     at_top: bool = False,
     pause: bool = False,
 ) -> RungDecision:
-    """The answer to a result that these rungs counted; several may decide at one time."""
+    """Return the decision about a result that these rungs counted. Several rungs may have the same time."""
     return RungDecision(bool(rungs), stop, at_top, decide_at, pause, tuple(dict.fromkeys(rungs)))
 
 
 class NonPausingMethod:
-    """A method whose trials keep their places until they end."""
+    """A method whose trials are never paused."""
 
     def on_parked(self, trial: int) -> list[SearchStep]:
-        raise AssertionError("this method has no trial pause")
+        raise AssertionError("this method never pauses trials")
 
 
 class ResizableMethod(ABC):
-    """A method that makes as many trials as it is told."""
+    """A method whose total number of trials can be set."""
 
     @abstractmethod
     def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """Make so many trials in all from now on."""
+        """Set the total number of trials."""
 
     def reopen(self, planned: int) -> list[SearchStep]:
         return self.resize(planned, ())
@@ -119,81 +123,83 @@ class FixedSizeMethod:
     def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         raise Rejected(
             "not_editable",
-            "how many trials this searcher makes follows from its other keys",
+            "this searcher derives its number of trials from its other keys",
             "max_trials",
-            "finish it early, or fork it",
+            "finish the experiment early, or fork it with other settings",
         )
 
     def reopen(self, planned: int) -> list[SearchStep]:
-        raise AssertionError("it is not known how this method goes on")
+        raise AssertionError("this method cannot be reopened")
 
 
 class SearchMethod(Protocol):
-    """What to try and when to stop it."""
+    """Which trials to create, resume, pause and stop."""
 
     def plan_start(self) -> list[SearchStep]:
-        """Return the trials to begin with."""
+        """Return the first trials."""
         ...
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
-        """Take in a new trial; return the time of its first decision, or None for never."""
+        """Record a new trial; return the time of its first decision, or None for never."""
         ...
 
     def on_result(self, trial: int, value: float, time: float) -> RungDecision:
-        """Judge a result; one result may pass several rungs. After a stop, and while it is paused, results change nothing."""
+        """Judge a result, which may pass several rungs. Results of stopped or paused trials change nothing."""
         ...
 
     def on_parked(self, trial: int) -> list[SearchStep]:
-        """Take in that a trial which was to pause has left its place; return what to do with free places."""
+        """Record that a trial has been paused; return what to do with free concurrency."""
         ...
 
     def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
-        """Take in a trial's end, once per trial; return what to do with free places."""
+        """Record a trial's end, once per trial; return what to do with free concurrency."""
         ...
 
     def plan_more(self, count: int) -> Sequence[SearchStep]:
-        """Return what to do with at most `count` further places."""
+        """Return at most `count` further steps."""
         ...
 
     def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """Make so many trials in all from now on, not fewer than there are; return what to do with free places.
+        """Set the total number of trials, at least as many as exist; return what to do with free concurrency.
 
-        `waiting` are trials that it has asked for and that were not made: they are given back, and may be asked for again.
+        `waiting` are trials that the method requested and that were not created. They are returned to it and may be
+        requested again.
         """
         ...
 
     def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """Make no more trials, and not those that are `waiting`; return what to do with free places.
+        """Create no more trials, and not those that are `waiting`; return what to do with free concurrency.
 
-        What is left is for those that are there: more of them may go on than the rule says, the best first.
+        The rest of the budget goes to the existing trials: more of them may continue than the rule says, the best
+        first.
         """
         ...
 
     def reopen(self, planned: int) -> list[SearchStep]:
-        """Go on as if it had not been closed, when it was to make `planned` trials; return what to do with free places."""
+        """Continue as if it had not been closed, when `planned` trials were to be created; return what to do with free concurrency."""
         ...
 
     def progress(self) -> float:
-        """Return the share of the search that is done, 0 to 1, counting trials not made yet."""
+        """Return the completed share of the search, 0 to 1, counting trials that are not created yet."""
         ...
 
     def planned(self) -> int:
-        """Return how many trials the search makes in all, as far as it knows."""
+        """Return the total number of trials, as far as the method knows."""
         ...
 
 
 @runtime_checkable
 class Copying(Protocol):
-    """What a method is besides that has trials start from the checkpoints of others: it knows who can be copied."""
+    """Additional interface of methods that start trials from the checkpoints of others."""
 
     def on_point(self, trial: int, point: Point) -> None:
-        """Take in the hyperparameters of a trial that was just created."""
+        """Record the hyperparameters of a trial that was just created."""
         ...
 
     def awaits(self, trial: int) -> bool:
-        """Return whether it is to be told when the next checkpoint of this trial was stored."""
+        """Return whether `on_stored` is to be called when the next checkpoint of this trial is stored."""
         ...
 
     def on_stored(self, trial: int) -> None:
-        """Take in that a checkpoint of a trial which it awaits was stored."""
+        """Record that a checkpoint of a trial was stored for which `awaits` is true."""
         ...

@@ -1,8 +1,9 @@
-"""ASHA by promotion: every trial waits at its rung, and is trained on when it turns out to be among the best 1/divisor there.
+"""ASHA with promotion: every trial pauses at its rung and is resumed once it is among the best 1/divisor there.
 
-Li et al., "A System for Massively Parallel Hyperparameter Tuning" (MLSys 2020), algorithm 2, as Determined had it before 0.38. A place
-that comes free goes to the promotion furthest up, else to a new trial. A trial that is next itself goes on without leaving its place.
-Of equal values the one that came first is the better: else all trials of a search whose values are equal would go on.
+Li et al., "A System for Massively Parallel Hyperparameter Tuning" (MLSys 2020), algorithm 2, as in Determined before
+0.38. Free concurrency goes to the highest promotion, otherwise to a new trial. A trial that is itself the next
+promotion continues without pausing. Of equal values the first to arrive ranks better; otherwise all trials of a
+search with equal values would continue.
 """
 
 import math
@@ -31,8 +32,14 @@ Placing = tuple[float, int]
 
 @dataclass(slots=True)
 class _Runner:
-    """Where a trial stands: the rung that decides next, its placing there once it has paused, and whether it has left its place; `placed`
-    are its placings at rungs, from the lowest up."""
+    """Progress of a trial.
+
+    Attributes:
+        rung: The rung that decides next.
+        held: Its rank entry there if it pauses.
+        is_parked: Whether it has been paused.
+        placed: Its rank entries at rungs, from the lowest up.
+    """
 
     rung: int = 0
     held: Placing | None = None
@@ -43,7 +50,7 @@ class _Runner:
 
 @dataclass(slots=True)
 class _Rung:
-    """The placings seen there, best first; `waiting` are the trials that are parked there, with theirs. Before rules 4 `are_ties_alike`."""
+    """A rung with all rank entries seen there, best first. `waiting` are the paused trials. `are_ties_alike` holds before rules 4."""
 
     are_ties_alike: bool
     seen: list[Placing] = field(default_factory=list)
@@ -51,28 +58,28 @@ class _Rung:
     came: int = 0
 
     def enter(self, value: float) -> Placing:
-        """Have one more value; return where it stands."""
+        """Add a value and return its rank entry."""
         placing = (value, 0 if self.are_ties_alike else self.came)
         self.came += 1
         insort(self.seen, placing)
         return placing
 
     def withdraw(self, placing: Placing) -> None:
-        """As if it had never come."""
+        """Remove a rank entry as if it had never been added."""
         del self.seen[bisect_left(self.seen, placing)]
 
     def better_than(self, placing: Placing) -> int:
         return bisect_left(self.seen, placing)
 
     def leave(self, placing: Placing, trial: int) -> None:
-        """A trial waits no longer; it is looked up by its place, since tens of thousands may wait and end together."""
+        """Remove a trial from the paused ones. Lookup is by rank entry, because tens of thousands of trials may pause and end together."""
         del self.waiting[bisect_left(self.waiting, (placing, trial))]
 
 
 class PromotionBracket(ResizableMethod):
-    """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once.
+    """One bracket. `targets` are the times of its rungs, ascending; `places` of `max_trials` trials run at once.
 
-    `are_ties_alike`, for searches begun so: of equal values all go on that one may.
+    `are_ties_alike`, for searches started that way: of equal values all continue if one may.
     """
 
     def __init__(
@@ -88,7 +95,7 @@ class PromotionBracket(ResizableMethod):
         self._rungs = [_Rung(are_ties_alike) for _ in targets]
         self._runners: dict[int, _Runner] = {}
         self._max_trials = max_trials
-        self._places = places
+        self._concurrency = places
         self._requested = self._busy = min(places, max_trials)
         self._ended = 0
         self._is_hurried = False
@@ -101,7 +108,7 @@ class PromotionBracket(ResizableMethod):
         return float(self._targets[0])
 
     def on_result(self, trial: int, value: float, time: float) -> RungDecision:
-        """Pass rungs upward while `time` reaches them and the trial is the next to go on."""
+        """Pass rungs upward while `time` reaches them and the trial is the next promotion."""
         runner = self._runners[trial]
         if runner.is_out or runner.held is not None:
             return NO_DECISION
@@ -123,7 +130,7 @@ class PromotionBracket(ResizableMethod):
         return rung_decision(counted, float(self._targets[runner.rung]))
 
     def on_parked(self, trial: int) -> list[SearchStep]:
-        """Fill the place that a paused trial has left."""
+        """Use the concurrency that a paused trial has freed."""
         runner = self._runners[trial]
         assert runner.held is not None
         insort(self._rungs[runner.rung].waiting, (runner.held, trial))
@@ -132,8 +139,7 @@ class PromotionBracket(ResizableMethod):
         return self._filled()
 
     def on_ended(self, trial: int, ending: TrialEnding) -> list[SearchStep]:
-        """Fill the place that a trial leaves; one that failed or was cancelled takes the worst place of its rung, an invalid one leaves
-        its rungs."""
+        """Use the concurrency that a trial frees. A failed or cancelled trial ranks worst at its rung; an invalid one is removed."""
         runner = self._runners[trial]
         rung = self._rungs[runner.rung]
         if runner.is_parked:
@@ -155,16 +161,16 @@ class PromotionBracket(ResizableMethod):
         more = min(count, self._max_trials - self._requested)
         self._requested += more
         self._busy += more
-        self._places = max(self._places, self._busy)
+        self._concurrency = max(self._concurrency, self._busy)
         return [StartTrial()] * more
 
     @property
     def has_free_place(self) -> bool:
-        return self._busy < self._places
+        return self._busy < self._concurrency
 
     def lend_place(self) -> None:
-        """Have one place less from now on."""
-        self._places -= 1
+        """Reduce the bracket's concurrency by one."""
+        self._concurrency -= 1
 
     def resize(self, max_trials: int, waiting: Sequence[StartTrial]) -> list[SearchStep]:
         self._max_trials, self._is_hurried = max_trials, False
@@ -173,14 +179,17 @@ class PromotionBracket(ResizableMethod):
         return self._filled()
 
     def close(self, waiting: Sequence[StartTrial]) -> list[SearchStep]:
-        """From now on a free place goes to the best that waits furthest up, where the rule has none go on."""
+        """Finish with the trials that exist.
+
+        Free concurrency goes to the best paused trial at the highest rung, even if no promotion is due.
+        """
         self._requested -= len(waiting)
         self._busy -= len(waiting)
         self._max_trials, self._is_hurried = self._requested, True
         return self._filled()
 
     def progress(self) -> float:
-        """Return the bottom rung's share of 1.2 times the trials, then ended trials, as by stopping."""
+        """Return the results at the lowest rung relative to 1.2 times the trials; 1 once all trials have ended."""
         if self._ended >= self._max_trials:
             return 1.0
         return min(len(self._rungs[0].seen) / (1.2 * self._max_trials), 1.0)
@@ -190,7 +199,7 @@ class PromotionBracket(ResizableMethod):
 
     def _filled(self) -> list[SearchStep]:
         steps: list[SearchStep] = []
-        while self._busy < self._places:
+        while self._busy < self._concurrency:
             if (trial := self._promotable()) is not None:
                 self._promote(trial)
                 steps.append(ResumeTrial(trial, float(self._targets[self._runners[trial].rung])))
@@ -203,13 +212,13 @@ class PromotionBracket(ResizableMethod):
         return steps
 
     def _withdraw(self, runner: _Runner) -> None:
-        """As if it had never been asked for."""
+        """Remove a trial as if it had never been requested."""
         self._requested -= 1
         for rung, placing in zip(self._rungs, runner.placed, strict=False):
             rung.withdraw(placing)
 
     def _promotable(self) -> int | None:
-        """The trial that goes on next: the best that waits at the highest rung where one is among the best 1/divisor."""
+        """Return the next promotion: the best paused trial at the highest rung that has one among the best 1/divisor."""
         for rung in reversed(self._rungs[:-1]):
             if rung.waiting:
                 placing, trial = rung.waiting[0]

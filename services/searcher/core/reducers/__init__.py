@@ -1,1 +1,1 @@
-"""Events in, changes out: one function for each event, each of which fills the same `Changes`."""
+"""Apply events to an experiment: one function per event, all of which fill the same `Changes`."""

@@ -1,4 +1,4 @@
-"""What an experiment's row says of its budget, as the search has it."""
+"""Copy the budget of a search into its experiment's record."""
 
 from services.searcher.core.budget.ledger import HOUR_MS
 from services.searcher.core.budget.limits import from_millis
@@ -9,7 +9,7 @@ from shared.tuples import changed
 
 
 def with_budget_status(experiment: Experiment, search: Search) -> Experiment:
-    """Return the experiment with its limits, what is used of them, how many trials they leave, and when they are to be looked at next."""
+    """Return the experiment with its limits, its usage, the number of trials they allow, and the time of the next check."""
     spending = search.spending
     if not spending.is_counting:
         return experiment

@@ -1,4 +1,4 @@
-"""What one transaction has of an experiment, and what it changes of it. Reducers fill it; `decide` returns what is saved and emitted."""
+"""Changes of one experiment in one transaction. Reducers fill them; `decide` returns what to save and emit."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ VerdictKind = Literal["go_on", "stop", "pause"]
 
 @dataclass(frozen=True, slots=True)
 class ValidationVerdict:
-    """The answer to a validation, for the worker that waits for it."""
+    """The verdict on a validation, for the worker that waits for it."""
 
     trial: int
     run: int
@@ -35,14 +35,14 @@ class ValidationVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a transaction saves and emits.
+    """Rows to save and messages to emit in a transaction.
 
     Attributes:
-        trials: Every trial that is new or differs, by number.
-        wanted: Numbers of those whose wish is new (`trial.wanted`), in the order of deciding.
-        changed: Numbers of those whose state is told at once (`trial.changed`).
-        is_announced: Whether the experiment's state is told at once (`experiment.changed`).
-        is_rescheduled: Whether its budget is to be looked at at another time.
+        trials: Every new or changed trial, by number.
+        wanted: Numbers of trials with a new request (`trial.wanted`), in the order of the decisions.
+        changed: Numbers of trials whose state is published at once (`trial.changed`).
+        is_announced: Whether the experiment's state is published at once (`experiment.changed`).
+        is_rescheduled: Whether the time of its next budget check has changed.
     """
 
     experiment: Experiment
@@ -61,26 +61,27 @@ class Decision:
 
 
 class Changes:
-    """An experiment, those of its trials that the events concern, and its search, as they are by now.
+    """An experiment, the trials that the events concern, and the search, in their current state.
 
-    A transaction makes one, applies reducers to it in any number, loads what it asks for then, and calls `decide` once. Events of a trial
-    need that trial; commands need all live trials; what a program tells, those that `Search.named_by` returns. It asks for more:
+    A transaction creates one, applies any number of reducers, loads what they ask for, and calls `decide` once.
+    Events of a trial need that trial; commands need all live trials; operations of a driver program need those that
+    `Search.named_by` returns. Reducers ask for more through:
 
     - `missing`: trials for `go_on`;
     - `needs_bests`: the best results of all trials for `choose_best`;
     - `needs_rest`: the other live trials for `end_rest`.
 
-    Nothing leaves it before `decide`. Where the transaction fails, it is thrown away together with the search.
+    Nothing is emitted before `decide`. If the transaction fails, discard the changes together with the search.
 
     Attributes:
-        experiment: Its record; `put` keeps its counts in step with the trials.
-        trials: The records in hand, by number.
-        search: The mutable index that reducers advance; `journal` writes down each step of it.
-        judged: Answers to validations, in the order of judging.
-        is_announced: Whether the experiment's state is told at once.
-        going_on, copies: Steps of the search that wait for trials which are not in hand.
-        ending: How every trial is to end, because the whole search ends.
-        invalidated: The trial whose result was the experiment's best and counts no more.
+        experiment: Its record; `put` keeps its counts consistent with the trials.
+        trials: The loaded records, by number.
+        search: The mutable search that reducers advance; `journal` records each step of it.
+        judged: Verdicts on validations, in the order of the decisions.
+        is_announced: Whether the experiment's state is published at once.
+        going_on, copies: Steps of the search that wait for trials to be loaded.
+        ending: How every trial must end because the whole search ends.
+        invalidated: The trial whose result was the experiment's best and no longer counts.
     """
 
     def __init__(
@@ -115,53 +116,53 @@ class Changes:
 
     @property
     def missing(self) -> list[int]:
-        """Trials that go on, or are copied, and are not in hand: for `go_on`."""
+        """Trials to resume or copy that are not loaded, for `go_on`."""
         return sorted({*self.going_on, *(each.source for each in self.copies if each.source is not None)})
 
     @property
     def needs_bests(self) -> bool:
-        """Whether the best result counts no more, so that the bests of all trials must be given to `choose_best`."""
+        """Whether the best result no longer counts, so that `choose_best` needs the bests of all trials."""
         return self.invalidated is not None
 
     @property
     def needs_rest(self) -> bool:
-        """Whether the whole search ends, so that the experiment's other live trials must be given to `end_rest`."""
+        """Whether the whole search ends, so that `end_rest` needs the experiment's other live trials."""
         return (self.ending is not None or self.leaves_behind) and self.experiment.counts.live > 0
 
     # --- the experiment
 
     @property
     def is_going(self) -> bool:
-        """Whether the search goes on: it is active or paused."""
+        """Whether the search is active or paused."""
         return self.experiment.state in ONGOING
 
     @property
     def leaves_behind(self) -> bool:
-        """Whether only trials are left that the search has had pause, and that never go on."""
+        """Whether the only trials left are paused by the search and will never resume."""
         return self.search.is_exhausted and self.search.is_holding and self.is_going
 
     def move(self, trigger: ExperimentTrigger) -> None:
-        """Advance the experiment's state and have it announced."""
+        """Apply a transition to the experiment and publish it."""
         self.experiment = self.experiment.moved(trigger)
         self.is_announced = True
 
     def measure(self) -> None:
-        """Keep how far the search is, and how many trials it comes to; what an invalid trial had reached is not taken back."""
+        """Update progress and the planned number of trials. Progress never falls, even after an invalid trial."""
         progress = max(self.experiment.progress, self.search.progress())
         self.experiment = changed(self.experiment, progress=progress, planned=self.search.planned())
 
     # --- trials
 
     def live(self) -> list[Trial]:
-        """Return the trials in hand that are not final, by number."""
+        """Return the loaded trials that are not final, by number."""
         return [trial for _, trial in sorted(self.trials.items()) if not trial.is_final]
 
     def known(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Return the trials as they are by now, taking in those that are not in hand yet."""
+        """Return the current records of these trials, adding those that were not loaded yet."""
         return [self.trials.setdefault(trial.number, trial) for trial in trials]
 
     def put(self, trial: Trial, is_dirty: bool = True) -> Trial:
-        """Keep a trial; told with the next round where it is dirty."""
+        """Store a trial in these changes. A dirty trial is published with the next periodic update."""
         before = self.trials.get(trial.number)
         trial = changed(trial, dirty=trial.dirty or is_dirty)
         self.trials[trial.number] = self._touched[trial.number] = trial
@@ -172,23 +173,23 @@ class Changes:
         return trial
 
     def announce(self, trial: Trial) -> None:
-        """Keep a trial and have its state told at once."""
+        """Store a trial and publish its state at once."""
         self.put(trial)
         self._changed[trial.number] = None
 
     def want(self, trial: Trial, wanted: DesiredState) -> Trial:
-        """Change what is wanted of an open request."""
+        """Change the desired state of an open request."""
         if wanted in (DesiredState.STOP, DesiredState.CANCEL, DesiredState.KILL):
             trial = trial.moved(TrialTrigger.TOLD)
         self._wanted[trial.number] = None
         return self.put(changed(trial, wanted=wanted, wish=trial.wish + 1))
 
     def want_again(self, trial: Trial) -> None:
-        """Open a new request for a trial that was parked."""
+        """Open a new request for a parked trial."""
         self.want(changed(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), DesiredState.RUN)
 
     def create(self, proposal: Proposal, source: Trial | None) -> None:
-        """Make the proposed trial and want it; one that copies another starts from that one's newest stored checkpoint."""
+        """Create and request the proposed trial. A copy starts from the newest stored checkpoint of its source."""
         start = source.checkpoint if source else None
         trial = Trial(
             id=trial_id(self.experiment.id, proposal.number),
@@ -207,7 +208,10 @@ class Changes:
     # --- results
 
     def mark(self, trial: Trial, mark: ScoredValidation) -> Trial:
-        """Keep a trial's newest result; the best of trial and experiment are admissible, and the first of equals."""
+        """Record a trial's newest result, and update the best of trial and experiment.
+
+        Only admissible results count; the first of equals wins.
+        """
         if self.objectives.is_admissible(mark):
             if self.objectives.is_better(mark, trial.best):
                 trial = changed(trial, best=mark)
@@ -215,7 +219,7 @@ class Changes:
         return self.put(changed(trial, latest=mark))
 
     def rank(self, trial: Trial, marks: Iterable[ScoredValidation]) -> Trial:
-        """Keep as a trial's best the best of these, the first of equals, if any is admissible."""
+        """Set a trial's best to the best admissible result of these, the first of equals."""
         best: ScoredValidation | None = None
         for mark in marks:
             if self.objectives.is_admissible(mark) and self.objectives.is_better(mark, best):
@@ -223,7 +227,7 @@ class Changes:
         return self.put(changed(trial, best=best))
 
     def invalidate_best(self, trial: Trial) -> bool:
-        """Forget the best result where it was this trial's, which has another or none by now; return whether it was."""
+        """Clear the experiment's best if it came from this trial; return whether it did."""
         best = self.experiment.best
         if best is None or best.trial != trial.number:
             return False
@@ -232,7 +236,7 @@ class Changes:
         return True
 
     def choose_best(self, bests: Mapping[int, ScoredValidation]) -> None:
-        """Take the best of the trials' bests as they were before this, and as they are by now; of equals the lower number's."""
+        """Choose the experiment's best from the stored bests and the current trials. Of equals the lower number wins."""
         now = {number: trial.best for number, trial in self.trials.items()}
         found: list[tuple[int, ScoredValidation | None]] = sorted({**bests, **now}.items())
         for number, mark in found:
@@ -240,7 +244,7 @@ class Changes:
                 self._prefer(number, mark)
 
     def answer(self, trial: Trial, result: Result, verdict: VerdictKind | None = None) -> None:
-        """Answer a validation; without a word it is what is wanted of the trial now."""
+        """Answer a validation. Without a verdict, the trial's desired state determines it."""
         if verdict is None:
             verdict = (
                 "stop" if trial.is_stopped else "pause" if trial.wanted is DesiredState.PARK else "go_on"
@@ -248,7 +252,7 @@ class Changes:
         decide_at = None if verdict == "stop" else trial.decide_at
         self.judged.append(ValidationVerdict(trial.number, result.run, result.number, verdict, decide_at))
 
-    # --- the end of the transaction
+    # --- end of the transaction
 
     def decide(self) -> Decision:
         """Return everything that has changed."""

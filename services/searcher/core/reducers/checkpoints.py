@@ -1,4 +1,4 @@
-"""What becomes of the checkpoints that a trial's runs announced."""
+"""Apply news of checkpoints that a trial's runs announced."""
 
 from services.searcher.core.experiment.states import TrialState
 from services.searcher.core.reducers.changes import Changes
@@ -8,7 +8,7 @@ from shared.tuples import changed
 
 
 def on_checkpoint(changes: Changes, news: CheckpointNews) -> None:
-    """Take in that an announced checkpoint is saved or given up, or that a saved one is no good after all."""
+    """Record that an announced checkpoint was saved or abandoned, or that a saved one is corrupt."""
     trial, found, search = changes.trials[news.trial], news.checkpoint, changes.search
     if trial.is_final:
         return
@@ -23,7 +23,7 @@ def on_checkpoint(changes: Changes, news: CheckpointNews) -> None:
 
 
 def on_delayed(changes: Changes, delay: UploadDelay) -> None:
-    """Keep why a closed trial's last checkpoints are not stored yet."""
+    """Record why the last checkpoints of a closed trial are not stored yet."""
     trial = changes.trials[delay.trial]
     last = max(trial.run, trial.closed.runs if trial.closed else 0)
     if trial.state is TrialState.FINISHING and delay.run == last:

@@ -1,4 +1,4 @@
-"""What people wish of an experiment: each raises Conflict where its state does not allow it."""
+"""Apply commands of users. Each raises Conflict if the experiment's state does not allow it."""
 
 from typing import Literal
 from uuid import UUID
@@ -24,7 +24,7 @@ KILLED_BY_USER = "killed by a user"
 
 
 def pause(changes: Changes) -> None:
-    """Park every trial that runs or waits."""
+    """Park every running or queued trial."""
     require(changes, ONGOING, "paused")
     changes.move(ExperimentTrigger.PAUSE)
     changes.search.pause()
@@ -35,7 +35,7 @@ def pause(changes: Changes) -> None:
 
 
 def resume(changes: Changes) -> None:
-    """Want every parked trial again, then make new ones."""
+    """Request every parked trial again, then create new ones."""
     require(changes, ONGOING, "resumed")
     changes.move(ExperimentTrigger.RESUME)
     for trial in changes.live():
@@ -47,7 +47,7 @@ def resume(changes: Changes) -> None:
 
 
 def cancel(changes: Changes, wanted: Literal[DesiredState.CANCEL, DesiredState.KILL]) -> None:
-    """End every trial; a kill may follow a cancel, and waits for no reports or uploads."""
+    """End every trial. A kill may follow a cancel, and waits for no reports or uploads."""
     require(changes, (*ONGOING, ExperimentState.STOPPING), "cancelled")
     if changes.is_going:
         stop(changes, ExperimentTrigger.CANCEL, None, wanted)
@@ -60,13 +60,13 @@ def cancel(changes: Changes, wanted: Literal[DesiredState.CANCEL, DesiredState.K
 
 
 def kill_trial(changes: Changes, number: int) -> None:
-    """End one trial at once; the search goes on without it. Raises Conflict where the trial is over."""
+    """Kill one trial; the search continues without it. Raises Conflict if the trial has ended."""
     trial = changes.trials[number]
     if trial.is_final:
         state = TrialState.ERROR if trial.state is TrialState.INVALID else trial.state
         raise Conflict(
             f"trial_is_{state}",
-            f"trial {number} is {state} and cannot be killed: only a trial that is not over can be",
+            f"trial {number} has already ended ({state}) and cannot be killed",
         )
     if trial.closed is None:
         changes.announce(changed(trial, reason=trial.reason or KILLED_BY_USER))
@@ -75,17 +75,18 @@ def kill_trial(changes: Changes, number: int) -> None:
 
 
 def finish(changes: Changes) -> None:
-    """End the search with the best so far: its trials save and stop."""
+    """End the search with the best trial so far: its trials save and stop."""
     require(changes, ONGOING, "finished")
-    stop(changes, ExperimentTrigger.COMPLETE, "finished early by a person", DesiredState.STOP)
+    stop(changes, ExperimentTrigger.COMPLETE, "finished early by a user", DesiredState.STOP)
 
 
 def edit_search(
     changes: Changes, change: SearchEdit, operation: UUID, past: BudgetUsage = NOTHING, price: float = 0.0
 ) -> None:
-    """Let the search go so far from now on. Raises Rejected where it cannot be changed so.
+    """Change the limits of a running search. Raises Rejected if it does not allow the edit.
 
-    `past`: what its trials that are over have used, and `price`: of a slot for an hour, where it is given its first budget.
+    `past` is the usage of its ended trials and `price` the price of a slot for an hour; both count if it gets its
+    first budget.
     """
     require(changes, ONGOING, "edited")
     search, opening = changes.search, None
@@ -105,14 +106,14 @@ def edit_search(
 
 
 def archive(changes: Changes, archived: bool) -> None:
-    """Put an experiment away, or bring it back; only one that is over."""
+    """Archive or unarchive an experiment that has ended."""
     require(changes, tuple(EXPERIMENT.final), "archived")
     changes.experiment = changed(changes.experiment, archived=archived)
     changes.is_announced = True
 
 
 def require(changes: Changes, states: tuple[ExperimentState, ...], done: str) -> None:
-    """Raise Conflict where the experiment is in none of these states, and so cannot be `done`."""
+    """Raise Conflict if the experiment is in none of these states and so cannot be `done`."""
     state = changes.experiment.state
     if state not in states:
         raise Conflict(f"experiment_is_{state}", f"an experiment that is {state} cannot be {done}")

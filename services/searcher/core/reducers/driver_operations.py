@@ -1,4 +1,4 @@
-"""What a program tells the search that it drives is carried out."""
+"""Apply operations of a driver program."""
 
 from collections.abc import Sequence
 
@@ -10,21 +10,21 @@ from services.searcher.core.reducers.ending import end, end_rest, stop
 from services.searcher.core.reducers.starting import fill, keep
 from shared.tuples import changed
 
-DRIVER_FAILED = "its program gave the search up"
+DRIVER_FAILED = "the driver program reported that the search failed"
 
 
 def apply_operations(changes: Changes, operations: Sequence[Operation]) -> None:
-    """Make, continue and end the trials that are named; the last words end the search.
+    """Create, continue and stop the named trials; a shutdown or failure ends the search.
 
-    Raises Conflict or Rejected; the search is of no use then.
+    Raises Conflict or Rejected; discard the search then.
     """
-    require(changes, ONGOING, "told anything")
-    told = changes.search.tell(operations)
-    changes.journal.told(operations, told)
-    fill(changes, told.moves)
-    for step in told.kept:
+    require(changes, ONGOING, "driven by a program")
+    result = changes.search.tell(operations)
+    changes.journal.told(operations, result)
+    fill(changes, result.moves)
+    for step in result.kept:
         keep(changes, step)
-    for number in told.stopped:
+    for number in result.stopped:
         _stop_trial(changes, number)
     changes.measure()
     last = next(

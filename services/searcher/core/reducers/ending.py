@@ -1,4 +1,4 @@
-"""How trials end, and the whole search with the last of them, or before it. Steps that reducers share."""
+"""End single trials and whole searches. Steps that reducers share."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -12,16 +12,17 @@ from services.searcher.core.reducers.starting import fill
 from services.searcher.core.search.search import Search
 from shared.tuples import changed
 
-NOT_STORED = "not everything that its last run announced was stored"
+NOT_STORED = "not all validations and checkpoints of its last run were stored"
 
 # --- one trial
 
 
 def end(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
-    """End a trial this way. One that has no run ends now: nothing is left for the scheduler to confirm.
+    """End a trial this way. A trial without a run ends now, because the scheduler has nothing to confirm.
 
-    The scheduler may have granted a run of which the searcher has not been notified yet; what is wanted of a queued trial is sent with
-    its end and reaches that run: a cancelled one still saves, a killed one does not. A trial whose request is closed already waits for what its last run announced, and is left alone.
+    The scheduler may have granted a run of which the searcher has no notice yet. The end of a queued trial is sent
+    with its desired state and reaches that run: a cancelled run still saves, a killed one does not. A trial whose
+    request is already closed waits for what its last run announced and is left alone.
     """
     if trial.is_final or trial.closed is not None:
         return
@@ -35,10 +36,10 @@ def end(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
 
 
 def close(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
-    """Take in that a trial's request is closed for good; what takes its place is made at once.
+    """Record that a trial's request is closed for good, and start what replaces it.
 
-    A sampler that learns is told first what the trial came to, if all of that has arrived: so of trials made one by one each is
-    proposed knowing those before it.
+    If everything that the trial announced has arrived, a learning sampler observes the result first. So each of
+    several sequential trials is proposed with knowledge of the earlier ones.
     """
     closed = replace(closed, reason=_reason_of(trial, closed))
     trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
@@ -61,13 +62,13 @@ def close(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
 
 
 def settle(changes: Changes, trial: Trial) -> None:
-    """End a closed trial once all that it announced has arrived."""
+    """End a closed trial once everything that it announced has arrived."""
     if trial.closed is not None and not trial.is_final and trial.is_complete():
         _end_closed(changes, changed(trial, reason=trial.closed.reason), trial.closed)
 
 
 def settle_anyway(changes: Changes, trial: Trial, why: str = NOT_STORED) -> None:
-    """End a closed trial without what has not arrived; `why` is its reason where it has none."""
+    """End a closed trial without what has not arrived. `why` is its reason if it has no other."""
     if trial.closed is not None and not trial.is_final:
         _end_closed(changes, changed(trial, reason=trial.closed.reason or why), trial.closed)
 
@@ -76,7 +77,7 @@ def settle_anyway(changes: Changes, trial: Trial, why: str = NOT_STORED) -> None
 
 
 def stop(changes: Changes, outcome: ExperimentTrigger, reason: str | None, wanted: DesiredState) -> None:
-    """Begin the end of the whole search."""
+    """Start to end the whole search."""
     changes.move(ExperimentTrigger.STOP)
     changes.experiment = changed(changes.experiment, outcome=outcome, reason=reason)
     changes.search.pause()
@@ -85,13 +86,13 @@ def stop(changes: Changes, outcome: ExperimentTrigger, reason: str | None, wante
 
 
 def hurry(changes: Changes, wanted: DesiredState) -> None:
-    """End every trial of a search that is stopping this way."""
+    """End every trial of a stopping search this way."""
     changes.ending = wanted
     end_rest(changes, changes.live())
 
 
 def end_rest(changes: Changes, trials: Iterable[Trial]) -> None:
-    """End further live trials of a search that ends; those already told are left alone."""
+    """End further live trials of a search that ends. Trials that have already been asked are left alone."""
     wanted = changes.ending
     for trial in changes.known(trials):
         if trial.is_held and changes.leaves_behind and not trial.is_final:
@@ -102,14 +103,14 @@ def end_rest(changes: Changes, trials: Iterable[Trial]) -> None:
 
 
 def choose_best(changes: Changes, bests: Mapping[int, ScoredValidation]) -> None:
-    """Find the experiment's best anew, where the one that was it counts no more; then end the search if it is over."""
+    """Choose the experiment's best again after it was invalidated; then end the search if it is over."""
     changes.choose_best(bests)
     last, changes.invalidated = changes.invalidated, None
     finish_if_over(changes, last)
 
 
 def finish_if_over(changes: Changes, last: Trial | None = None) -> None:
-    """End a search that has no live trial and makes no other; `last` is the trial that ended just now."""
+    """End a search that has no live trial and creates no other. `last` is the trial that has just ended."""
     experiment, search = changes.experiment, changes.search
     if experiment.is_final or experiment.counts.live:
         return
@@ -120,18 +121,18 @@ def finish_if_over(changes: Changes, last: Trial | None = None) -> None:
         found = end_of_search(changes.config, experiment, last, search.gave_up)
         trigger, reason = found.trigger, found.reason or reason or _end_of_budget(search)
     if trigger is ExperimentTrigger.COMPLETE and experiment.best is None and experiment.outcome:
-        trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported by then"
+        trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported a result"
     changes.move(trigger)
     progress = 1.0 if trigger is ExperimentTrigger.COMPLETE else experiment.progress
     changes.experiment = changed(changes.experiment, reason=reason, progress=progress, ended_at=changes.now)
     changes.journal.finished(changes.experiment.state.value, reason)
 
 
-# --- parts of these
+# --- helpers
 
 
 def _ask(changes: Changes, trial: Trial, wanted: DesiredState) -> None:
-    """Have a run end that way; what was killed stays killed."""
+    """Ask a run to end this way, unless it is already being killed."""
     if trial.wanted not in (wanted, DesiredState.KILL):
         changes.want(trial, wanted)
 
@@ -142,7 +143,7 @@ def _end_closed(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
 
 
 def _observe(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
-    """Tell those who want to know what a trial comes to that ends now."""
+    """Report the result of an ending trial to the sampler and the driver program."""
     search = changes.search
     if search.learns or search.is_driven:
         final = trial.moved(end_of_trial(trial, closed))
@@ -161,7 +162,7 @@ def _finalise(changes: Changes, trial: Trial, closed: ClosedRequest) -> None:
 
 
 def _leave_behind(changes: Changes, trial: Trial) -> None:
-    """A trial that was not among the best of its rung and never will be ends there."""
+    """End a trial that the search paused and that will never resume."""
     trial = changes.put(changed(trial, is_stopped=True))
     if trial.state is TrialState.PARKED:
         end(changes, trial, DesiredState.STOP)
@@ -174,12 +175,15 @@ def _end_of_budget(search: Search) -> str | None:
 
 
 def _outcome_without_run(trial: Trial, wanted: DesiredState) -> Outcome:
-    """Return how a trial without a run ends; one that never ran and is to stop is cancelled, unless the search had it pause."""
+    """Return the outcome of a trial without a run.
+
+    A trial that never ran and is to stop is cancelled, unless the search had paused it.
+    """
     is_stopped = wanted is DesiredState.STOP and (trial.run > 0 or trial.state is TrialState.PARKED)
     return "stopped" if is_stopped else "cancelled"
 
 
 def _reason_of(trial: Trial, closed: ClosedRequest) -> str | None:
-    """Return why a trial ended: where it was killed by a user, that, whatever its processes exited with."""
+    """Return why a trial ended. The reason of a kill by a user takes precedence over how its processes exited."""
     is_killed = trial.reason is not None and end_of_trial(trial, closed) is TrialTrigger.CANCELLED
     return trial.reason if is_killed else closed.reason

@@ -1,4 +1,4 @@
-"""What happens to a trial elsewhere, as reducers take it. A stored validation is a `Result`."""
+"""Events of trials that reducers take. A stored validation is a `Result`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from services.searcher.core.experiment.entities import ClosedRequest, RunEndRepo
 
 @dataclass(frozen=True, slots=True)
 class RunSlots:
-    """A run has been granted, or has other slots; `holding` None: its slots are not known."""
+    """A run was granted or resized. `holding` is None if its slots are unknown."""
 
     trial: int
     run: int
@@ -18,7 +18,7 @@ class RunSlots:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """A run has ended; `is_requeued`: the scheduler starts the trial again by itself."""
+    """A run ended. `is_requeued` means that the scheduler starts the trial again by itself."""
 
     trial: int
     ended: RunEndReport
@@ -37,7 +37,7 @@ class RequestEnd:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointNews:
-    """An announced checkpoint is saved or given up, or a saved one is no good after all."""
+    """An announced checkpoint was saved or abandoned, or a saved one is corrupt."""
 
     trial: int
     checkpoint: TrialCheckpoint
@@ -45,7 +45,7 @@ class CheckpointNews:
 
 @dataclass(frozen=True, slots=True)
 class UploadDelay:
-    """What an ended run announced is not stored yet, for this reason."""
+    """Why something that an ended run announced is not stored yet."""
 
     trial: int
     run: int
@@ -54,7 +54,7 @@ class UploadDelay:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """A run goes on from `step`; `standing`: validations before it that still count, as steps and values."""
+    """A run resumes from `step`. `standing` are the earlier validations that still count, as steps and values."""
 
     trial: int
     run: int

@@ -1,4 +1,4 @@
-"""How many trials a search may have open, and what it may spend: as slots stand idle, prices change, and time passes."""
+"""Adjust concurrency and enforce budgets as idle slots, prices and the time change."""
 
 from services.searcher.core.budget.ledger import Prices
 from services.searcher.core.budget.limits import limit_reason
@@ -10,7 +10,7 @@ from services.searcher.core.search.widening import Idle, choose_limit
 
 
 def widen(changes: Changes, idle: Idle) -> None:
-    """Make more trials while slots stand idle, or go back to as many as the config says; see `widening`."""
+    """Create more trials while slots are idle, or return to the configured concurrency; see `widening`."""
     search = changes.search
     limit = choose_limit(changes.config, search.concurrent, search.open, idle)
     if changes.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
@@ -20,8 +20,10 @@ def widen(changes: Changes, idle: Idle) -> None:
 
 
 def keep_budget(changes: Changes, prices: Prices) -> None:
-    """Count what runs hold at these prices from now on; then stop the trials at a limit of the budget, and end those that have not stopped
-    when the last of it is used."""
+    """Count held slots at these prices from now on, and stop the trials at a limit of the budget.
+
+    Trials that have not stopped when the limit is used up are killed.
+    """
     is_stopping, spending = changes.experiment.state is ExperimentState.STOPPING, changes.search.spending
     if not is_stopping and not changes.is_going:
         return
@@ -35,5 +37,5 @@ def keep_budget(changes: Changes, prices: Prices) -> None:
     if is_stopping:
         hurry(changes, DesiredState.KILL)
     else:
-        said = limit_reason(limit, spending.limits, is_used_up=True)
-        stop(changes, ExperimentTrigger.COMPLETE, said, DesiredState.STOP)
+        reason = limit_reason(limit, spending.limits, is_used_up=True)
+        stop(changes, ExperimentTrigger.COMPLETE, reason, DesiredState.STOP)

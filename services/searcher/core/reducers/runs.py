@@ -1,4 +1,4 @@
-"""What becomes of a trial's runs and requests, as the scheduler tells it."""
+"""Apply the scheduler's events about a trial's runs and requests."""
 
 from services.searcher.core.budget.ledger import SlotUsage
 from services.searcher.core.experiment.entities import Trial
@@ -11,7 +11,7 @@ from shared.tuples import changed
 
 
 def on_granted(changes: Changes, granted: RunSlots) -> None:
-    """Take in that a run was granted."""
+    """Record that a run was granted."""
     _hold(changes, granted.trial, granted.run, granted.holding)
     trial = changes.trials[granted.trial]
     if trial.is_final or granted.run <= trial.run:
@@ -22,12 +22,12 @@ def on_granted(changes: Changes, granted: RunSlots) -> None:
 
 
 def on_resized(changes: Changes, resized: RunSlots) -> None:
-    """Take in that a run has other slots."""
+    """Record that a run was resized."""
     _hold(changes, resized.trial, resized.run, resized.holding)
 
 
 def on_run_ended(changes: Changes, end: RunEnd) -> None:
-    """Take in that a run has ended, and what it had announced."""
+    """Record that a run ended, and what it had announced."""
     ended = end.ended
     _hold(changes, end.trial, ended.run, end.holding)
     trial = changes.trials[end.trial]
@@ -42,7 +42,7 @@ def on_run_ended(changes: Changes, end: RunEnd) -> None:
 
 
 def on_closed(changes: Changes, end: RequestEnd) -> None:
-    """Take in the end of a request: parked, wanted again, or over; what takes its place is made at once."""
+    """Record the end of a request: the trial is parked, requested again or over. Its replacement starts at once."""
     trial, closed = changes.trials[end.trial], end.closed
     if end.request != trial.request or not trial.is_open:
         return
@@ -54,12 +54,12 @@ def on_closed(changes: Changes, end: RequestEnd) -> None:
 
 
 def on_overdue(changes: Changes, trial: int) -> None:
-    """End a trial whose announced reports or checkpoints never came."""
+    """End a trial whose announced reports or checkpoints never arrived."""
     settle_anyway(changes, changes.trials[trial])
 
 
 def _hold(changes: Changes, number: int, run: int, holding: SlotUsage | None) -> None:
-    """Count what a run holds, or has held: on its trial's account, and in the search where there is a budget."""
+    """Record what a run holds or has held, on its trial's account and, with a budget, in the search."""
     if holding is None:
         return
     trial, spending = changes.trials[number], changes.search.spending

@@ -1,4 +1,4 @@
-"""How trials begin and go on: what the search does with free places is carried out. Steps that reducers share."""
+"""Start and resume trials as the search decides. Steps that reducers share."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from shared.tuples import changed
 
 
 def fill(changes: Changes, moves: SearchActions) -> None:
-    """Make the new trials, perhaps from the checkpoints of others, and let those go on that are in hand; `changes.missing` names the others."""
+    """Create the new trials and resume the loaded ones. `changes.missing` names those that must be loaded first."""
     for proposal in moves.created:
         source = None if proposal.source is None else changes.trials.get(proposal.source)
         if proposal.source is not None and source is None:
@@ -26,7 +26,7 @@ def fill(changes: Changes, moves: SearchActions) -> None:
 
 
 def resume_loaded(changes: Changes, trials: Iterable[Trial]) -> None:
-    """Let the trials go on that were missing, and make the copies of those that were."""
+    """Resume the trials that were missing, and create the copies of those that were."""
     for trial in changes.known(trials):
         if trial.number in changes.going_on:
             _let_go_on(changes, trial, changes.going_on.pop(trial.number))
@@ -35,14 +35,14 @@ def resume_loaded(changes: Changes, trials: Iterable[Trial]) -> None:
 
 
 def release_concurrency(changes: Changes, trial: Trial) -> None:
-    """Another trial takes the place of one that the search has had pause, and that is parked by now."""
+    """Start what replaces a trial that the search paused and that is parked now."""
     moves = changes.search.on_parked(trial.number)
     changes.journal.parked(trial.number, moves)
     fill(changes, moves)
 
 
 def keep(changes: Changes, step: ResumeTrial) -> None:
-    """Let a trial that has its place go on until another time; one that is about to pause stays."""
+    """Let a running trial continue until another time; a trial about to pause stays."""
     trial = changes.trials[step.trial]
     if trial.wanted is DesiredState.RUN and trial.is_open:
         changes.want(changed(trial, decide_at=step.decide_at), DesiredState.RUN)
@@ -51,7 +51,7 @@ def keep(changes: Changes, step: ResumeTrial) -> None:
 
 
 def want_to_run(changes: Changes, trial: Trial) -> None:
-    """Undo a pause, of a trial that is parked or on its way there; not while a person has the experiment pause."""
+    """Undo a pause of a trial that is parked or about to park, unless a user has paused the experiment."""
     if changes.experiment.state is not ExperimentState.ACTIVE:
         return
     if trial.state is TrialState.PARKED:

@@ -1,4 +1,4 @@
-"""A submission becomes a search: its first trials are made and wanted."""
+"""Start the search of a submitted experiment."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,9 +16,9 @@ class Submitted:
     """An experiment's submission.
 
     Attributes:
-        warmth: What the search knows already.
-        at: When it was submitted; its budget counts from then. None: now.
-        price: Of a slot for an hour, as things are.
+        warmth: Prior observations.
+        at: Time of the submission, from which its deadline counts. None: now.
+        price: Current price of a slot for an hour.
     """
 
     warmth: PriorObservations = NO_PRIOR_OBSERVATIONS
@@ -27,7 +27,7 @@ class Submitted:
 
 
 def on_submission(changes: Changes, submitted: Submitted) -> None:
-    """Make the first trials of a new experiment."""
+    """Create the first trials of a new experiment."""
     search, journal = changes.search, changes.journal
     for part in submitted.warmth.parts():
         search.warm(part)

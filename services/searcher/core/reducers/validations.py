@@ -1,4 +1,4 @@
-"""A validation and its verdict: what a trial reports is read, kept and judged by the search, and its worker is answered."""
+"""Read, record and judge validations, and answer the worker."""
 
 from services.searcher.core.experiment.entities import ScoredValidation, Trial
 from services.searcher.core.experiment.results import Reading, Result, read_result
@@ -12,7 +12,7 @@ from shared.tuples import changed
 
 
 def on_validation(changes: Changes, result: Result) -> None:
-    """Take in a validation unless it is old; at or past `decide_at` it gets the one verdict."""
+    """Record a validation unless it is old. At or past `decide_at` it gets the one verdict."""
     trial = changes.trials[result.trial]
     if trial.is_final or (result.run, result.number) <= trial.reported:
         return
@@ -29,14 +29,14 @@ def on_validation(changes: Changes, result: Result) -> None:
         elif trial.wanted is DesiredState.KILL:
             changes.answer(trial, result, "stop")
         else:
-            ruling = changes.search.rule(trial.number, reading.value, reading.time)
-            changes.journal.judged(result, reading, ruling)
-            _carry_out(changes, trial, result, ruling)
+            decision = changes.search.rule(trial.number, reading.value, reading.time)
+            changes.journal.judged(result, reading, decision)
+            _carry_out(changes, trial, result, decision)
     settle(changes, changes.trials[result.trial])
 
 
 def on_rollback(changes: Changes, rollback: Rollback) -> None:
-    """Find a trial's best anew where a run goes on from before it. What was decided by it stays decided."""
+    """Determine a trial's best again after a run resumed from an earlier step. Decisions based on discarded results stay."""
     trial = changes.trials[rollback.trial]
     if trial.is_final or trial.best is None or trial.best.step <= rollback.step:
         return
@@ -52,7 +52,7 @@ def on_rollback(changes: Changes, rollback: Rollback) -> None:
 
 
 def _refuse(changes: Changes, trial: Trial, result: Result, missing: str) -> None:
-    """A validation without what the search goes by ends the experiment."""
+    """End the experiment, because a validation lacks what the search needs."""
     changes.answer(trial, result, "stop")
     if changes.is_going:
         stop(changes, ExperimentTrigger.FAIL, missing, DesiredState.KILL)
@@ -63,22 +63,22 @@ def _is_due(changes: Changes, trial: Trial, reading: Reading) -> bool:
     return changes.is_going and trial.decide_at is not None and reading.time >= trial.decide_at
 
 
-def _carry_out(changes: Changes, trial: Trial, result: Result, ruling: RungDecision) -> None:
+def _carry_out(changes: Changes, trial: Trial, result: Result, decision: RungDecision) -> None:
     trial = changed(
         trial,
-        decide_at=ruling.decide_at,
-        is_stopped=ruling.stop,
-        is_at_top=ruling.at_top,
-        is_held=ruling.pause,
+        decide_at=decision.decide_at,
+        is_stopped=decision.stop,
+        is_at_top=decision.at_top,
+        is_held=decision.pause,
     )
     changes.measure()
-    if trial.state is TrialState.PARKED and ruling.stop:
+    if trial.state is TrialState.PARKED and decision.stop:
         end(changes, trial, DesiredState.STOP)
     elif not trial.is_open:
         changes.put(trial)
-        if trial.state is TrialState.PARKED and ruling.pause:
+        if trial.state is TrialState.PARKED and decision.pause:
             release_concurrency(changes, trial)
     else:
-        wanted = DesiredState.STOP if ruling.stop else DesiredState.PARK if ruling.pause else trial.wanted
+        wanted = DesiredState.STOP if decision.stop else DesiredState.PARK if decision.pause else trial.wanted
         trial = changes.want(trial, wanted)
         changes.answer(trial, result)

@@ -1,4 +1,4 @@
-"""How points are proposed: `port` says what a sampler is, `factory` picks the one that a config names."""
+"""Samplers propose points: `port` defines the interface, `factory` creates the configured one."""
 
 from services.searcher.core.samplers.factory import check_space, learns, make_sampler
 from services.searcher.core.samplers.port import Observation, RungResult, Sampler, Suggestion

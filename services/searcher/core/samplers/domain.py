@@ -1,4 +1,4 @@
-"""The space with its conditions and constraints: which points there are."""
+"""The search space with its conditions and constraints."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from services.searcher.core.samplers.drawing import Generator, Stream, draw_poin
 from shared.errors import Rejected
 
 CHECKED_POINTS = 10_000
-"""So many random points are looked at before a space counts as empty."""
+"""Number of random points to check before a space counts as empty."""
 _MOST_DRAWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What every sampler draws from."""
+    """The space and the constraints that every sampler draws from."""
 
     space: Space
     constraints: tuple[Constraint, ...]
@@ -24,19 +24,19 @@ class Domain:
         return cls(config.hyperparameters, config.read_constraints())
 
     def admits(self, point: Point) -> bool:
-        """Whether a point, its inactive parameters left out, meets every constraint."""
+        """Whether a point without its inactive parameters meets every constraint."""
         return all(constraint.is_met(point) for constraint in self.constraints)
 
     def draw(self, generator: Generator) -> Point:
-        """Return a random point that meets every constraint: the first of those drawn."""
+        """Return a random point that meets every constraint, by rejection sampling."""
         for _ in range(_MOST_DRAWS):
             point = draw_point(self.space, generator)
             if self.admits(point):
                 return point
-        raise Rejected("space_empty", f"none of {_MOST_DRAWS} random points meets the constraints")
+        raise Rejected("space_empty", f"none of {_MOST_DRAWS} random points meets all constraints")
 
     def check(self) -> None:
-        """Raises Rejected, naming the constraint that excludes the most, where no point seems to meet all."""
+        """Raise Rejected if no point seems to meet all constraints, with the one that excludes the most."""
         if not self.constraints:
             return
         missed = dict.fromkeys((each.text for each in self.constraints), 0)
@@ -48,9 +48,9 @@ class Domain:
         worst = max(missed, key=lambda text: missed[text])
         raise Rejected(
             "space_empty",
-            f"none of {CHECKED_POINTS} random points meets all of the constraints",
+            f"none of {CHECKED_POINTS} random points meets all constraints",
             f"constraints[{list(missed).index(worst)}]",
-            f"'{worst}' alone excludes {missed[worst]} of them; widen it or the ranges that it speaks of",
+            f"'{worst}' alone excludes {missed[worst]} of them; relax it or widen the ranges of its parameters",
         )
 
     def _looked_at(self) -> Iterator[Point]:

@@ -1,7 +1,7 @@
-"""Numbers and values: what is drawn for a parameter at random, and what a grid takes of it.
+"""Random values and grid values of parameters.
 
-Every trial draws from a stream of its own, named by the experiment's seed and the trial's number. So a
-point depends on nothing that happened before, and no generator's state has to be kept.
+Every trial has a random stream of its own, seeded with the experiment's seed and the trial's number. So a point does
+not depend on earlier events, and no generator state is stored.
 """
 
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ _GOLDEN_GAMMA = 0x9E3779B97F4A7C15
 
 
 class Generator(Protocol):
-    """A source of independent numbers, evenly spread over [0, 1)."""
+    """A source of independent numbers, uniform over [0, 1)."""
 
     def random(self) -> float: ...
 
 
 class Stream:
-    """SplitMix64 (Steele, Lea, Flood 2014), started from a seed and a counter: the same on every machine."""
+    """SplitMix64 (Steele, Lea, Flood 2014), seeded with a seed and a counter; equal on every machine."""
 
     def __init__(self, seed: int, number: int) -> None:
         self._state = _mix(_mix(seed & _MASK) ^ (number * _GOLDEN_GAMMA & _MASK))
@@ -45,7 +45,7 @@ class Stream:
         return (self._next() >> 11) * 2.0**-53
 
     def seed(self) -> int:
-        """Return the next whole number in [0, 2**31)."""
+        """Return the next integer in [0, 2**31)."""
         return self._next() >> 33
 
     def _next(self) -> int:
@@ -54,7 +54,7 @@ class Stream:
 
 
 def draw_point(space: Space, generator: Generator) -> Point:
-    """Return a random point; one number is drawn per parameter that varies, in the order of `leaves`, whether it takes part or not."""
+    """Return a random point. One number is drawn for each varying parameter in the order of `leaves`, active or not."""
     point: Point = {}
     for path, parameter in leaves(space):
         put(point, path, parameter.val if isinstance(parameter, Const) else draw_value(parameter, generator))
@@ -62,10 +62,10 @@ def draw_point(space: Space, generator: Generator) -> Point:
 
 
 def grid_values(parameter: Parameter) -> Sequence[JsonValue]:
-    """Return the values that `parameter` takes in a grid, in order.
+    """Return the grid values of `parameter`, in order.
 
-    `count` values evenly spaced from minval to maxval (for `log` in the exponent), whole numbers rounded
-    half away from zero and at most as many as there are; a count of 1 is the middle.
+    There are `count` values evenly spaced from minval to maxval (for `log` in the exponent). Integers are rounded
+    half away from zero, and there are at most as many as the range has; a count of 1 is the middle.
     """
     match parameter:
         case Const():
@@ -88,7 +88,7 @@ def grid_values(parameter: Parameter) -> Sequence[JsonValue]:
 
 
 def draw_value(parameter: Categorical | Int | Double | Log, generator: Generator) -> JsonValue:
-    """Return a random value; one number is drawn for it."""
+    """Return a random value. One number is drawn for it."""
     part = generator.random()
     match parameter:
         case Categorical():
@@ -108,7 +108,7 @@ def draw_value(parameter: Categorical | Int | Double | Log, generator: Generator
 def nth_step(parameter: Int | Double, index: int) -> int | float:
     """Return value `index` of a parameter with a step."""
     value = parameter.minval + index * (parameter.step or 0)
-    # Steps of 0.1 are meant as 0.3 and not as 0.30000000000000004.
+    # Steps of 0.1 yield 0.3, not 0.30000000000000004.
     return value if isinstance(parameter, Int) else min(round(value, 12), parameter.maxval)
 
 
@@ -123,7 +123,7 @@ def _spaced(low: float, high: float, count: int) -> list[float]:
 
 
 def _rounded_step(low: int, high: int, index: int, count: int) -> int:
-    """Return low + index * (high - low) / (count - 1), rounded half away from zero, in whole numbers."""
+    """Return low + index * (high - low) / (count - 1), rounded half away from zero, in integer arithmetic."""
     if count == 1:
         doubled, unit = low + high, 2
     else:
@@ -132,7 +132,7 @@ def _rounded_step(low: int, high: int, index: int, count: int) -> int:
     return magnitude if doubled >= 0 else -magnitude
 
 
-def _mix(word: int) -> int:
-    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _MASK
-    return word ^ (word >> 31)
+def _mix(bits: int) -> int:
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & _MASK
+    return bits ^ (bits >> 31)

@@ -1,4 +1,4 @@
-"""From the config's words to a sampler at its beginning."""
+"""Create the sampler that a config names."""
 
 from muster.config import ExperimentConfig, Grid, Single
 from services.searcher.core.samplers.domain import Domain
@@ -7,7 +7,7 @@ from services.searcher.core.samplers.port import Sampler
 
 
 def check_space(config: ExperimentConfig) -> None:
-    """Raises Rejected, naming the constraint to widen, where the space seems to have no point."""
+    """Raise Rejected if the space seems to have no point, with the constraint to relax."""
     domain = Domain.of(config)
     if isinstance(config.searcher, Grid):
         GridPoints(domain)
@@ -16,13 +16,13 @@ def check_space(config: ExperimentConfig) -> None:
 
 
 def learns(config: ExperimentConfig) -> bool:
-    """Whether what trials came to changes what this config's sampler proposes."""
+    """Whether results change what this config's sampler proposes."""
     sampler = getattr(config.searcher, "sampler", None)
     return sampler is not None and sampler.name not in ("random", "quasi_random")
 
 
 def make_sampler(config: ExperimentConfig, seed: int) -> Sampler:
-    """Return the sampler that the config names. Optuna is imported by the first search that needs it: it takes half a second."""
+    """Return the configured sampler. The first search that needs Optuna imports it, which takes half a second."""
     domain, searcher = Domain.of(config), config.searcher
     if isinstance(searcher, Grid):
         return GridSampler(GridPoints(domain))

@@ -1,6 +1,6 @@
-"""Optuna's Gaussian process in half of its time: a proposal is some 280 evaluations of a few numbers each.
+"""Optuna's Gaussian-process sampler in half the time: a proposal evaluates a few numbers some 280 times.
 
-Alone it gives the very points of Optuna; with pending trials the same up to rounding.
+Without pending trials it proposes exactly Optuna's points; with pending trials the same up to rounding.
 """
 
 import math
@@ -12,15 +12,15 @@ from optuna import samplers
 from optuna._gp import acqf as acquisition
 
 _LEAST = 1e-12
-"""An improvement below this counts as this, as in Optuna: the logarithm of none is no number."""
+"""Lower bound of an improvement, as in Optuna, because the logarithm of zero is undefined."""
 
 
 class FastGPSampler(samplers.GPSampler):
-    """`GPSampler` without what it does in vain."""
+    """`GPSampler` without redundant work."""
 
     def sample_relative(self, study: Any, trial: Any, search_space: Any) -> dict[str, Any]:
-        # Optuna guards itself against a default device that somebody might have set, by a call of Python's around each operation:
-        # a third of the time. Nobody sets one here.
+        # Optuna guards each operation against a changed default device with a Python call, a third of the time.
+        # Nothing here changes the default device.
         with torch._C.DisableTorchFunction():
             return super().sample_relative(study, trial, search_space)
 
@@ -31,10 +31,11 @@ class FastGPSampler(samplers.GPSampler):
 
 
 class _PendingOnce(acquisition.BaseAcquisitionFunc):
-    """qLogEI (Ament et al., "Unexpected Improvements to Expected Improvement", NeurIPS 2023, eq. 10) that evaluates the pending trials once.
+    """The qLogEI acquisition function with cached pending trials.
 
-    In each of 128 draws it takes the best of the pending trials and of the candidate. What the pending ones come to in a draw does
-    not depend on the candidate; Optuna evaluates them anew for each.
+    Ament et al., "Unexpected Improvements to Expected Improvement" (NeurIPS 2023), eq. 10. Each of 128 draws takes
+    the best of the pending trials and the candidate. The values of the pending trials do not depend on the candidate,
+    but Optuna evaluates them again for each.
     """
 
     def __init__(self, whole: acquisition.qLogEI) -> None:

@@ -1,4 +1,4 @@
-"""Samplers that learn nothing: points drawn at random, and those of a grid."""
+"""Samplers that do not learn: random points and grid points."""
 
 import json
 import math
@@ -12,26 +12,26 @@ from shared.errors import Rejected
 
 
 class _Unlearning:
-    """Its points follow from trial numbers alone."""
+    """A sampler whose points depend only on trial numbers."""
 
     learns = False
     remembers = False
 
     def learn(self, point: Point, observation: Observation) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def take(self, trial: int, suggestion: Suggestion) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def reach(self, trial: int, standing: RungResult) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
     def observe(self, trial: int, observation: Observation) -> None:
-        """Nothing follows from it."""
+        """Ignored."""
 
 
 class RandomSampler(_Unlearning):
-    """`random`: trial n draws from a stream of its own, named by the experiment's seed and n."""
+    """`random`: trial n draws from its own stream, seeded with the experiment's seed and n."""
 
     def __init__(self, domain: Domain, seed: int) -> None:
         self._domain, self._seed = domain, seed
@@ -43,14 +43,14 @@ class RandomSampler(_Unlearning):
 
 
 class GridSampler(_Unlearning):
-    """The points of a grid, walked from the last one backwards."""
+    """The points of a grid, from the last to the first."""
 
     def __init__(self, points: "GridPoints") -> None:
         self._points = points
 
     @property
     def total(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return len(self._points)
 
     def propose(self, trial: int) -> Suggestion:
@@ -58,10 +58,10 @@ class GridSampler(_Unlearning):
 
 
 class GridPoints:
-    """The cartesian product of the parameters' grid values, in the order of `leaves`, the last fastest.
+    """The Cartesian product of the parameters' grid values, in the order of `leaves`, the last varying fastest.
 
-    Points that differ only in parameters that take no part are one; those that miss a constraint are none. Raises Rejected where
-    none is left.
+    Points that differ only in inactive parameters count once; points that violate a constraint do not count. Raises
+    Rejected if no point is left.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -72,9 +72,7 @@ class GridPoints:
         if domain.constraints or any(parameter.when for _, parameter in leaves(domain.space)):
             self._kept = self._admitted(domain)
             if not self._kept:
-                raise Rejected(
-                    "space_empty", "no point of the grid meets all of the constraints", "constraints"
-                )
+                raise Rejected("space_empty", "no point of the grid meets all constraints", "constraints")
 
     def __len__(self) -> int:
         return self._size if self._kept is None else len(self._kept)

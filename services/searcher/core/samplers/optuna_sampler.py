@@ -1,8 +1,9 @@
-"""Samplers that go by a model or a sequence: Optuna's, behind our port.
+"""Samplers of Optuna that use a model or a sequence.
 
-A sampler of Optuna keeps a generator, and some keep notes in the study. Here each proposal has a sampler of its own, seeded by
-(experiment's seed, trial), and its notes leave with the suggestion: so a search that is rebuilt from its journal goes on exactly
-as the one that was lost, without proposing anything again. The same points come of driving Optuna by hand in the same way.
+Optuna's samplers keep a random generator, and some keep attributes in the study. Here each proposal has its own
+sampler, seeded with (experiment's seed, trial), and its attributes are stored with the suggestion. So a search
+rebuilt from its journal continues exactly as before without repeating any proposal. Optuna used directly in the same
+way proposes the same points.
 """
 
 import math
@@ -25,13 +26,13 @@ from services.searcher.core.samplers.rung_studies import RungStudies
 from services.searcher.core.samplers.study import Study
 
 RETRIES = 20
-"""So many proposals may miss the constraints before a random point takes their place."""
+"""After this many proposals that violate the constraints, a random point is used."""
 _BY_RUNG = ("tpe", "gp")
-"""These say how good a point is, and so can go by what trials had come to at one rung; the others breed the next points from those that ended."""
+"""Samplers that model the value of a point, and so can use results at one rung. The others derive new points from ended trials."""
 _JUDGED_EARLY = ("tpe", "cmaes")
-"""These know what a trial means that was stopped early; to the others what it had reached counts as its end."""
+"""Samplers that support pruned trials. For the others an intermediate value counts as the final one."""
 _STARTUP_TRIALS = 10
-"""Optuna's own: from so many on, `tpe` and `gp` have a model."""
+"""Optuna's default: `tpe` and `gp` build a model from this many trials on."""
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
@@ -45,18 +46,18 @@ class OptunaSampler:
     def __init__(self, domain: Domain, choice: Choice, seed: int, metrics: int = 1) -> None:
         self._domain, self._choice, self._seed = domain, choice, seed
         if choice.name == "gp":
-            # Optuna imports it for this sampler alone, and its matrices are small: sharing them out to several threads costs
-            # twenty times what they take.
+            # Only this sampler imports torch, and its matrices are small: several threads would take twenty times as
+            # long.
             import torch
 
             torch.set_num_threads(1)
-        self._words = OptunaSpace(domain.space)
+        self._space = OptunaSpace(domain.space)
         self._learned = 0
         self._sources: list[optuna.trial.FrozenTrial] = []
-        # A sequence goes by no metric, and takes one only.
-        self._whole = Study(self._words, self._sampler(0), metrics if self.learns else 1)
+        # A sequence ignores metrics and supports only one.
+        self._whole = Study(self._space, self._sampler(0), metrics if self.learns else 1)
         self._rungs = RungStudies(
-            lambda: Study(self._words, self._sampler(0)), choice.startup_trials or _STARTUP_TRIALS
+            lambda: Study(self._space, self._sampler(0)), choice.startup_trials or _STARTUP_TRIALS
         )
 
     @property
@@ -101,7 +102,7 @@ class OptunaSampler:
 
     def reach(self, trial: int, standing: RungResult) -> None:
         if self._choice.name in _BY_RUNG:
-            value = standing.value if self._says_something(standing.value) else None
+            value = standing.value if self._is_usable(standing.value) else None
             self._rungs.reach(trial, standing.time, value, standing.goes_on)
 
     def observe(self, trial: int, observation: Observation) -> None:
@@ -115,7 +116,7 @@ class OptunaSampler:
         attributes: Mapping[str, JsonValue] | None = None,
         asked: Study | None = None,
     ) -> None:
-        """Every study knows of a new trial; the one that was asked for it does already."""
+        """Add a new trial to every study except the one that proposed it."""
         if asked is not self._whole:
             self._whole.add(trial, point, attributes=attributes)
         self._rungs.begin(trial, point, asked)
@@ -123,7 +124,7 @@ class OptunaSampler:
     def _observe(self, trial: int, observation: Observation) -> None:
         study, value = self._whole, observation.value
         study.use(self._sampler(trial))
-        if value is None or not self._says_something(value):
+        if value is None or not self._is_usable(value):
             study.drop(trial)
             return
         if observation.excesses:
@@ -133,8 +134,8 @@ class OptunaSampler:
         else:
             study.complete(trial, [value, *observation.others])
 
-    def _says_something(self, value: float) -> bool:
-        """Whether the sampler takes it: `tpe` alone knows what infinitely bad is."""
+    def _is_usable(self, value: float) -> bool:
+        """Whether the sampler accepts the value: only `tpe` accepts infinity."""
         return math.isfinite(value) or self._choice.name == "tpe"
 
     def _suggested(
@@ -156,8 +157,10 @@ class OptunaSampler:
     def _memo(
         self, study: Study, before: Mapping[str, Any], rejected: list[JsonValue]
     ) -> dict[str, JsonValue]:
-        """What a rebuilt search must be given beside the point. Who goes by rungs notes nothing there, and what was rejected there is
-        as if it had never been."""
+        """Return what a rebuilt search needs besides the point.
+
+        Samplers that use rungs store no attributes, and points rejected there leave no trace.
+        """
         if study is not self._whole:
             return {}
         noted = {key: value for key, value in study.notes().items() if before.get(key) != value}
@@ -165,8 +168,11 @@ class OptunaSampler:
         return {key: value for key, value in notes.items() if value}
 
     def _add_source(self, point: Point, observation: Observation) -> None:
-        """CMA-ES begins with the spread of earlier trials; it takes them as numbers alone, of which none may be missing from any."""
-        numbers = self._words.numbers(point)
+        """Add a trial as a source for CMA-ES, which starts with the spread of earlier trials.
+
+        CMA-ES uses only numeric parameters, and every source must have all of them.
+        """
+        numbers = self._space.numbers(point)
         if numbers is not None:
             self._sources.append(optuna.trial.create_trial(value=observation.value, **numbers))
 
@@ -177,7 +183,7 @@ class OptunaSampler:
             "quasi_random": lambda: samplers.QMCSampler(
                 qmc_type="sobol",
                 scramble=True,
-                seed=self._seed,  # One sequence for all trials.
+                seed=self._seed,  # All trials share one sequence.
                 independent_sampler=samplers.RandomSampler(seed=seed),
                 warn_independent_sampling=False,
             ),
@@ -198,7 +204,7 @@ class OptunaSampler:
 
 
 def _gaussian(**chosen: Any) -> samplers.BaseSampler:
-    """Imported with its torch by the searches that want it."""
+    """Import torch only for searches that need it."""
     from services.searcher.core.samplers.gaussian import FastGPSampler
 
     return FastGPSampler(**chosen)

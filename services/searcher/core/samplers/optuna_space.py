@@ -1,4 +1,4 @@
-"""Parameters and points in Optuna's words, and back."""
+"""Convert parameters and points to Optuna's distributions and back."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ Varied = Categorical | Int | Double | Log
 
 
 class OptunaSpace:
-    """What a space is called there. Of a choice Optuna knows the place only: values may be lists and mappings."""
+    """A space as Optuna sees it. Choices are passed by index, because values may be lists and mappings."""
 
     def __init__(self, space: Space) -> None:
         self._leaves: list[tuple[str, Path, Parameter]] = [
@@ -45,7 +45,7 @@ class OptunaSpace:
         return point
 
     def told(self, point: Point) -> dict[str, Any]:
-        """Return what `create_trial` is given of a point."""
+        """Return the arguments of `create_trial` for a point."""
         varied = [
             (name, parameter, value_at(point, path))
             for name, path, parameter in self._leaves
@@ -57,7 +57,7 @@ class OptunaSpace:
         }
 
     def numbers(self, point: Point) -> dict[str, Any] | None:
-        """Return the same of the numbers among its parameters; None where one of these takes part only sometimes."""
+        """Return the same arguments for numeric parameters only; None if one of them is conditional."""
         numbers = [
             (name, path, parameter)
             for name, path, parameter in self._leaves
@@ -99,12 +99,12 @@ def _distribution(parameter: Varied) -> distributions.BaseDistribution:
         case Double():
             return distributions.FloatDistribution(parameter.minval, parameter.maxval)
         case Log():
-            ends = (parameter.base**parameter.minval, parameter.base**parameter.maxval)
-            return distributions.FloatDistribution(min(ends), max(ends), log=True)
+            bounds = (parameter.base**parameter.minval, parameter.base**parameter.maxval)
+            return distributions.FloatDistribution(min(bounds), max(bounds), log=True)
 
 
 def _as_asked(parameter: Varied, value: JsonValue) -> Any:
     if not isinstance(parameter, Categorical):
         return value
-    words = [json.dumps(each, sort_keys=True) for each in parameter.vals]
-    return words.index(json.dumps(value, sort_keys=True))
+    names = [json.dumps(each, sort_keys=True) for each in parameter.vals]
+    return names.index(json.dumps(value, sort_keys=True))

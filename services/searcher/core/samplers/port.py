@@ -1,4 +1,4 @@
-"""The port of every sampler: where in the space the next trial is to look."""
+"""The interface of samplers, which propose the points of new trials."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,7 +10,7 @@ from muster.config import Point
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A point, and what the sampler must be given with it to go on from there (the journal keeps both)."""
+    """A point, and what the sampler needs with it to continue from there; the journal stores both."""
 
     point: Point
     memo: dict[str, JsonValue] = field(default_factory=dict)
@@ -18,13 +18,13 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a trial came to.
+    """The result of a trial.
 
     Attributes:
-        value: Of the first metric, smaller where better; None where the trial failed.
-        time: How far it was judged when the search stopped it, None where it ran to its end.
-        others: Of further metrics, in the config's order, smaller where better.
-        excesses: By how much it misses each limit, in the config's order; above 0 where it does.
+        value: Value of the first metric, smaller where better; None if the trial failed.
+        time: Time at which the search stopped it; None if it ran to its end.
+        others: Values of the further metrics, in the config's order, smaller where better.
+        excesses: By how much it exceeds each limit, in the config's order; above 0 where it does.
     """
 
     value: float | None
@@ -35,12 +35,12 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class RungResult:
-    """What a trial had come to at a rung.
+    """The result of a trial at a rung.
 
     Attributes:
-        time: The rung's.
+        time: Time of the rung.
         value: Smaller where better, infinity worst.
-        goes_on: Whether it went on from there at once.
+        goes_on: Whether the trial continued at once.
     """
 
     time: float
@@ -49,7 +49,7 @@ class RungResult:
 
 
 class Sampler(Protocol):
-    """Equal sequences of calls give equal suggestions; `take` in place of `propose` changes none of those that follow."""
+    """Equal sequences of calls give equal suggestions. Replacing `propose` with `take` does not change later suggestions."""
 
     @property
     def learns(self) -> bool:
@@ -58,25 +58,25 @@ class Sampler(Protocol):
 
     @property
     def remembers(self) -> bool:
-        """Whether it must be given back what it has proposed; else it proposes the same again."""
+        """Whether a rebuilt search must give it its earlier proposals; otherwise it proposes the same again."""
         ...
 
     def learn(self, point: Point, observation: Observation) -> None:
-        """Take in what a trial of an earlier search came to; before anything is proposed."""
+        """Add the result of a trial of an earlier search, before anything is proposed."""
         ...
 
     def propose(self, trial: int) -> Suggestion:
-        """Return a point for a new trial, while those without an observation are pending."""
+        """Return a point for a new trial; trials without an observation are pending."""
         ...
 
     def take(self, trial: int, suggestion: Suggestion) -> None:
-        """Take in what was proposed for a trial before."""
+        """Add a trial with a suggestion made earlier."""
         ...
 
     def reach(self, trial: int, standing: RungResult) -> None:
-        """Take in what a trial had come to at a rung, once for each; before `observe`."""
+        """Add the result of a trial at a rung, once for each rung, before `observe`."""
         ...
 
     def observe(self, trial: int, observation: Observation) -> None:
-        """Take in what a trial came to, once for each."""
+        """Add the result of a trial, once."""
         ...

@@ -1,7 +1,7 @@
-"""What trials had come to at each rung, for samplers that model how good a point is.
+"""Results of trials at each rung, for samplers that model the value of a point.
 
-A trial that goes on past a rung is among the best, and goes on for long. A sampler that hears of trials when they end knows for all that
-time the others alone, and takes the best of all for unknown or, as TPE does with what is pending, for bad.
+A trial that continues past a rung is among the best, and continues for long. A sampler that sees only ended trials
+knows just the others meanwhile, and treats the best trials as unknown or, as TPE does with pending trials, as bad.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,11 @@ from services.searcher.core.samplers.study import Study
 
 
 class RungStudies:
-    """A study for each rung, of what every trial had come to by then; proposals go by the highest that enough trials have reached.
+    """A study for each rung with the results of all trials there.
 
-    Falkner, Klein, Hutter, "BOHB: Robust and Efficient Hyperparameter Optimization at Scale" (ICML 2018), section 3.2; where BOHB waits for as
-    many as there are parameters, and two, we wait for as many as the sampler itself does. Trials on their way to a rung are pending there.
+    Proposals use the highest rung that enough trials have reached: Falkner, Klein, Hutter, "BOHB: Robust and
+    Efficient Hyperparameter Optimization at Scale" (ICML 2018), section 3.2. BOHB waits for the number of parameters
+    plus two; we wait for as many as the sampler itself does. Trials on their way to a rung are pending there.
     """
 
     def __init__(self, make: Callable[[], Study], enough: int) -> None:
@@ -29,18 +30,18 @@ class RungStudies:
         self._known: list[tuple[Point, float, float | None]] = []
 
     def learn(self, point: Point, observation: Observation) -> None:
-        """Take in a trial of an earlier search: it counts at all rungs that it came to."""
+        """Add a trial of an earlier search; it counts at all rungs that it reached."""
         if observation.value is not None:
             self._known.append((point, observation.value, observation.time))
 
     def best_known(self) -> Study | None:
-        """Return the study to go by; None while no rung has enough."""
+        """Return the study to propose from; None while no rung has enough trials."""
         enough = (time for time, count in self._reached.items() if count >= self._enough)
         highest = max(enough, default=None)
         return None if highest is None else self._studies[highest]
 
     def begin(self, trial: int, point: Point, asked: Study | None) -> None:
-        """Take in a new trial; the study that was asked for it knows it."""
+        """Add a new trial; the study that proposed it already has it."""
         self._points[trial] = point
         self._on_way[trial] = 0.0
         for study in self._studies.values():
@@ -48,9 +49,10 @@ class RungStudies:
                 study.add(trial, point)
 
     def reach(self, trial: int, time: float, value: float | None, goes_on: bool) -> None:
-        """Take in what a trial had come to at a rung, smaller where better; None: to nothing that says anything.
+        """Add the result of a trial at a rung, smaller where better; None if it has no usable value.
 
-        One that does not go on is awaited nowhere; if it does later it counts where it comes to.
+        A trial that does not continue is pending at no further rung. If it continues later, it counts at the rungs
+        that it reaches.
         """
         study = self._study(time)
         if value is not None:
@@ -68,7 +70,7 @@ class RungStudies:
                 each.drop(trial)
 
     def leave(self, trial: int) -> None:
-        """Take in that a trial ends."""
+        """Record that a trial has ended."""
         self._on_way.pop(trial, None)
         self._points.pop(trial, None)
         for study in self._studies.values():
@@ -76,7 +78,7 @@ class RungStudies:
                 study.drop(trial)
 
     def _study(self, time: float) -> Study:
-        """The study of a rung; of a new one, with all who are on their way to it."""
+        """Return the study of a rung. A new study includes all trials on their way to it."""
         if time not in self._studies:
             study = self._studies[time] = self._make()
             known = [each for each in self._known if each[2] is None or each[2] >= time]

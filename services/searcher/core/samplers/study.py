@@ -1,4 +1,4 @@
-"""One study of Optuna's, kept in memory: trials of a search, and others, in the order in which they were told."""
+"""An Optuna study in memory, with trials in the order in which they were added."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,10 +16,10 @@ _NAME = "search"
 
 
 class Study:
-    """Knows pending trials, which are running there, by the numbers that they have in the search."""
+    """Identifies pending trials, which Optuna calls running, by their numbers in the search."""
 
     def __init__(self, words: OptunaSpace, sampler: samplers.BaseSampler, metrics: int = 1) -> None:
-        self._words = words
+        self._space = words
         self._spaces: dict[str, IntersectionSearchSpace] = {}
         self._storage = optuna.storages.InMemoryStorage()
         self._study = optuna.create_study(
@@ -29,10 +29,11 @@ class Study:
         self._pending: dict[int, int] = {}
 
     def use(self, sampler: samplers.BaseSampler) -> None:
-        """Have this sampler decide from now on.
+        """Use this sampler from now on.
 
-        Which parameters all trials have had is found out once for all samplers: each would read every trial anew, which takes two
-        thirds of a proposal's time after a thousand trials. It follows from the trials alone.
+        The parameters that all trials share are computed once for all samplers; otherwise each sampler would read
+        every trial again, which takes two thirds of a proposal's time after a thousand trials. They depend only on
+        the trials.
         """
         for name in ("_search_space", "_intersection_search_space"):
             if isinstance(space := getattr(sampler, name, None), IntersectionSearchSpace):
@@ -40,16 +41,16 @@ class Study:
         self._study.sampler = sampler
 
     def ask(self) -> tuple[Trial, Point]:
-        """Return a trial that is pending now, and its point; `bind` or `reject` it."""
+        """Return a trial that is now pending, and its point; call `bind` or `reject` with it."""
         asked = self._study.ask()
-        return asked, self._words.ask(asked)
+        return asked, self._space.ask(asked)
 
     def bind(self, trial: int, asked: Trial) -> None:
-        """What was asked for is this trial of the search."""
+        """Make the asked trial the one with this number."""
         self._pending[trial] = asked.number
 
     def reject(self, asked: Trial) -> None:
-        """What was asked for is not taken."""
+        """Discard the asked trial."""
         self._study.tell(asked.number, state=TrialState.FAIL)
 
     def add(
@@ -60,48 +61,48 @@ class Study:
         value: float | None = None,
         attributes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """Take in a trial that others have proposed: pending, or with what it came to."""
+        """Add a trial proposed elsewhere: pending, or with its result."""
         made = optuna.trial.create_trial(
-            state=state, value=value, system_attrs=dict(attributes or {}), **self._words.told(point)
+            state=state, value=value, system_attrs=dict(attributes or {}), **self._space.told(point)
         )
         self._study.add_trial(made)
         if trial is not None and state is TrialState.RUNNING:
             self._pending[trial] = len(self._storage.get_all_trials(self._id, deepcopy=False)) - 1
 
     def awaits(self, trial: int) -> bool:
-        """Whether this trial of the search is pending."""
+        """Whether this trial is pending."""
         return trial in self._pending
 
     def complete(self, trial: int, values: Sequence[float]) -> None:
-        """A pending trial came to this."""
+        """Record the result of a pending trial."""
         self._study.tell(self._pending.pop(trial), list(values))
 
     def prune(self, trial: int, step: int, value: float) -> None:
-        """A pending trial was stopped early, and had come to this by then."""
+        """Record that a pending trial was pruned with this intermediate value."""
         self._storage.set_trial_intermediate_value(self._running(trial), step, value)
         self._study.tell(self._pending.pop(trial), state=TrialState.PRUNED)
 
     def drop(self, trial: int) -> None:
-        """A pending trial comes to nothing."""
+        """Record that a pending trial failed."""
         self._study.tell(self._pending.pop(trial), state=TrialState.FAIL)
 
     def exceed(self, trial: int, excesses: Sequence[float]) -> None:
-        """A pending trial misses limits by this much, in their order."""
+        """Record by how much a pending trial exceeds each limit, in order."""
         asked = Trial(self._study, self._running(trial))
         for index, excess in enumerate(excesses):
             asked.set_constraint(str(index), excess)
 
     def notes(self) -> dict[str, Any]:
-        """Return what samplers have noted for the whole study."""
+        """Return the attributes that samplers have set on the study."""
         return self._storage.get_study_system_attrs(self._id)
 
     def note(self, notes: Mapping[str, Any]) -> None:
-        """Take in what they had noted."""
+        """Set attributes on the study."""
         for key, value in notes.items():
             self._storage.set_study_system_attr(self._id, key, value)
 
     def attributes(self, trial: int) -> dict[str, Any]:
-        """Return what samplers have noted of a pending trial; Optuna's own goes on changing."""
+        """Return a copy of the attributes that samplers have set on a pending trial."""
         return dict(self._storage.get_trial(self._running(trial)).system_attrs)
 
     def _running(self, trial: int) -> int:

@@ -1,1 +1,1 @@
-"""One experiment's search: a method and a sampler behind one index that the events of its journal advance."""
+"""The search of one experiment: a method and a sampler, advanced by the events of its journal."""

@@ -1,4 +1,4 @@
-"""What a search decides that others carry out: trials to make, to have go on, and to end."""
+"""Actions of a search: trials to create, resume and stop."""
 
 from dataclasses import dataclass, field
 
@@ -11,12 +11,12 @@ from services.searcher.core.methods.port import ResumeTrial
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A trial to be made and wanted now.
+    """A trial to create and request now.
 
     Attributes:
-        memo: What the sampler is given with the point when the search is rebuilt.
+        memo: Data that the sampler needs with the point when the search is rebuilt.
         source: The trial from whose newest checkpoint it starts.
-        key: The name that a program gave it.
+        key: The driver program's name for it.
     """
 
     number: int
@@ -30,10 +30,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class SearchActions:
-    """What fills free places: trials to make, and paused ones to go on.
+    """Trials to create, and paused trials to resume.
 
     Attributes:
-        closed: The limit of the budget because of which no more trials are made from here on.
+        closed: The limit of the budget because of which no further trials are created from here on.
     """
 
     created: tuple[Proposal, ...] = ()
@@ -43,8 +43,13 @@ class SearchActions:
 
 @dataclass(frozen=True, slots=True)
 class OperationResult:
-    """What a program's operations amount to: `kept` are trials that go on in their places, `stopped` those that end, and `dropped` keys
-    of trials that end without having begun."""
+    """Effects of a driver program's operations.
+
+    Attributes:
+        kept: Running trials that continue.
+        stopped: Trials to stop.
+        dropped: Keys of trials that end before they started.
+    """
 
     moves: SearchActions
     kept: tuple[ResumeTrial, ...] = ()

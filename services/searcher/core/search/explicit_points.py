@@ -1,4 +1,4 @@
-"""Points that no sampler proposed: completed, and held against the space like any other."""
+"""Complete and validate points that no sampler proposed."""
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -28,35 +28,39 @@ from shared.errors import Rejected
 
 
 def complete_point(domain: Domain, point: Point, place: str) -> Point:
-    """Return `point` with the space's constants; names that the space does not know stay as they are.
+    """Return `point` with the space's constants. Unknown names stay as they are.
 
     Raises:
-        Rejected: A parameter that takes part is missing or beyond its range, one is given that takes no part, or a constraint is
-            missed; `place` leads to it.
+        Rejected: An active parameter is missing or out of range, an inactive one is given, or a constraint is
+            violated. `place` is the path of the point in the request.
     """
     complete = deepcopy(point)
     for path, parameter in parents_first(domain.space):
         where = ".".join((place, *path))
         if not holds(parameter, complete):
             if has_value(complete, path):
-                raise Rejected("takes_no_part", "this parameter takes no part: its `when` is not met", where)
+                raise Rejected("takes_no_part", "this parameter is inactive: its `when` is not met", where)
         elif has_value(complete, path):
             if not accepted_values(parameter, value_at(complete, path)):
-                raise Rejected("out_of_range", f"it must be {_range(parameter)}", where)
+                raise Rejected("out_of_range", f"the value must be {_range(parameter)}", where)
         elif isinstance(parameter, Const):
             _put(complete, path, parameter.val, where)
         else:
-            raise Rejected("missing_key", f"this parameter is missing; it must be {_range(parameter)}", where)
+            raise Rejected(
+                "missing_key", f"this parameter is missing; its value must be {_range(parameter)}", where
+            )
     for constraint in domain.constraints:
         if not constraint.is_met(complete):
-            raise Rejected("constraint_missed", f"the point misses the constraint '{constraint.text}'", place)
+            raise Rejected(
+                "constraint_missed", f"the point violates the constraint '{constraint.text}'", place
+            )
     return complete
 
 
 def _range(parameter: Parameter) -> str:
     match parameter:
         case Const():
-            return f"{parameter.val!r}: it is a constant"
+            return f"{parameter.val!r}, a constant"
         case Categorical():
             return f"one of {', '.join(repr(value) for value in parameter.vals[:20])}"
         case Log():
@@ -71,11 +75,11 @@ def _put(point: Point, path: Path, value: JsonValue, where: str) -> None:
     try:
         put(point, path, value)
     except AssertionError:
-        raise Rejected("invalid_value", "a mapping is needed above this parameter", where) from None
+        raise Rejected("invalid_value", "the parent of this parameter must be a mapping", where) from None
 
 
 def completed(config: ExperimentConfig, operations: Iterable[Operation]) -> Iterator[Operation]:
-    """Yield what a program tells, with whole points. Raises Rejected with the place of one that is none of the space."""
+    """Yield operations with complete points. Raises Rejected with the path of a point that is not in the space."""
     domain = Domain.of(config)
     for index, each in enumerate(operations):
         if each.point is None:

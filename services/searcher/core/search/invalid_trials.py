@@ -1,17 +1,17 @@
-"""Trials whose scripts call their hyperparameters invalid: how many of them a search bears."""
+"""Limit on trials whose scripts report their hyperparameters as invalid."""
 
 from dataclasses import dataclass, field
 
 MAX_INVALID_IN_A_ROW = 100
-"""A search gives up after so many more in a row than it makes trials in all: such a space has next to nothing to try."""
+"""A search gives up after this many more invalid trials in a row than its total number of trials: such a space is almost all invalid."""
 
 
 @dataclass(slots=True)
 class InvalidTrials:
-    """How many there are, and why the search makes no more trials, once it has borne enough.
+    """Number of invalid trials, and the reason why the search gave up.
 
-    They stand in rows of neighbouring numbers, each known by the length that stands at both of its ends. Numbers and not ends make a row:
-    a good trial takes long, and the invalid ones beside it end at once.
+    Rows are runs of neighbouring trial numbers; each end of a row stores its length. Trial numbers make a row, not
+    the order of ends, because a good trial takes long while its invalid neighbours end at once.
     """
 
     count: int = 0
@@ -19,13 +19,11 @@ class InvalidTrials:
     _rows: dict[int, int] = field(default_factory=dict)
 
     def add(self, trial: int, planned: int) -> int:
-        """Take in an invalid trial of a search that makes so many in all; return how long the row is that it belongs to."""
+        """Record an invalid trial of a search with `planned` trials; return the length of its row."""
         self.count += 1
         before, after = self._rows.get(trial - 1, 0), self._rows.get(trial + 1, 0)
         row = before + 1 + after
         self._rows[trial] = self._rows[trial - before] = self._rows[trial + after] = row
         if self.gave_up is None and row >= planned + MAX_INVALID_IN_A_ROW:
-            self.gave_up = (
-                f"{row} trials in a row were called invalid by their scripts, and no more are tried"
-            )
+            self.gave_up = f"the search gave up after {row} trials in a row reported invalid hyperparameters"
         return row

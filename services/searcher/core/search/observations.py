@@ -1,4 +1,4 @@
-"""From what a trial came to, to what a sampler is told of it."""
+"""Convert results of trials to observations for samplers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ class Reached:
 
 
 def observation_of(objectives: Objectives, result: Scored | None, reached: Reached | None) -> Observation:
-    """Return what a trial came to, None where it failed; what was judged on the way says how far it got.
+    """Return the observation of a trial's result, None if it failed.
 
-    Of several metrics each tells for itself how good the trial was, however far it got.
+    `reached` is the last result that a rung counted. With several metrics, the result counts as final however far the
+    trial got.
     """
     if result is None:
         return Observation(None)
@@ -32,6 +33,6 @@ def observation_of(objectives: Objectives, result: Scored | None, reached: Reach
 
 
 def rung_results_of(ruling: RungDecision, value: float) -> Iterator[RungResult]:
-    """Yield what a trial had come to at each rung that counted its result; `value` is smaller where better."""
+    """Yield the trial's result at each rung that counted it; `value` is smaller where better."""
     for rung in ruling.rungs:
         yield RungResult(rung, value, goes_on=rung < ruling.rungs[-1] or ruling.decide_at is not None)

@@ -1,4 +1,4 @@
-"""Where the point of a new trial comes from: it is given, was proposed in an earlier life, is one to try first, or the sampler proposes it."""
+"""Choose the point of a new trial: an explicit one, a recorded one, one to try first, or the sampler's proposal."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from services.searcher.core.samplers import Sampler, Suggestion
 
 
 class PointSource:
-    """Those to try first come in their order; what the sampler does not propose it is told."""
+    """Points to try first keep their order; the sampler is told of every point that it did not propose."""
 
     def __init__(self, sampler: Sampler, first: Iterable[Point]) -> None:
         self._sampler = sampler
@@ -17,11 +17,11 @@ class PointSource:
         self._given: dict[int, Suggestion] = {}
 
     def try_first(self, points: Iterable[Point]) -> None:
-        """Take in further points that are tried before any is proposed."""
+        """Add points to try before any proposal."""
         self._first.extend(points)
 
     def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
-        """Take in what these trials were given once."""
+        """Add the recorded points of trials that are about to be created again."""
         self._given.update(suggestions)
 
     def choose(self, trial: int, start: StartTrial) -> Suggestion:
@@ -35,6 +35,6 @@ class PointSource:
         return given
 
     def _point(self, start: StartTrial) -> Point | None:
-        """A point that is given, or of those to try first; None: the sampler is asked."""
+        """Return an explicit point or the next one to try first; None: ask the sampler."""
         is_given = start.point is not None or start.source is not None
         return start.point if is_given or not self._first else self._first.popleft()

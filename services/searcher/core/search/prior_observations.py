@@ -1,7 +1,7 @@
-"""What a search knows before its first trial: points to try first, and what trials of earlier experiments came to.
+"""Prior observations of a search: points to try first, and results of earlier experiments.
 
-It is chosen once, when the search is made, and stands at the beginning of its journal: whatever becomes of those experiments
-afterwards, the search stays the same.
+They are selected once when the search is created and stored at the start of its journal. Later changes of those
+experiments do not affect the search.
 """
 
 import json
@@ -18,14 +18,16 @@ from muster.config.point_validation import check_point
 from services.searcher.core.experiment.objectives import Objectives, is_finite
 
 MAX_PRIOR_TRIALS = 500
-"""So many trials are told to a sampler: what a proposal costs grows with them."""
+"""Most trials given to a sampler, because the cost of a proposal grows with them."""
 TRIALS_PER_ENTRY = 100
 
 
 @dataclass(frozen=True, slots=True)
 class PriorTrial:
-    """What an earlier trial came to, raw: the first metric and what else counts by name; `time` is how far it was judged when its search
-    stopped it, None where it ran to its end."""
+    """A trial of an earlier experiment with its raw values by name.
+
+    `time` is the time at which its search stopped it; None if it ran to its end.
+    """
 
     experiment: int
     trial: int
@@ -37,7 +39,7 @@ class PriorTrial:
 
 @dataclass(frozen=True, slots=True)
 class PriorExperiment:
-    """An earlier experiment: by which metric it was judged, how it counted time, and those of its trials that came to something."""
+    """An earlier experiment: its metric, its time metric, and its trials that have results."""
 
     number: int
     metric: str
@@ -53,34 +55,35 @@ class PriorObservations:
     known: tuple[PriorTrial, ...] = ()
 
     def parts(self) -> Iterator["PriorObservations"]:
-        """Yield it in pieces that an entry of a journal holds, the points with the first; nothing where nothing is known."""
+        """Yield chunks that fit a journal entry, the points with the first. Yields nothing if it is empty."""
         for start in range(0, max(len(self.known), bool(self.points)), TRIALS_PER_ENTRY):
             yield PriorObservations(
                 () if start else self.points, self.known[start : start + TRIALS_PER_ENTRY]
             )
 
     def written(self) -> dict[str, JsonValue]:
-        """Return it as facts of a journal."""
+        """Return it as facts of a journal entry."""
         return {"points": [*self.points], "known": [asdict(each) for each in self.known]}
 
     @classmethod
     def read(cls, facts: Mapping[str, Any]) -> "PriorObservations":
-        """Return what was `written`."""
+        """Read what `written` returned."""
         return cls(tuple(facts["points"]), tuple(PriorTrial(**each) for each in facts["known"]))
 
 
 NO_PRIOR_OBSERVATIONS = PriorObservations()
-"""Nothing is known."""
+"""No prior observations."""
 
 
 def select_prior_observations(
     config: ExperimentConfig, earlier: Sequence[PriorExperiment], learns: bool
 ) -> tuple[PriorObservations, tuple[str, ...]]:
-    """Return what of earlier experiments serves this search, and in sentences what does not.
+    """Select the trials of earlier experiments that this search can use.
 
-    A trial serves if it reported all that counts here, and its point fits this space: it has an admissible value for each parameter that
-    takes part (a constant: the same), and meets the constraints; what it has beyond is left out. One that its search stopped early serves only a search that counts time
-    alike, or not at all; to be tried first, it must have run to its end.
+    Returns them with notes on what it cannot use. A trial is usable if it reported all metrics that count here and
+    its point fits this space: an admissible value for each active parameter (for a constant: the same value), and all
+    constraints are met. Extra parameters are dropped. A trial that its search stopped early is usable only if this
+    search uses the same time metric or none; to be tried first, it must have run to its end.
     """
     searcher = config.searcher
     warm_start = getattr(searcher, "warm_start", None)
@@ -91,17 +94,21 @@ def select_prior_observations(
     for each in earlier:
         if each.metric != searcher.metric:
             notes.append(
-                f"experiment {each.number} was judged by '{each.metric}' and not by '{searcher.metric}':"
-                " nothing of it is used"
+                f"experiment {each.number} optimized '{each.metric}' instead of '{searcher.metric}':"
+                " its trials are ignored"
             )
             continue
         found = [trial for trial in _fitting(config, each.trials) if _counts(config, each, trial)]
         if not found:
-            notes.append(f"no trial of experiment {each.number} that came to something fits this space")
+            notes.append(
+                f"experiment {each.number} has no trial whose results fit this space and its metrics"
+            )
         known += found
     if earlier and not learns and not warm_start.best:
         name = searcher.sampler.name  # type: ignore[union-attr]
-        notes.append(f"the sampler '{name}' learns nothing from experiments: give another one, or 'best'")
+        notes.append(
+            f"the sampler '{name}' ignores earlier experiments: choose another sampler, or set 'best'"
+        )
     points = _best(Objectives.of(config), known, warm_start.best or 0)
     return PriorObservations(points, _furthest(known) if learns else ()), tuple(notes)
 
@@ -124,7 +131,7 @@ def _counts(config: ExperimentConfig, earlier: PriorExperiment, trial: PriorTria
 
 
 def _best(objectives: Objectives, known: Iterable[PriorTrial], count: int) -> tuple[Point, ...]:
-    """Distinct points of whole trials within the limits, the best first; of equals the earlier one."""
+    """Return distinct points of complete trials that meet the limits, the best first; of equals the earlier one."""
     chosen = [trial for trial in known if trial.time is None and objectives.is_admissible(trial)]
     ranked = sorted(chosen, key=lambda trial: (objectives.losses(trial), trial.experiment, trial.trial))
     distinct = {json.dumps(trial.point, sort_keys=True): trial.point for trial in reversed(ranked)}

@@ -1,7 +1,7 @@
-"""One experiment's search: a fold over its journal, which hands out trials as concurrency allows.
+"""The search of one experiment, which creates trials as concurrency allows.
 
-`Search` is the mutable index that reducers advance, and that a journal repeats: a method that judges trials, and a sampler that proposes
-their points.
+`Search` is the mutable state that reducers advance and that a journal can rebuild: a method that judges trials, and a
+sampler that proposes their points.
 """
 
 import math
@@ -38,10 +38,10 @@ from shared.errors import Conflict
 
 
 class Search:
-    """What to try next, judged by one `SearchMethod`; trials are numbered from 1 in order of creation.
+    """Which trials to run, judged by one `SearchMethod`. Trials are numbered from 1 in order of creation.
 
-    A trial is open from its proposal until `on_ended`, but while the search has it pause; no trial is made, or goes on, while
-    `max_concurrent_trials` are open, or as many as `widen` has said since.
+    A trial is open from its proposal until `on_ended`, except while the search has paused it. No trial is created or
+    resumed while `max_concurrent_trials` are open, or the number last set by `widen`.
     """
 
     def __init__(self, config: ExperimentConfig, seed: int) -> None:
@@ -64,13 +64,13 @@ class Search:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether no trial is open and none will be made."""
+        """Whether no trial is open and none will be created."""
         is_closed = self._driven is None or self._driven.is_shut or self.closed is not None
         return is_closed and not self._open and not self._waiting
 
     @property
     def is_driven(self) -> bool:
-        """Whether a program decides, which is to be told what happens."""
+        """Whether a driver program decides and needs its events."""
         return self._driven is not None
 
     @property
@@ -79,36 +79,36 @@ class Search:
 
     @property
     def open(self) -> int:
-        """How many trials are open."""
+        """Number of open trials."""
         return len(self._open)
 
     @property
     def limit(self) -> float:
-        """How many may be open."""
+        """How many trials may be open."""
         return self._limit
 
     @property
     def concurrent(self) -> float:
-        """How many people want to be open, whatever stands idle."""
+        """How many trials may be open by config or edit, whatever slots are idle."""
         return self._concurrent
 
     @property
     def learns(self) -> bool:
-        """Whether it is to be told what every trial came to."""
+        """Whether `observe` must be called with the result of every trial."""
         return self._sampler.learns
 
     @property
     def is_holding(self) -> bool:
-        """Whether it has had trials pause that have not gone on; when it is exhausted, they never do."""
+        """Whether trials paused by the search have not resumed; once the search is exhausted, they never do."""
         return bool(self._held)
 
     @property
     def gave_up(self) -> str | None:
-        """Why it makes no more trials though more are planned; None while it does."""
+        """Why it creates no more trials although more are planned; None while it does."""
         return self._invalid.gave_up
 
     def warm(self, warmth: PriorObservations) -> None:
-        """Take in what is known already; before `start`."""
+        """Add prior observations, before `start`."""
         self._points.try_first(warmth.points)
         for known in warmth.known:
             ranked, time = self._objectives.ranked(known.value), known.time
@@ -117,12 +117,12 @@ class Search:
 
     @property
     def ended_by(self) -> Limit | None:
-        """The limit of the budget because of which there are fewer trials than the config says; None: there are not."""
+        """The limit of the budget because of which it runs fewer trials than configured, or None."""
         return self.closed or self._fitted
 
     @property
     def closed(self) -> Limit | None:
-        """The limit of the budget because of which no more trials are made; None: they are."""
+        """The limit of the budget because of which it creates no more trials, or None."""
         return self._waiting.closed
 
     def start(
@@ -130,7 +130,8 @@ class Search:
     ) -> SearchActions:
         """Return the first trials.
 
-        `limits`: what its budget says; `price`: of a slot for an hour, as things are; `rules`: older ones where it was begun under them.
+        `limits` are those of its budget, `price` the current price of a slot for an hour, and `rules` the rules
+        version under which the search was started.
         """
         config, self.spending.rules = self._config, rules
         if limits is not None:
@@ -143,37 +144,37 @@ class Search:
         return self._filled()
 
     def rule(self, trial: int, value: float, time: float) -> RungDecision:
-        """Judge a result; `value` is raw: its sign follows from the config, and not finite ranks worst."""
+        """Judge a result. `value` is raw: its sign follows from the config, and a value that is not finite ranks worst."""
         ranked = self._objectives.ranked(value)
-        ruling = self._method.on_result(trial, ranked, time)
-        if self.learns and ruling.counted:
-            self._judged[trial] = Reached(ranked, time, ruling.at_top)
-            for standing in rung_results_of(ruling, ranked) if self._tells_rungs else ():
-                self._sampler.reach(trial, standing)
-        if ruling.counted:
-            self.spending.on_ruled(trial, time, ruling.decide_at, ruling.stop or ruling.pause)
-        return ruling
+        decision = self._method.on_result(trial, ranked, time)
+        if self.learns and decision.counted:
+            self._judged[trial] = Reached(ranked, time, decision.at_top)
+            for rung_result in rung_results_of(decision, ranked) if self._reports_rungs else ():
+                self._sampler.reach(trial, rung_result)
+        if decision.counted:
+            self.spending.on_ruled(trial, time, decision.decide_at, decision.stop or decision.pause)
+        return decision
 
     def observe(self, trial: int, result: Scored | None) -> None:
-        """Take in what a trial has come to, None where it failed."""
+        """Record the result of a trial, None if it failed."""
         observation = observation_of(self._objectives, result, self._judged.pop(trial, None))
         self._sampler.observe(trial, observation)
 
     def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
-        """Make these trials with the points that they were given once, as soon as it is their turn."""
+        """Create these trials with their recorded points once they are due."""
         self._points.remember(suggestions)
 
     def awaits_checkpoint(self, trial: int) -> bool:
-        """Whether it is to be told that a checkpoint of this trial was stored."""
+        """Whether `on_stored` is to be called when a checkpoint of this trial is stored."""
         return self._copying is not None and self._copying.awaits(trial)
 
     def on_stored(self, trial: int) -> None:
-        """Take in that a checkpoint of a trial was stored which it awaits."""
+        """Record that a checkpoint was stored for which `awaits_checkpoint` is true."""
         assert self._copying is not None
         self._copying.on_stored(trial)
 
     def on_parked(self, trial: int) -> SearchActions:
-        """Take in that a trial which the search has had pause is parked; return what takes its place."""
+        """Record that a trial which the search paused is parked; return the actions that use the freed concurrency."""
         self._open.remove(trial)
         self._held.add(trial)
         self.spending.on_parked(trial)
@@ -181,7 +182,7 @@ class Search:
         return self._filled()
 
     def on_ended(self, trial: int, ending: TrialEnding) -> SearchActions:
-        """Take in that a trial's request closed for good; return what takes its place."""
+        """Record that a trial's request closed for good; return the actions that use the freed concurrency."""
         self._open.discard(trial)
         self._held.discard(trial)
         self.spending.on_ended(trial, ending is TrialEnding.FINISHED)
@@ -191,20 +192,23 @@ class Search:
         return self._filled()
 
     def key_of(self, trial: int) -> str | None:
-        """Return the name that a program gave a trial."""
+        """Return the driver program's name for a trial."""
         return self._driven.key_of(trial) if self._driven else None
 
     def named_by(self, operations: Sequence[Operation]) -> list[int]:
-        """Return the trials that must be in hand where a program tells this."""
+        """Return the trials that must be loaded to apply these operations."""
         return self._driven.named_by(operations) if self._driven else []
 
     def tell(self, operations: Iterable[Operation]) -> OperationResult:
-        """Take in what a program says. Raises Rejected or Conflict where it makes no sense; the search is of no use then."""
+        """Apply operations of a driver program.
+
+        Raises Rejected or Conflict if they are invalid; discard the search then.
+        """
         if self._driven is None:
-            said = (
-                f"the searcher is '{self._config.searcher.name}': programs drive searchers that are 'custom'"
+            name = self._config.searcher.name
+            raise Conflict(
+                "not_driven", f"the searcher is '{name}'; only 'custom' takes operations of a program"
             )
-            raise Conflict("not_driven", said)
         answer = self._driven.tell(completed(self._config, operations))
         for start in answer.withdrawn:
             self._waiting.remove(start)
@@ -216,15 +220,16 @@ class Search:
         return OperationResult(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
 
     def widen(self, limit: int) -> SearchActions:
-        """From now on so many trials may be open; those that are stay. Return the trials that fit now."""
+        """Set the number of trials that may be open; open ones stay. Return what can start now."""
         self._limit = limit
         self._plan_more()
         return self._filled()
 
     def edit(self, edit: SearchEdit, opening: LedgerOpening | None = None) -> SearchActions:
-        """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed.
+        """Apply an edit; open trials stay. Return what can start now.
 
-        `opening`: what is known where the search had no budget until now, and is given one.
+        `opening` is the state to count from if the edit adds the search's first budget. Raises Rejected and changes
+        nothing if the edit is invalid.
         """
         check_edit(self._config, edit, self._made)
         limits = self.spending.edited(edit, opening)
@@ -241,11 +246,11 @@ class Search:
         return self._filled()
 
     def pause(self) -> None:
-        """Make no trials until `resume`."""
+        """Create no trials until `resume`."""
         self._is_active = False
 
     def resume(self) -> SearchActions:
-        """Make trials again; return what fits now."""
+        """Create trials again; return what can start now."""
         self._is_active = True
         return self._filled()
 
@@ -257,23 +262,23 @@ class Search:
 
     @property
     def _made(self) -> int:
-        """Trials that count."""
+        """Number of created trials that count, without invalid ones."""
         return self._created - self._invalid.count
 
     def _follow(self, config: ExperimentConfig, rules: int) -> None:
         self._method = make_method(config, self._sampler, self._seed, rules)
-        self._tells_rungs = rules >= 2 and self._objectives.is_plain
+        self._reports_rungs = rules >= 2 and self._objectives.is_plain
         self._driven = self._method if isinstance(self._method, Custom) else None
         self._copying = self._method if isinstance(self._method, Copying) else None
 
     def _plan_more(self) -> None:
-        """Ask for trials in all places, where these are counted."""
+        """Request trials for all free concurrency, if concurrency is limited."""
         if math.isfinite(self._limit):
             free = int(self._limit) - len(self._open) - len(self._waiting)
             self._add(self._method.plan_more(max(0, free)))
 
     def _add(self, steps: Iterable[SearchStep]) -> None:
-        """Take in what to do with free places; where the search has given up, nothing begins any more."""
+        """Queue steps; after the search has given up, no trial starts."""
         self._waiting.extend(self._method, steps)
         if self.gave_up is not None:
             self._waiting.forget_starts()

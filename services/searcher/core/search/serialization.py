@@ -1,7 +1,7 @@
-"""A search's state as plain data, and back: what JSON can write, and nothing that runs when it is read.
+"""Convert the state of a search to JSON data and back, without executing anything on reading.
 
-Objects are of the searcher's core alone, and are made without calling anything of theirs; what is held twice comes back as one. Things
-that are fixed (config, sampler), one of each kind, are named by their place among those that are given.
+Objects must be of the searcher's core; they are created without calling any of their code, and shared references stay
+shared. Fixed objects (config, sampler), one of each class, are written as their index in the given list.
 """
 
 import importlib
@@ -22,24 +22,24 @@ _VALUES: Mapping[str, type] = {kind.__name__: kind for kind in (tuple, frozenset
 
 
 class NotSerializable(Exception):
-    """Something in a state is of a kind that cannot be written."""
+    """A state contains an object of an unsupported type."""
 
 
 def to_json(state: object, fixed: Sequence[object]) -> JsonValue:
-    """Return `state` as plain data. Raises NotPlain where it holds something of an unknown kind."""
+    """Return `state` as JSON data. Raises NotPlain for an unsupported type."""
     return _Writer(fixed).write(state)
 
 
 def from_json(data: JsonValue, fixed: Sequence[object]) -> Any:
-    """Return what `to_json` was given; `fixed` holds the same things in the same order. Raises Broken for other data."""
+    """Return what `to_json` was given; `fixed` holds the same objects in the same order. Raises Broken for other data."""
     try:
         return _Reader(fixed).read(data)
     except (AttributeError, IndexError, ImportError, TypeError, ValueError) as error:
-        raise Broken(f"a search's saved state cannot be read: {error}") from error
+        raise Broken(f"the saved search state cannot be read: {error}") from error
 
 
 class _Writer:
-    """Scalars stand for themselves; all else is an array whose first element says what it is."""
+    """Writes scalars as themselves, and everything else as an array whose first element is its type."""
 
     def __init__(self, fixed: Sequence[object]) -> None:
         self._fixed = {type(one): place for place, one in enumerate(fixed)}
@@ -66,7 +66,7 @@ class _Writer:
         if kind is dict:
             return ["dict", *(self.write(part) for item in value.items() for part in item)]
         if kind is set:
-            # Sorted, so that equal states are written alike; the searcher's sets are of numbers.
+            # Sorted, so that equal states are written alike; the searcher's sets contain numbers.
             return ["set", *map(self.write, sorted(value))]
         if kind.__name__ in _CONTAINERS:
             return [kind.__name__, *map(self.write, value)]
@@ -141,5 +141,5 @@ def _name_of(kind: type) -> tuple[str, str]:
 
 def _class_of(module: str, name: str) -> Any:
     if not module.startswith(CORE):
-        raise Broken(f"a search's saved state names {module}.{name}")
+        raise Broken(f"the saved search state refers to {module}.{name}")
     return getattr(importlib.import_module(module), name)

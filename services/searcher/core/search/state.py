@@ -1,4 +1,4 @@
-"""All that a search has come to, as plain data: what is saved beside a long journal."""
+"""Save and restore the state of a search, to skip replaying a long journal."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from services.searcher.core.search.serialization import NotSerializable, from_js
 
 
 def save_state(search: Search) -> JsonValue:
-    """Return the state, or None where only the journal can give it back: with a sampler that keeps a model."""
+    """Return the state, or None if only the journal can restore it because the sampler keeps a model."""
     own = vars(search)
     if own["_sampler"].remembers:
         return None
@@ -21,12 +21,12 @@ def save_state(search: Search) -> JsonValue:
 
 
 def restore_state(search: Search, state: JsonValue) -> None:
-    """Have a new search of the same config and seed be as the one that the state is of. Raises Broken for other data."""
+    """Set a new search of the same config and seed to a saved state. Raises Broken for other data."""
     own = vars(search)
     own.update(from_json(state, _fixed(own)))
 
 
 def _fixed(own: dict[str, Any]) -> tuple[object, ...]:
-    """What follows from config and seed, and never changes."""
+    """Objects that follow from config and seed and never change."""
     config = own["_config"]
     return config, config.searcher, Domain.of(config), own["_objectives"], own["_sampler"]

@@ -1,4 +1,4 @@
-"""How many trials at once while a pool has slots that nobody asks for."""
+"""Concurrency of a search while its pool has idle slots."""
 
 import math
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ from muster.config import ExperimentConfig, Single
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """A pool as the scheduler last told it: slots that stand idle, and slots that somebody waits for; what a slot costs
-    for an hour, None where nothing is known."""
+    """The scheduler's last report of a pool: idle slots, slots that are waited for, and the hourly price of a slot (None if unknown)."""
 
     slots: int
     waiting_slots: int
@@ -17,10 +16,11 @@ class Idle:
 
 
 def choose_limit(config: ExperimentConfig, concurrent: float, open_trials: int, idle: Idle) -> int | None:
-    """How many may be open now; None: this search is never widened.
+    """Return how many trials may be open now; None if this search is never widened.
 
-    As many more than are open as the idle slots hold, up to `widen_to`; none more than `concurrent`, as people want it, as soon as anybody waits, or
-    a slot costs more than `widen_max_price`: what is open then goes on, and is not followed by others.
+    The result is the number of open trials plus as many as the idle slots hold, up to `widen_to`. It falls back to
+    `concurrent`, the configured number, as soon as any request waits or a slot costs more than `widen_max_price`:
+    open trials then continue but are not replaced.
     """
     searcher = config.searcher
     if isinstance(searcher, Single) or searcher.widen_to is None or math.isinf(concurrent):
@@ -33,5 +33,5 @@ def choose_limit(config: ExperimentConfig, concurrent: float, open_trials: int, 
 
 
 def _is_too_dear(most: float | None, idle: Idle) -> bool:
-    """Slots without a price are taken to be free."""
+    """Whether a slot costs more than `most`; slots without a price count as free."""
     return most is not None and (idle.price_per_slot_hour or 0.0) > most

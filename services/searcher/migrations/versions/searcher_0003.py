@@ -1,4 +1,4 @@
-"""Whom an experiment belongs to, for the scheduler's shares. Experiments from before keep the defaults."""
+"""Owner of an experiment, for the scheduler's fair shares. Earlier experiments keep the defaults."""
 
 from alembic import op
 

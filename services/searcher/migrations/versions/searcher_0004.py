@@ -1,4 +1,4 @@
-"""What the scheduler tells of pools, and the searches that may be widened by it."""
+"""Capacity of pools as the scheduler reports it, and the searches that it may widen."""
 
 from alembic import op
 
@@ -11,7 +11,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # `used_version`: what searches were widened by already.
+    # `used_version`: the version with which searches were last widened.
     op.execute(
         "CREATE TABLE searcher.pool (pool text PRIMARY KEY, version bigint NOT NULL, idle_slots int NOT NULL,"
         " waiting_slots int NOT NULL, used_version bigint NOT NULL DEFAULT 0)"

@@ -1,4 +1,4 @@
-"""Trials that the search has had pause, until they are among the best of their rung."""
+"""Trials that the search has paused, until they are among the best of their rung."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What a slot of a pool costs for an hour, as the scheduler tells it."""
+"""Price of a pool's slot for an hour, as the scheduler reports it."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What people have changed of a search that runs."""
+"""Edits of a running search."""
 
 from alembic import op
 

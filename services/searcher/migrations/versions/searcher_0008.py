@@ -1,4 +1,4 @@
-"""What counts of a result beside the first metric: further metrics, and those that limits speak of."""
+"""Values of a result besides the first metric: further metrics, and metrics of limits."""
 
 from alembic import op
 

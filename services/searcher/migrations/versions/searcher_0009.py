@@ -1,4 +1,4 @@
-"""Programs that drive searches: who, when last heard, and how far they have read."""
+"""Driver programs of searches: name, time of the last contact, and the last acknowledged event."""
 
 from alembic import op
 

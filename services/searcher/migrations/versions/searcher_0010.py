@@ -1,4 +1,4 @@
-"""Trials that start from the checkpoints of others, and which checkpoint of each is the newest."""
+"""Trials that start from the checkpoints of others, and the newest checkpoint of each trial."""
 
 from alembic import op
 

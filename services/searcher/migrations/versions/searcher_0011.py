@@ -1,4 +1,4 @@
-"""Long searches' states beside their journals, so that a restart need not fold these from the beginning."""
+"""Saved states of long searches, so that a restart need not replay their journals from the start."""
 
 from alembic import op
 

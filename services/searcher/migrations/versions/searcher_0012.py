@@ -1,4 +1,4 @@
-"""When something must be done about an experiment's budget."""
+"""Time at which an experiment's budget must be checked next."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What the runs of a trial have used, and hold: so a search that was begun without a budget can be given one."""
+"""Usage of a trial's runs, so that a search started without a budget can be given one."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""What is being deleted, and the ids of what was."""
+"""Resources that are being deleted, and the ids of deleted ones."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Trials whose last checkpoints are on their way are live too."""
+"""Trials whose last checkpoints are on their way count as live too."""
 
 from alembic import op
 

@@ -177,7 +177,7 @@ def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:
     world.exit(1, RunExit(acknowledged=Signal.PREEMPT, step=1))
     (ended,) = [fact for fact in world.cluster.unsaved.facts if isinstance(fact, Ended)]
     assert (ended.ending.outcome, ended.ending.charged) == ("preempted", False)
-    assert ended.ending.reason == "the trial grows from 2 to 8 slots; nothing is charged"
+    assert ended.ending.reason == "the trial grows from 2 to 8 slots; not counted against max_restarts"
     assert world.trial(1).restarts == 0
 
 
@@ -186,19 +186,19 @@ def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:
     [
         (plain(POOL, elastic=True), SlotNeeds(2, 8), 8, []),
         (plain(POOL), SlotNeeds(4, 4), 8, []),
-        (plain(POOL), SlotNeeds(2, 8), 8, ["lends no idle slots: a trial begins with 8"]),
+        (plain(POOL), SlotNeeds(2, 8), 8, ["gives no idle slots to elastic trials: a trial starts with 8"]),
         (
             plain(POOL, elastic=True),
             SlotNeeds(2, 8),
             4,
-            ["up to 8 asked for; pool default can have 4 in all"],
+            ["up to 8 slots; pool default can have at most 4 in total"],
         ),
     ],
 )
 def test_who_submits_is_told_what_an_elastic_trial_will_not_get(
     policy: PoolPolicy, needs: SlotNeeds, slots: int, says: list[str]
 ) -> None:
-    told = lending_warnings(policy, needs, ReachableSlots(slots, "in all", is_final=True))
+    told = lending_warnings(policy, needs, ReachableSlots(slots, "in total", is_final=True))
     assert len(told) == len(says)
     assert all(part in warning for part, warning in zip(says, told, strict=True))
 

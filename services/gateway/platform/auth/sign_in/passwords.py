@@ -1,4 +1,4 @@
-"""Passwords: Argon2id in a thread, two at a time, and as much work for who is not there."""
+"""Hashes and verifies passwords: Argon2id in threads, two at a time, with equal work for unknown users."""
 
 import asyncio
 import hashlib
@@ -14,26 +14,26 @@ from muster.errors import Rejected
 MIN_CHARS = 12
 MAX_CHARS = 512
 _AT_ONCE = 2
-"""On one lane each: two hold 128 MiB where one takes 64."""
+"""Maximum concurrent hashes. Each uses one thread and 64 MiB with the default settings."""
 
 
 class Passwords:
-    """Hashes and checks. What is hashed is the password's keyed hash, so that a copy of the table alone can be tried out by nobody."""
+    """Hashes and verifies passwords. The input of Argon2 is a keyed hash of the password, so a stolen table cannot be attacked without the key."""
 
     def __init__(self, key: bytes, memory_kib: int) -> None:
         self._key = key
         self._hasher = PasswordHasher(time_cost=3, memory_cost=memory_kib, parallelism=1, type=Type.ID)
         self._gate = asyncio.Semaphore(_AT_ONCE)
-        self._nobodys = _of_no_password(self._hasher)
+        self._dummy = _dummy_hash(self._hasher)
 
     async def hash(self, password: str) -> str:
         async with self._gate:
             return await asyncio.to_thread(self._hasher.hash, self._keyed(password))
 
     async def matches(self, hashed: str | None, password: str) -> bool:
-        """Whether it is the password of this hash; without a hash it is not, after the same work."""
+        """Whether the password matches the hash. Without a hash, return False after the same work."""
         async with self._gate:
-            found = await asyncio.to_thread(self._verify, hashed or self._nobodys, self._keyed(password))
+            found = await asyncio.to_thread(self._verify, hashed or self._dummy, self._keyed(password))
         return found and hashed is not None
 
     def _verify(self, hashed: str, keyed: bytes) -> bool:
@@ -46,21 +46,19 @@ class Passwords:
         return hmac.digest(self._key, password.encode(), hashlib.sha256)
 
 
-def _of_no_password(hasher: PasswordHasher) -> str:
-    """What looks like a hash of `hasher` and is none: to compare with it is as much work, and to make it is none."""
+def _dummy_hash(hasher: PasswordHasher) -> str:
+    """Return a dummy hash: comparing a password with it costs as much as with a real one, creating it costs nothing."""
     work = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     salt, tag = (b64encode(bytes(size)).decode().rstrip("=") for size in (hasher.salt_len, hasher.hash_len))
     return f"$argon2id$v={ARGON2_VERSION}${work}${salt}${tag}"
 
 
 def check_password(password: str, name: str, place: str) -> None:
-    """Raises Rejected for one that is soon guessed."""
-    said = None
+    """Raise Rejected for a password that is easy to guess."""
+    problem = None
     if len(password) < MIN_CHARS:
-        said = f"a password has at least {MIN_CHARS} characters"
+        problem = f"a password must have at least {MIN_CHARS} characters"
     elif len(set(password)) < 5 or name.lower() in password.lower():
-        said = "this password is soon guessed"
-    if said is not None:
-        raise Rejected(
-            "weak_password", said, place, "several words that do not belong together are a good one"
-        )
+        problem = "this password is too easy to guess"
+    if problem is not None:
+        raise Rejected("weak_password", problem, place, "use several unrelated words")

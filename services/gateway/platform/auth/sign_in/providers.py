@@ -1,4 +1,4 @@
-"""What providers of OpenID Connect say: their own description, their keys, and tokens for codes. Edge; what must hold of a token is `shared.auth.jwts`."""
+"""Client of OpenID Connect providers: metadata, keys, and tokens for authorization codes. `shared.auth.jwts` verifies the tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,19 +25,19 @@ _TIMEOUT = aiohttp.ClientTimeout(total=5)
 
 @dataclass(frozen=True, slots=True)
 class ProviderMetadata:
-    """What of a provider's description counts here (OpenID Connect Discovery 1.0)."""
+    """The used parts of a provider's metadata (OpenID Connect Discovery 1.0)."""
 
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
     says_issuer: bool
-    """It sends `iss` with each answer (RFC 9207), so that one without is not its own."""
+    """Whether its authorization responses always contain `iss` (RFC 9207)."""
     basic: bool
-    """The client's secret goes in the header, not in the form."""
+    """Whether the client secret is sent in the header instead of the form."""
 
 
 class Providers:
-    """All providers of the site, by name and by what they sign."""
+    """The OpenID Connect providers of the site."""
 
     def __init__(self, sections: Mapping[str, ProviderSection], clock: Clock) -> None:
         self._sections = sections
@@ -60,39 +60,39 @@ class Providers:
         return self._sections.get(name)
 
     def of_tenant(self, name: str, tenant: str) -> ProviderSection | None:
-        """None for another tenant's, as for one that is nowhere."""
+        """Return a provider of the tenant; None if there is none, also for another tenant's provider."""
         found = self._sections.get(name)
         return found if found is not None and found.tenant == tenant else None
 
     def shown(self) -> Mapping[str, str]:
-        """What strangers are told of providers for people: names with their labels, in the order of the file."""
+        """Return the names and labels of the providers that the sign-in page shows, in the order of the file."""
         return {name: one.label for name, one in self._sections.items() if one.label and one.client_id}
 
     async def verify_program(self, token: str) -> tuple[ProviderSection, Claims]:
-        """Whose provider signed a program's token, and what it says.
+        """Verify a program's token. Return its provider and its claims.
 
         Raises:
-            NotValid: it is not to be believed.
-            Transient: the provider's keys cannot be had.
+            NotValid: the token is not valid.
+            Transient: the provider's keys cannot be fetched.
         """
-        _, said = jwts.read_unverified(token)
-        audience = said.get("aud")
+        _, unverified = jwts.read_unverified(token)
+        audience = unverified.get("aud")
         audiences = audience if isinstance(audience, list) else [audience]
         for name, section in self._sections.items():
             if (
                 section.audience is not None
-                and section.issuer == said.get("iss")
+                and section.issuer == unverified.get("iss")
                 and section.audience in audiences
             ):
                 expected = Expected(section.issuer, section.audience)
                 return section, await self._keys[name].verify(token, expected)
-        raise NotValid("no provider of ours signs such tokens")
+        raise NotValid("no configured provider has this issuer and audience")
 
     async def describe(self, name: str) -> ProviderMetadata:
-        """The provider's description.
+        """Return the provider's metadata, fetched once.
 
         Raises:
-            Transient: it cannot be had, or is not what it must be.
+            Transient: the metadata cannot be fetched or is not valid.
         """
         if name not in self._described:
             issuer = self._sections[name].issuer
@@ -100,11 +100,11 @@ class Providers:
         return self._described[name]
 
     async def redeem(self, name: str, code: str, redirect: str, secrets: SignInSecrets) -> Claims:
-        """What the provider says of the person whom it gave this code.
+        """Exchange an authorization code for the claims of the person.
 
         Raises:
-            NotValid: the code is not good, or what came for it is not to be believed.
-            Transient: the provider is away.
+            NotValid: the provider rejects the code, or its token is not valid.
+            Transient: the provider is not reachable.
         """
         section, described = self._sections[name], await self.describe(name)
         client_id = section.client_id or ""
@@ -124,7 +124,7 @@ class Providers:
         answer = await self._fetch(name, described.token_endpoint, form, auth)
         token = answer.get("id_token")
         if not isinstance(token, str) or not jwts.is_jwt(token):
-            raise NotValid(f"no id_token, but {answer.get('error', 'nothing')}")
+            raise NotValid(f"the answer has no id_token; error: {answer.get('error', 'none')}")
         return await self._keys[name].verify(token, Expected(section.issuer, client_id, secrets.nonce))
 
     async def _fetch_keys(self, name: str) -> Mapping[str, Any]:
@@ -137,7 +137,7 @@ class Providers:
         form: Mapping[str, str] | None = None,
         auth: aiohttp.BasicAuth | None = None,
     ) -> Mapping[str, Any]:
-        """A JSON object: small, soon, and from where it was asked for."""
+        """Fetch a JSON object, with a limit on time and size and without redirects."""
         verb = "GET" if form is None else "POST"
         options: dict[str, Any] = {"timeout": _TIMEOUT, "allow_redirects": False, "data": form, "auth": auth}
         session = self._outward[name].session(urlsplit(url).scheme)
@@ -157,14 +157,16 @@ class Providers:
             document = None
         is_read = status == 200 or (form is not None and 400 <= status < 500)
         if not is_read or not isinstance(document, dict):
-            raise Transient(f"{url} answered with status {status} and no description", code="provider_away")
+            raise Transient(
+                f"{url} answered with status {status} and without a usable JSON object", code="provider_away"
+            )
         return document
 
 
 def _unreached(url: str, error: Exception) -> Transient:
     if INTERNAL_ADDRESS in str(error):
-        said = f"{url} was not called: {INTERNAL_ADDRESS} by `networks` of the provider in its sign-in file"
-        return Transient(said, code="provider_away")
+        message = f"{url} was not called: {INTERNAL_ADDRESS}; list the network in the provider's `networks` in the sign-in file"
+        return Transient(message, code="provider_away")
     return Transient(f"{url} does not answer: {type(error).__name__}", code="provider_away")
 
 
@@ -173,9 +175,9 @@ def _well_known(issuer: str) -> str:
 
 
 def _described(issuer: str, document: Mapping[str, Any]) -> ProviderMetadata:
-    """Raises Transient where it is another's description, or has no addresses that can be used."""
+    """Parse a provider's metadata. Raises Transient if it names another issuer or lacks usable addresses."""
     if document.get("issuer") != issuer:
-        raise Transient(f"what {issuer} describes is another issuer", code="provider_away")
+        raise Transient(f"the metadata of {issuer} names another issuer", code="provider_away")
     addresses = {}
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
         address = document.get(name)

@@ -1,4 +1,4 @@
-"""The file that says who vouches for whom: providers (OpenID Connect) of tenants, and client certificates of programs. `docs/sign-in.md` shows one."""
+"""The sign-in file: OpenID Connect providers of tenants, and client certificates of programs. `docs/sign-in.md` has an example."""
 
 from ipaddress import ip_network
 from pathlib import Path
@@ -19,38 +19,38 @@ Line = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class ProviderSection(Section):
-    """One provider of one tenant; what it says counts there and nowhere else."""
+    """A provider of one tenant. Its claims apply to that tenant only."""
 
     tenant: Line
     issuer: Line
     client_id: Line | None = None
     client_secret_file: Path | None = None
     redirects: tuple[Line, ...] = ()
-    """Where a browser may be sent back to, sign by sign."""
+    """Allowed redirect addresses, which must match exactly."""
     loopback: bool = True
-    """People may sign in from the command line: the browser is sent back to a port of their own machine."""
+    """Allow sign-in from the command line, with a redirect to a port of the person's machine."""
     label: Line | None = None
-    """What everybody who comes to the sign-in page is shown of it; without it nobody is told that it is there."""
+    """Label on the sign-in page. Without one, the provider is not listed."""
     scope: Line = "openid profile email"
     audience: Line | None = None
-    """For whom tokens of programs must be made; without it none is taken."""
+    """Required audience of programs' tokens. Without one, tokens of programs are rejected."""
     new_people: bool = False
-    """Who signs in and is not known yet gets an account."""
+    """Create an account for people who sign in for the first time."""
     default_role: Line | None = None
-    """What such an account may do on the tenant; without it nothing."""
+    """Role of such an account on the tenant. Without one, it has no role."""
     link_by_email: bool = False
-    """An account whose name is the address that the provider has verified is that person's."""
+    """Link a person to the account whose name is the e-mail address that the provider has verified."""
     required_claims: dict[str, str] = {}
-    """Nobody else is let in."""
+    """Claims that a person must have to sign in."""
     groups_claim: Line = "groups"
     groups: dict[str, str] = {}
-    """The provider's groups and ours that they mean; in these, members are who the provider says."""
+    """Maps the provider's groups to groups of the tenant. The provider decides the membership of these groups."""
     networks: tuple[IPvAnyNetwork, ...] = ()
-    """Internal networks in which its description, its keys and its tokens may be asked for; else they are fetched from the internet alone."""
+    """Internal networks where the provider's endpoints may be. Without any, they must be on the internet."""
 
     @property
     def reachable(self) -> tuple[Network, ...]:
-        """Where inside it may be asked: a provider on this machine is named as one by its issuer."""
+        """The internal networks that may be called. An issuer on this machine allows the loopback network."""
         here = urlsplit(self.issuer).hostname in LOOPBACK
         return (*self.networks, *(_HERE if here else ()))
 
@@ -59,10 +59,10 @@ class ProviderSection(Section):
         for address in (self.issuer, *self.redirects):
             check_address(address)
         if self.client_id is None and self.audience is None:
-            raise ValueError("name a client_id for people, an audience for programs, or both")
+            raise ValueError("set client_id for people, audience for programs, or both")
         if self.client_id == self.audience:
             raise ValueError(
-                "audience must not be the client_id: what says who a person is would open the API"
+                "audience must differ from client_id: otherwise a person's ID token would give access to the API"
             )
         if self.default_role is not None and (
             self.default_role not in ROLES or self.default_role == OPERATOR
@@ -72,34 +72,34 @@ class ProviderSection(Section):
 
 
 class CertificateSection(Section):
-    """Whose a client certificate is."""
+    """The user of a client certificate."""
 
     tenant: Line
     user: Line
 
 
 class SignInSection(Section):
-    """The whole file."""
+    """The contents of the sign-in file."""
 
     providers: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")], ProviderSection] = {}
     certificates: dict[Line, CertificateSection] = {}
-    """By the URI that the certificate names its owner with, e.g. `spiffe://acme/ci`."""
+    """Users by the URI in their certificate, e.g. `spiffe://acme/ci`."""
 
     @model_validator(mode="after")
-    def _told_apart(self) -> Self:
+    def _distinct(self) -> Self:
         programs = [(one.issuer, one.audience) for one in self.providers.values() if one.audience]
         if len(set(programs)) < len(programs):
             raise ValueError(
-                "two providers have the same issuer and audience: a token's tenant would be open"
+                "two providers have the same issuer and audience, so the tenant of a token would be ambiguous"
             )
         return self
 
 
 def load_sign_in(path: Path | None) -> SignInSection:
-    """What the file says; nothing where there is none.
+    """Load the sign-in file; without a path, return empty settings.
 
     Raises:
-        Rejected: it cannot be read, or says what cannot be (`bad_settings`).
+        Rejected: the file cannot be read or is not valid (`bad_settings`).
     """
     if path is None:
         return SignInSection()
@@ -107,15 +107,15 @@ def load_sign_in(path: Path | None) -> SignInSection:
         return SignInSection.model_validate(yaml.safe_load(path.read_text()) or {})
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False)
-        said = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in faults)
+        problem = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in faults)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        said = str(error)
-    raise Rejected("bad_settings", f"{path}: {said}", SETTING)
+        problem = str(error)
+    raise Rejected("bad_settings", f"{path}: {problem}", SETTING)
 
 
 def check_address(address: str) -> None:
-    """Raises ValueError for what is not encrypted, but on this machine."""
+    """Raise ValueError unless the address uses https, or http on this machine."""
     parts = urlsplit(address)
     plain = parts.scheme == "http" and parts.hostname in LOOPBACK
     if not (parts.scheme == "https" or plain) or not parts.hostname or parts.username or parts.fragment:
-        raise ValueError(f"{address} is no https address")
+        raise ValueError(f"{address} is not an https address")

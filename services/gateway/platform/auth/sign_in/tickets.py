@@ -1,6 +1,6 @@
-"""A sign-in under way, without anything kept of it: who began it holds a ticket, and what goes through the browser and to the provider is derived from that.
+"""Stateless sign-ins in progress: the client holds a ticket, from which the values for the browser and the provider are derived.
 
-State, nonce and PKCE's verifier are keyed hashes of the ticket: who sees one of them knows neither the ticket nor the others.
+State, nonce and PKCE verifier are keyed hashes of the ticket, so that none of them reveals the ticket or the others.
 """
 
 import base64
@@ -18,12 +18,12 @@ from muster.errors import Rejected
 LIFE_S = 600
 _MAC_BYTES = 32
 _LOOPBACK = re.compile(r"http://(127\.0\.0\.1|\[::1\]):[1-9][0-9]{0,4}/signed-in")
-"""The port is free (RFC 8252, 7.3), and all else is as it stands here."""
+"""Any port is allowed (RFC 8252, 7.3); the rest must match exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What was begun: with which provider, where the browser is sent back to, until when it can be finished."""
+    """A started sign-in: its provider, the redirect address, and its expiry (Unix time in seconds)."""
 
     provider: str
     redirect: str
@@ -33,7 +33,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class SignInSecrets:
-    """What belongs to one ticket."""
+    """The values derived from a ticket."""
 
     state: str
     nonce: str
@@ -41,27 +41,27 @@ class SignInSecrets:
 
     @property
     def challenge(self) -> str:
-        """PKCE's, by S256 (RFC 7636)."""
+        """The PKCE challenge for S256 (RFC 7636)."""
         return _text(hashlib.sha256(self.verifier.encode()).digest())
 
 
 def is_redirect(address: str, exact: Collection[str], loopback: bool) -> bool:
-    """True for one of the addresses as they stand, sign by sign; with `loopback` also for a program on the person's own machine."""
+    """True for an exact match, and with `loopback` also for a program on the person's own machine."""
     return address in exact or (loopback and _LOOPBACK.fullmatch(address) is not None)
 
 
 def render_ticket(key: bytes, ticket: Ticket) -> str:
-    """The text that only we can make."""
+    """Encode and sign a ticket."""
     parts = [ticket.provider, ticket.redirect, ticket.ends_at_s, ticket.random]
     body = json.dumps(parts, separators=(",", ":")).encode()
     return _text(_mac(key, b"ticket", body) + body)
 
 
 def read_ticket(key: bytes, text: str, now_s: float) -> Ticket:
-    """What `render_ticket` was given.
+    """Verify and decode a ticket.
 
     Raises:
-        Rejected: it is not ours, or past its time.
+        Rejected: the ticket is forged or has expired.
     """
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -69,17 +69,22 @@ def read_ticket(key: bytes, text: str, now_s: float) -> Ticket:
         raw = b""
     mac, body = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
     if not hmac.compare_digest(mac, _mac(key, b"ticket", body)):
-        raise Rejected("invalid_request", "this is no ticket of a sign-in", "ticket", "begin again")
+        raise Rejected(
+            "invalid_request", "this is not a valid sign-in ticket", "ticket", "start the sign-in again"
+        )
     ticket = Ticket(*json.loads(body))
     if ticket.ends_at_s <= now_s:
         raise Rejected(
-            "sign_in_late", f"the sign-in took longer than {LIFE_S // 60} minutes", "ticket", "begin again"
+            "sign_in_late",
+            f"the sign-in took longer than {LIFE_S // 60} minutes",
+            "ticket",
+            "start the sign-in again",
         )
     return ticket
 
 
 def secrets_of(key: bytes, text: str) -> SignInSecrets:
-    """What belongs to a ticket's text."""
+    """Derive state, nonce and verifier from a ticket's text."""
     state, nonce, verifier = (
         _text(_mac(key, purpose, text.encode())) for purpose in (b"state", b"nonce", b"verifier")
     )
@@ -89,7 +94,7 @@ def secrets_of(key: bytes, text: str) -> SignInSecrets:
 def authorization_url(
     endpoint: str, client_id: str, redirect: str, scope: str, secrets: SignInSecrets
 ) -> str:
-    """Where the browser goes (OpenID Connect Core 3.1.2.1)."""
+    """Return the authorization URL for the browser (OpenID Connect Core 3.1.2.1)."""
     query = {
         "response_type": "code",
         "client_id": client_id,

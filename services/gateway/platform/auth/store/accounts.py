@@ -1,4 +1,4 @@
-"""Accounts of people and programs, and their groups (`team`, as `group` is a word of SQL)."""
+"""Stores accounts and groups. The table of groups is `team`, as `group` is an SQL keyword."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,23 +30,23 @@ _MEMBERS = (
 )
 ACCOUNTS = Cells(account, {"groups": _GROUPS})
 TEAMS = Cells(team, {"members": _MEMBERS})
-"""What of accounts and groups a list can go by."""
+"""Columns that lists of accounts and groups filter and sort by."""
 
 
 async def insert_account(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
-    """False where there is one of that name."""
+    """Insert an account. Return False if the name is taken."""
     statement = upsert(account).values(**values).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 
 
 async def load_account(connection: AsyncConnection, reference: UUID | str) -> Row[Any] | None:
-    """By id or name, with the names of its groups."""
+    """Load an account by id or name, with the names of its groups."""
     column = account.c.id if isinstance(reference, UUID) else account.c.name
     return (await connection.execute(_accounts().where(column == reference))).one_or_none()
 
 
 async def load_accounts(connection: AsyncConnection, group: UUID | None, wanted: ListQuery) -> RowPage:
-    """Of one group, or all."""
+    """Load a page of accounts, of one group or all."""
     query = _accounts()
     if group is not None:
         members = select(membership.c.account).where(membership.c.team == group)
@@ -59,13 +59,13 @@ async def save_account(connection: AsyncConnection, account_id: UUID, values: Ma
 
 
 async def insert_team(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
-    """False where there is one of that name."""
+    """Insert a group. Return False if the name is taken."""
     statement = upsert(team).values(**values).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 
 
 async def load_team(connection: AsyncConnection, reference: UUID | str) -> Row[Any] | None:
-    """By id or name, with the number of its members."""
+    """Load a group by id or name, with the number of its members."""
     column = team.c.id if isinstance(reference, UUID) else team.c.name
     return (await connection.execute(_teams().where(column == reference))).one_or_none()
 
@@ -75,13 +75,13 @@ async def load_teams(connection: AsyncConnection, wanted: ListQuery) -> RowPage:
 
 
 async def delete_team(connection: AsyncConnection, team_id: UUID) -> None:
-    """With its memberships."""
+    """Delete a group with its memberships."""
     await connection.execute(delete(membership).where(membership.c.team == team_id))
     await connection.execute(delete(team).where(team.c.id == team_id))
 
 
 async def add_member(connection: AsyncConnection, tenant: UUID, team_id: UUID, account_id: UUID) -> None:
-    """The same again changes nothing."""
+    """Add an account to a group, unless it is a member already."""
     statement = upsert(membership).values(tenant=tenant, team=team_id, account=account_id)
     await connection.execute(statement.on_conflict_do_nothing())
 

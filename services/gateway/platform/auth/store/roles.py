@@ -1,4 +1,4 @@
-"""Roles that a tenant made, and who was given which role where."""
+"""Stores custom roles and role bindings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
 BINDINGS = Cells(binding, {"user": account.c.name, "group": team.c.name})
-"""What of a binding a list can go by."""
+"""Columns that lists of bindings filter and sort by."""
 
 
 async def load_account_bindings(connection: AsyncConnection, tenant: UUID, account_id: UUID) -> list[Binding]:
-    """What an account was given itself, and through its groups."""
+    """Load the bindings of an account and of its groups."""
     teams = select(membership.c.team).where(membership.c.account == account_id)
     return await _load_given(
         connection, tenant, or_(binding.c.account == account_id, binding.c.team.in_(teams))
@@ -27,17 +27,17 @@ async def load_account_bindings(connection: AsyncConnection, tenant: UUID, accou
 
 
 async def load_group_bindings(connection: AsyncConnection, tenant: UUID, team_id: UUID) -> list[Binding]:
-    """What a group was given."""
+    """Load the bindings of a group."""
     return await _load_given(connection, tenant, binding.c.team == team_id)
 
 
 async def load_one_binding(connection: AsyncConnection, tenant: UUID, binding_id: UUID) -> list[Binding]:
-    """What one binding gives."""
+    """Load one binding with its role's permissions."""
     return await _load_given(connection, tenant, binding.c.id == binding_id)
 
 
 async def lock_access(connection: AsyncConnection, tenant: UUID) -> None:
-    """Until the transaction ends, others of the tenant wait here; what it has changed counts for them then."""
+    """Lock the tenant's access settings until the transaction ends, so that changes apply one after another."""
     await connection.execute(
         select(func.pg_advisory_xact_lock(func.hashtextextended(f"muster:access:{tenant}", 0)))
     )
@@ -48,12 +48,12 @@ async def find_role(connection: AsyncConnection, name: str) -> Row[Any] | None:
 
 
 async def load_roles(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """By name."""
+    """Load the tenant's custom roles, by name."""
     return (await connection.execute(select(role).order_by(role.c.name))).all()
 
 
 async def insert_role(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
-    """False where there is one of that name."""
+    """Insert a custom role. Return False if the name is taken."""
     statement = upsert(role).values(**values).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 
@@ -67,13 +67,13 @@ async def delete_role(connection: AsyncConnection, name: str) -> None:
 
 
 async def count_bindings(connection: AsyncConnection, name: str) -> int:
-    """How often a role was given."""
+    """Count the bindings of a role."""
     query = select(func.count()).select_from(binding).where(binding.c.role == name)
     return (await connection.execute(query)).scalar_one()
 
 
 async def insert_binding(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
-    """The same again changes nothing."""
+    """Insert a binding, unless it exists."""
     await connection.execute(upsert(binding).values(**values).on_conflict_do_nothing())
 
 
@@ -83,7 +83,7 @@ async def load_binding(connection: AsyncConnection, binding_id: UUID) -> Row[Any
 
 
 async def load_bindings(connection: AsyncConnection, named: Mapping[str, str], wanted: ListQuery) -> RowPage:
-    """Those of the role, user, group and workspace that are named."""
+    """Load a page of bindings, filtered by the role, user, group and workspace in `named`."""
     query = _bindings()
     for name, value in named.items():
         query = query.where(BINDINGS.named(name) == value)
@@ -99,7 +99,7 @@ async def delete_bindings_of_team(connection: AsyncConnection, team_id: UUID) ->
 
 
 def _bindings() -> Any:
-    """Bindings with the names of those who have them."""
+    """Return the query for bindings with the names of their users and groups."""
     named = select(binding, account.c.name.label("user"), team.c.name.label("group"))
     return named.outerjoin(account, account.c.id == binding.c.account).outerjoin(
         team, team.c.id == binding.c.team
@@ -107,7 +107,7 @@ def _bindings() -> Any:
 
 
 async def _load_given(connection: AsyncConnection, tenant: UUID, whose: Any) -> list[Binding]:
-    """In one order, as callers are compared by it. A role that is no more gives nothing."""
+    """Load bindings in a fixed order, as callers are compared. A deleted role has no permissions."""
     query = (
         select(binding.c.role, binding.c.workspace, binding.c.project, role.c.permissions)
         .outerjoin(role, (role.c.tenant == binding.c.tenant) & (role.c.name == binding.c.role))

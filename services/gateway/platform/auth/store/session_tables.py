@@ -1,4 +1,4 @@
-"""How people prove who they are, and the sessions that follow from it: tables beside those of access."""
+"""Tables of sessions, sign-in links, passwords and linked identities."""
 
 from sqlalchemy import Column, DateTime, Integer, LargeBinary, Table, Text, Uuid
 
@@ -20,8 +20,8 @@ session = Table(
     Column("expires_at", DateTime(timezone=True), nullable=False),
     Column("ended_at", DateTime(timezone=True)),
 )
-"""It counts until it was ended, is past its time, or was not used for `idle_s`. One that stands for a token counts no longer than that, and is
-nobody's where the token is."""
+"""A session is valid until it is ended, expires, or is not used for `idle_s` seconds. A session of a token is not valid longer than the token,
+and has no account if the token has none."""
 
 sign_in_link = Table(
     "sign_in_link",
@@ -34,7 +34,7 @@ sign_in_link = Table(
     Column("expires_at", DateTime(timezone=True), nullable=False),
     Column("used_at", DateTime(timezone=True)),
 )
-"""It begins one session that stands for the token, unless it was used or is past its time."""
+"""A link creates one session for its token, unless it was used or has expired."""
 
 password = Table(
     "password",
@@ -44,7 +44,7 @@ password = Table(
     Column("hash", Text, nullable=False),
     Column("changed_at", DateTime(timezone=True), nullable=False),
 )
-"""Argon2id of the password's keyed hash: of no use without the pepper."""
+"""`hash` is Argon2id of the password's keyed hash, so it is useless without the pepper."""
 
 identity = Table(
     "identity",
@@ -56,4 +56,4 @@ identity = Table(
     Column("subject", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
 )
-"""Who of a provider is which account."""
+"""Links subjects of providers to accounts."""

@@ -1,4 +1,4 @@
-"""Sessions, passwords and identities. The look-ups of `authentication` come before a tenant is known."""
+"""Stores sessions, passwords and linked identities. The look-ups of `authentication` run before the tenant is known."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -15,11 +15,11 @@ from shared.filters.fields import ListQuery
 from shared.filters.sql import Cells, RowPage, load_part
 
 _KEPT = timedelta(days=30)
-"""Ended sessions stay so long to be looked at."""
+"""How long ended sessions are kept."""
 
 
 async def find_session(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
-    """The session with this hash, with its tenant's name and whose it is."""
+    """Load the session with this hash, with its tenant's name, its account and its token."""
     query = (
         select(
             session,
@@ -39,7 +39,7 @@ async def find_session(connection: AsyncConnection, hashed: bytes) -> Row[Any] |
 
 
 async def find_account_of(connection: AsyncConnection, issuer: str, subject: str) -> Row[Any] | None:
-    """The account that a provider knows by this subject, in the tenant of the transaction."""
+    """Load the account that is linked to a provider's subject, in the tenant of the transaction."""
     query = select(account).join(identity, identity.c.account == account.c.id)
     known = query.where(*_known_as(issuer, subject))
     return (await connection.execute(known)).one_or_none()
@@ -48,7 +48,7 @@ async def find_account_of(connection: AsyncConnection, issuer: str, subject: str
 async def find_account_in(
     connection: AsyncConnection, tenant_name: str, issuer: str, subject: str
 ) -> Row[Any] | None:
-    """The same, in the tenant of this name."""
+    """Load the account that is linked to a provider's subject, in the named tenant."""
     query = _accounts().join(identity, identity.c.account == account.c.id)
     known = query.where(tenant.c.name == tenant_name, *_known_as(issuer, subject))
     return (await connection.execute(known)).one_or_none()
@@ -64,27 +64,27 @@ async def insert_session(connection: AsyncConnection, values: Mapping[str, Any])
 
 
 async def touch_session(connection: AsyncConnection, session_id: UUID, now: datetime) -> None:
-    """It was used just now."""
+    """Set the time of a session's last use."""
     await connection.execute(update(session).where(session.c.id == session_id).values(used_at=now))
 
 
 async def load_sessions(
     connection: AsyncConnection, whose: UUID, asking: UUID | None, now: datetime, wanted: ListQuery
 ) -> RowPage:
-    """Those of an account that count; `asking`: the one that asks, if it is one."""
+    """Load an account's active sessions. `asking`: the session of the request, if it has one."""
     query = select(session).where(session.c.account == whose, *_counting(now))
     return await load_part(connection, query, sessions_seen_by(asking), wanted)
 
 
 def sessions_seen_by(asking: UUID | None) -> Cells:
-    """What of a session a list can go by."""
+    """Return the columns that lists of sessions filter and sort by."""
     return Cells(session, {"current": session.c.id == asking})
 
 
 async def end_session(
     connection: AsyncConnection, whose: UUID | None, session_id: UUID, now: datetime
 ) -> Row[Any] | None:
-    """The session, ended; None where the account (or, without one, nobody) has none of that id that counts."""
+    """End a session and return it; None if the account (None: no account) has no active session with that id."""
     mine = session.c.account.is_not_distinct_from(whose) & (session.c.id == session_id)
     statement = update(session).where(mine, *_counting(now)).values(ended_at=now).returning(session)
     row: Row[Any] | None = (await connection.execute(statement)).one_or_none()
@@ -94,7 +94,7 @@ async def end_session(
 async def end_sessions(
     connection: AsyncConnection, whose: UUID, now: datetime, but: UUID | None = None
 ) -> int:
-    """Ends an account's sessions, all but one of them where one is given; returns how many."""
+    """End an account's sessions except `but`. Return how many."""
     statement = update(session).where(session.c.account == whose, *_counting(now))
     if but is not None:
         statement = statement.where(session.c.id != but)
@@ -102,26 +102,26 @@ async def end_sessions(
 
 
 async def load_password(connection: AsyncConnection, whose: UUID) -> str | None:
-    """Its hash."""
+    """Load the hash of an account's password; None without a password."""
     query = select(password.c.hash).where(password.c.account == whose)
     return (await connection.execute(query)).scalar_one_or_none()
 
 
 async def save_password(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
-    """In place of the one before."""
+    """Insert a password or replace the previous one."""
     statement = upsert(password).values(**values)
     fresh = {"hash": values["hash"], "changed_at": values["changed_at"]}
     await connection.execute(statement.on_conflict_do_update(index_elements=["account"], set_=fresh))
 
 
 async def insert_identity(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
-    """False where the provider's subject is an account's already."""
+    """Link a subject to an account. Return False if the subject is linked already."""
     statement = upsert(identity).values(**values).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 
 
 async def load_identities(connection: AsyncConnection, whose: UUID) -> Sequence[Row[Any]]:
-    """By id: oldest first."""
+    """Load the identities linked to an account, oldest first."""
     query = select(identity).where(identity.c.account == whose).order_by(identity.c.id)
     return (await connection.execute(query)).all()
 
@@ -132,7 +132,7 @@ async def delete_identity(connection: AsyncConnection, whose: UUID, identity_id:
 
 
 async def sweep(connection: AsyncConnection, now: datetime) -> None:
-    """Deletes sessions that are long over, of all tenants."""
+    """Delete old ended sessions of all tenants."""
     past = or_(session.c.expires_at < now - _KEPT, session.c.ended_at < now - _KEPT)
     await connection.execute(delete(session).where(past))
 
@@ -142,7 +142,7 @@ def _known_as(issuer: str, subject: str) -> tuple[Any, ...]:
 
 
 def _accounts() -> Any:
-    """With their tenants' names, which the system role alone reads."""
+    """Return the query for accounts with their tenants' names, which only the system role may read."""
     columns = (account, tenant.c.name.label("tenant_name"))
     return select(*columns).join(tenant, tenant.c.id == account.c.tenant)
 

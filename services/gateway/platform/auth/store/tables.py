@@ -1,4 +1,4 @@
-"""Who exists, what they hold and where: the gateway's tables of access."""
+"""Tables of tenants, tokens, accounts, groups, roles and role bindings."""
 
 from sqlalchemy import Boolean, Column, DateTime, LargeBinary, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -13,7 +13,7 @@ tenant = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("deleting", Boolean, nullable=False),
 )
-"""Of the system role: who exists."""
+"""Only the system role may read it."""
 
 token = Table(
     "token",
@@ -29,7 +29,7 @@ token = Table(
     Column("account", Uuid),
     Column("scope", ARRAY(Text)),
 )
-"""Of an account it may do what that may, narrowed to its scope; of none it has its role on the tenant."""
+"""A token with an account has the account's permissions, limited to its scope. One without has its role on the tenant."""
 
 account = Table(
     "account",
@@ -42,7 +42,7 @@ account = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("disabled_at", DateTime(timezone=True)),
 )
-"""People and programs; `user` and `group` are words of SQL."""
+"""People and service accounts. `user` and `group` are SQL keywords."""
 
 team = Table(
     "team",
@@ -72,7 +72,7 @@ role = Table(
     Column("permissions", ARRAY(Text), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
 )
-"""Roles that a tenant made; those that all have stand in `permissions.py`."""
+"""Custom roles of tenants. The built-in roles are in `permissions.py`."""
 
 binding = Table(
     "binding",
@@ -87,4 +87,4 @@ binding = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("by", Text, nullable=False),
 )
-"""A role given to an account or a team, on the tenant, a workspace or a project."""
+"""A role granted to an account or a group, on the tenant, a workspace or a project."""

@@ -1,4 +1,4 @@
-"""Tenants and tokens. The look-up of a token comes before its tenant is known: the one read under the system role."""
+"""Stores tenants and tokens. The look-up of a token uses the system role, as the tenant is not known before it."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -17,23 +17,23 @@ from shared.ids import TenantId
 TOKENS = Cells(
     token, {"role": case((token.c.account.is_(None), token.c.role), else_="viewer"), "user": account.c.name}
 )
-"""What of a token a list can go by."""
+"""Columns that lists of tokens filter and sort by."""
 TENANTS = Cells(tenant, {})
-"""What of a tenant a list can go by."""
+"""Columns that lists of tenants filter and sort by."""
 
 
 async def find_token(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
-    """The token with this hash, with its tenant's name and whose it is."""
+    """Load the token with this hash, with its tenant's name and its account."""
     return (await connection.execute(_found().where(token.c.hash == hashed))).one_or_none()
 
 
 async def find_token_by_id(connection: AsyncConnection, token_id: UUID) -> Row[Any] | None:
-    """The same, by its id."""
+    """Load a token by id, with its tenant's name and its account."""
     return (await connection.execute(_found().where(token.c.id == token_id))).one_or_none()
 
 
 async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str, now: datetime) -> bool:
-    """False where the id or the name is taken."""
+    """Insert a tenant. Return False if the id or the name is taken."""
     statement = upsert(tenant).values(id=tenant_id, name=name, created_at=now).on_conflict_do_nothing()
     return (await connection.execute(statement)).rowcount > 0
 
@@ -51,7 +51,7 @@ async def load_tenant_names(
 
 
 async def load_tenant(connection: AsyncConnection, name: str) -> Row[Any] | None:
-    """None for one that is being deleted, too."""
+    """Load a tenant by name; None if it does not exist or is being deleted."""
     query = select(tenant).where(tenant.c.name == name, tenant.c.deleting.is_(False))
     return (await connection.execute(query)).one_or_none()
 
@@ -62,7 +62,7 @@ async def find_tenant(connection: AsyncConnection, name: str) -> TenantId | None
 
 
 async def ensure_token(connection: AsyncConnection, values: dict[str, Any]) -> None:
-    """One that is there already is from now on the account's that is given."""
+    """Insert a token, or assign an existing one to the given account."""
     statement = upsert(token).values(**values)
     whose = statement.on_conflict_do_update(index_elements=["id"], set_={"account": values["account"]})
     await connection.execute(whose)
@@ -86,7 +86,7 @@ async def revoke_token(connection: AsyncConnection, token_id: UUID, now: datetim
 
 
 def _found() -> Any:
-    """Tokens with their tenants' names, which the system role alone reads."""
+    """Return the query for tokens with their tenants' names, which only the system role may read."""
     return (
         select(
             token,
@@ -100,5 +100,5 @@ def _found() -> Any:
 
 
 def _tokens() -> Any:
-    """Tokens with the names of those whose they are."""
+    """Return the query for tokens with the names of their users."""
     return select(token, account.c.name.label("user")).outerjoin(account, account.c.id == token.c.account)

@@ -1042,7 +1042,7 @@ class MusterServicer:
     """
 
     def CreateExperiment(self, request, context):
-        """Creates an experiment from a config and a code snapshot.
+        """Create an experiment from a config and a code archive.
         REST: POST /v1/experiments
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1050,7 +1050,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ForkExperiment(self, request, context):
-        """Creates an experiment with another's code and a changed config.
+        """Create an experiment with the code of another one and a changed config.
         REST: POST /v1/experiments/{experiment}/fork
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1058,7 +1058,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperiments(self, request, context):
-        """Lists the tenant's experiments, newest first or as they are sorted.
+        """List the tenant's experiments, newest first by default.
         REST: GET /v1/experiments
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1066,7 +1066,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetExperiment(self, request, context):
-        """Shows one experiment with its config.
+        """Show one experiment with its config.
         REST: GET /v1/experiments/{experiment}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1074,7 +1074,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentJournal(self, request, context):
-        """Lists the decisions of an experiment's search, oldest first.
+        """List the decisions of an experiment's search, oldest first.
         REST: GET /v1/experiments/{experiment}/journal
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1082,7 +1082,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReplayExperiment(self, request, context):
-        """Decides an experiment's search again from its journal, and tells the first decision that differs.
+        """Replay an experiment's search from its journal and report the first decision that differs.
         REST: GET /v1/experiments/{experiment}/replay
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1090,7 +1090,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PauseExperiment(self, request, context):
-        """Pauses an experiment: its trials save and give their slots back.
+        """Pause an experiment: its trials save and release their slots.
         REST: POST /v1/experiments/{experiment}/pause
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1098,7 +1098,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResumeExperiment(self, request, context):
-        """Resumes a paused experiment.
+        """Resume a paused experiment.
         REST: POST /v1/experiments/{experiment}/resume
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1106,7 +1106,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelExperiment(self, request, context):
-        """Ends an experiment gently: its trials are asked to save and stop.
+        """Cancel an experiment: its trials are asked to save and stop.
         REST: POST /v1/experiments/{experiment}/cancel
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1114,7 +1114,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def KillExperiment(self, request, context):
-        """Ends an experiment at once.
+        """Kill an experiment: its trials end at once.
         REST: POST /v1/experiments/{experiment}/kill
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1122,7 +1122,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditExperiment(self, request, context):
-        """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays.
+        """Edit an experiment's priority, weight, pool, or limits of slots and trials. Omitted fields stay unchanged.
         REST: PATCH /v1/experiments/{experiment}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1130,7 +1130,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditSearch(self, request, context):
-        """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays.
+        """Edit the number of trials, the concurrency and the budget of a running search. Omitted fields stay unchanged.
         REST: PATCH /v1/experiments/{experiment}/search
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1138,7 +1138,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FinishExperiment(self, request, context):
-        """Ends a search early, as completed, with the best so far: its trials are asked to save and stop.
+        """Complete a search early with the best result so far: its trials are asked to save and stop.
         REST: POST /v1/experiments/{experiment}/finish
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1146,7 +1146,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ArchiveExperiment(self, request, context):
-        """Hides an ended experiment from the usual lists.
+        """Archive an ended experiment: lists hide it by default.
         REST: POST /v1/experiments/{experiment}/archive
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1154,7 +1154,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UnarchiveExperiment(self, request, context):
-        """Shows an archived experiment in the usual lists again.
+        """Unarchive an experiment: lists show it again.
         REST: POST /v1/experiments/{experiment}/unarchive
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1162,7 +1162,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LabelExperiments(self, request, context):
-        """Gives labels to experiments and takes labels from them: from all that are named, or where one is not there from none.
+        """Add labels to and remove labels from experiments. If one of them does not exist, none is changed.
         REST: POST /v1/bulk/experiments/labels
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1170,7 +1170,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentGroups(self, request, context):
-        """Lists the values that the experiments of a filter have in one field, and how many have each.
+        """List the distinct values of one field among the matching experiments, with counts.
         REST: GET /v1/experiment-groups
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1178,7 +1178,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PreviewExperiments(self, request, context):
-        """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on.
+        """Preview the experiments that match a filter and get a token to act on exactly these.
         REST: GET /v1/bulk/experiments
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1186,7 +1186,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ActOnExperiments(self, request, context):
-        """Does one thing with many experiments, and tells of each what came of it.
+        """Apply one action to many experiments and report the result for each.
         REST: POST /v1/bulk/experiments
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1194,7 +1194,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteExperiment(self, request, context):
-        """Deletes an experiment with all that came of it, everywhere; what trains is ended first.
+        """Delete an experiment with its trials, metrics, logs and checkpoints. Running trials are killed first.
         REST: DELETE /v1/experiments/{experiment}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1202,7 +1202,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteWorkspace(self, request, context):
-        """Deletes all experiments and models of a workspace, and the rules, roles and limits in it.
+        """Delete all experiments and models of a workspace, and its policies, role bindings and limits.
         REST: DELETE /v1/workspaces/{workspace}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1210,7 +1210,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteTenant(self, request, context):
-        """Deletes everything that a tenant has, but for its audit log. From now on nobody comes in as one of it.
+        """Delete everything that a tenant has, except its audit log. Its users and tokens lose access.
         REST: DELETE /v1/tenants/{tenant}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1218,7 +1218,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PlanExperiment(self, request, context):
-        """Tells what an experiment would cost and when it would end; nothing is submitted.
+        """Estimate what an experiment would cost and when it would end, without submitting it.
         REST: POST /v1/plans
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1226,7 +1226,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateTemplate(self, request, context):
-        """Keeps a part of a config under a name that is new in the tenant.
+        """Create a template: a partial config with a name that is unique in the tenant.
         REST: POST /v1/templates
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1234,7 +1234,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTemplates(self, request, context):
-        """Lists the templates of the tenant, and of those of its workspaces that the caller sees, by name or as they are sorted.
+        """List the templates of the tenant and of the workspaces that the caller may read, by name unless `sort` is set.
         REST: GET /v1/templates
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1242,7 +1242,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTemplate(self, request, context):
-        """Shows one template.
+        """Get one template.
         REST: GET /v1/templates/{template}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1250,7 +1250,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditTemplate(self, request, context):
-        """Changes a template for what is submitted from now on.
+        """Change a template. The change applies to later submissions.
         REST: PATCH /v1/templates/{template}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1258,7 +1258,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteTemplate(self, request, context):
-        """Takes a template away; experiments that were made from it stay as they are.
+        """Delete a template. Experiments created from it do not change.
         REST: DELETE /v1/templates/{template}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1266,7 +1266,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListPolicies(self, request, context):
-        """Shows what configs are held to in the caller's tenant, and in those of its workspaces that the caller sees.
+        """List the policies of the tenant and of the workspaces that the caller may read.
         REST: GET /v1/policies
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1274,7 +1274,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetPolicy(self, request, context):
-        """Says what configs are held to from now on, in a workspace or the whole tenant.
+        """Set the policy on experiment configs in a workspace or the whole tenant.
         REST: PUT /v1/policies
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1282,7 +1282,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSearch(self, request, context):
-        """Shows who drives a custom search, and how far that is.
+        """Get the driver of a custom search and its progress through the events.
         REST: GET /v1/experiments/{experiment}/search
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1290,7 +1290,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSearchEvents(self, request, context):
-        """Lists what happened in a custom search, oldest first; waits for the first event where there is none.
+        """List the events of a custom search, oldest first. With `wait`, wait for the first event if there is none.
         REST: GET /v1/experiments/{experiment}/search/events
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1298,7 +1298,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def TellSearch(self, request, context):
-        """Tells a custom search what to do: all of the operations or none. The same again changes nothing.
+        """Apply operations to a custom search, all or none. Repeating the request has no effect.
         REST: POST /v1/experiments/{experiment}/search/tell
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1306,7 +1306,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrials(self, request, context):
-        """Lists an experiment's trials by number, best first, or as they are sorted.
+        """List an experiment's trials, by number unless `order` or `sort` is set.
         REST: GET /v1/experiments/{experiment}/trials
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1314,7 +1314,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentFront(self, request, context):
-        """Lists the trials that none other beats in every metric: the Pareto front of those within the limits.
+        """List the Pareto-optimal trials of an experiment, among those within the limits of its search.
         REST: GET /v1/experiments/{experiment}/front
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1322,7 +1322,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTrial(self, request, context):
-        """Shows one trial.
+        """Get one trial.
         REST: GET /v1/trials/{trial}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1330,7 +1330,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def KillTrial(self, request, context):
-        """Ends a trial at once, without a last checkpoint; its search goes on without it.
+        """Kill a trial at once, without a final checkpoint. The search continues without it.
         REST: POST /v1/trials/{trial}/kill
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1338,7 +1338,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListRuns(self, request, context):
-        """Lists the attempts to train a trial, oldest first or as they are sorted.
+        """List the runs of a trial, oldest first unless `sort` is set.
         REST: GET /v1/trials/{trial}/runs
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1346,7 +1346,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainTrial(self, request, context):
-        """Says why a trial waits, or where it runs.
+        """Explain why a trial waits, or where it runs.
         REST: GET /v1/trials/{trial}/explanation
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1354,7 +1354,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrialTable(self, request, context):
-        """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order.
+        """List an experiment's trials as a table with any metrics and hyperparameters as columns, filtered and sorted.
         REST: GET /v1/experiments/{experiment}/table
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1362,7 +1362,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTableColumns(self, request, context):
-        """Lists the names by which an experiment's trials can be filtered, sorted and shown.
+        """List the column names that `ListTrialTable` can show, filter and sort by.
         REST: GET /v1/experiments/{experiment}/columns
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1370,7 +1370,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTrialPhases(self, request, context):
-        """Shows what a trial did when: waiting, getting ready, training, checkpoints.
+        """Get the phases of a trial: queueing, preparation, training, checkpoints.
         REST: GET /v1/trials/{trial}/phases
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1378,7 +1378,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentPhases(self, request, context):
-        """Lists what an experiment's trials did when: waiting, getting ready, training, checkpoints; by number of the trial.
+        """List the phases (queueing, preparation, training, checkpoints) of an experiment's trials, by trial number.
         REST: GET /v1/experiments/{experiment}/phases
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1386,7 +1386,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTrialMetrics(self, request, context):
-        """Shows a trial's metrics by step.
+        """Get the metrics of a trial by step.
         REST: GET /v1/trials/{trial}/metrics
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1394,7 +1394,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FollowTrialMetrics(self, request, context):
-        """Streams what a trial reports, in the order of its reporting, until the trial has ended.
+        """Stream the metrics that a trial reports, in order, until the trial ends.
         REST: GET /v1/trials/{trial}/metrics/follow
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1402,7 +1402,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTrialSummaries(self, request, context):
-        """Shows every metric of a trial in numbers.
+        """Get summary statistics of all metrics of a trial.
         REST: GET /v1/trials/{trial}/summaries
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1410,7 +1410,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetExperimentMetrics(self, request, context):
-        """Shows the metrics of an experiment's trials side by side.
+        """Get the metrics of several trials of an experiment.
         REST: GET /v1/experiments/{experiment}/metrics
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1418,7 +1418,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FollowExperimentMetrics(self, request, context):
-        """Streams what the trials of an experiment report, each in the order of its reporting, until the experiment has ended.
+        """Stream the metrics that the trials of an experiment report, in order within each trial, until the experiment ends.
         REST: GET /v1/experiments/{experiment}/metrics/follow
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1426,7 +1426,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExportMetrics(self, request, context):
-        """Writes an experiment's metrics as Arrow or Parquet files, and says where they are once they are written.
+        """Export an experiment's metrics as Arrow or Parquet files. Poll until the files are ready.
         REST: GET /v1/experiments/{experiment}/metrics/export
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1434,7 +1434,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExportTable(self, request, context):
-        """Writes the table of an experiment's trials as Arrow or Parquet files, and says where they are once they are written.
+        """Export the table of an experiment's trials as Arrow or Parquet files. Poll until the files are ready.
         REST: GET /v1/experiments/{experiment}/table/export
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1442,7 +1442,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRetention(self, request, context):
-        """Shows for how long the caller's tenant and its workspaces keep metrics and logs.
+        """Get the retention rules for metrics and logs of the caller's tenant and its workspaces.
         REST: GET /v1/retention
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1450,7 +1450,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetRetention(self, request, context):
-        """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour.
+        """Set how long the caller's tenant or a workspace keeps metrics and logs. Older data is deleted within an hour.
         REST: PUT /v1/retention
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1458,7 +1458,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrialLogs(self, request, context):
-        """Lists lines of a trial's log, oldest first.
+        """List lines of a trial's log, oldest first.
         REST: GET /v1/trials/{trial}/logs
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1466,7 +1466,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentLogs(self, request, context):
-        """Lists lines of the logs of an experiment's trials, trial by trial.
+        """List log lines of an experiment's trials, trial by trial.
         REST: GET /v1/experiments/{experiment}/logs
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1474,7 +1474,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FollowTrialLogs(self, request, context):
-        """Streams a trial's log until the trial has ended.
+        """Stream a trial's log until the trial ends.
         REST: GET /v1/trials/{trial}/logs/follow
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1482,7 +1482,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FollowExperimentLogs(self, request, context):
-        """Streams the logs of an experiment's trials until the experiment has ended.
+        """Stream the logs of an experiment's trials until the experiment ends.
         REST: GET /v1/experiments/{experiment}/logs/follow
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1490,7 +1490,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SearchLogs(self, request, context):
-        """Finds lines in the logs of many trials.
+        """Search the logs of many trials.
         REST: GET /v1/logs
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1498,7 +1498,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrialMedia(self, request, context):
-        """Lists what a trial logged beside numbers, in the order of storing, with URLs that read it.
+        """List the media that a trial logged, in storage order, with download URLs.
         REST: GET /v1/trials/{trial}/media
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1506,7 +1506,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrialMediaNames(self, request, context):
-        """Lists the names under which a trial logged media, with how many and how large they are.
+        """List the names under which a trial logged media, with counts and sizes.
         REST: GET /v1/trials/{trial}/media/names
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1514,7 +1514,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTrialMediaContent(self, request, context):
-        """Reads a piece from the object store, checked by its hash.
+        """Get the content of a media item from the object store, verified by its hash.
         REST: GET /v1/trials/{trial}/media/{media}/content
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1522,7 +1522,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrialCheckpoints(self, request, context):
-        """Lists a trial's checkpoints in the order of their making, or as they are sorted.
+        """List a trial's checkpoints, oldest first by default.
         REST: GET /v1/trials/{trial}/checkpoints
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1530,7 +1530,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentCheckpoints(self, request, context):
-        """Lists the checkpoints of all trials of an experiment in the order of their making, or as they are sorted.
+        """List the checkpoints of all trials of an experiment, oldest first by default.
         REST: GET /v1/experiments/{experiment}/checkpoints
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1538,7 +1538,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetCheckpoint(self, request, context):
-        """Shows one checkpoint.
+        """Show one checkpoint with its files.
         REST: GET /v1/checkpoints/{checkpoint}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1546,7 +1546,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DownloadCheckpoint(self, request, context):
-        """Says where each file of a checkpoint can be fetched, with its hash.
+        """Get a download URL and the hash of each file of a checkpoint.
         REST: GET /v1/checkpoints/{checkpoint}/files
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1554,7 +1554,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditCheckpoint(self, request, context):
-        """Changes what is said about a checkpoint, key by key.
+        """Edit the metadata of a checkpoint, key by key.
         REST: PATCH /v1/checkpoints/{checkpoint}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1562,7 +1562,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteCheckpoint(self, request, context):
-        """Deletes a checkpoint; refused with the reason where it is registered or in use.
+        """Delete a checkpoint. Refused if it is registered as a model version or in use.
         REST: DELETE /v1/checkpoints/{checkpoint}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1570,7 +1570,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifyCheckpoint(self, request, context):
-        """Has a checkpoint's files read in the store and compared with what they were.
+        """Start to verify a checkpoint: its files are read from the store and compared with their hashes.
         REST: POST /v1/checkpoints/{checkpoint}/verify
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1578,7 +1578,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifyCheckpoints(self, request, context):
-        """Has the files of all saved checkpoints of an experiment read and compared.
+        """Start to verify all saved checkpoints of an experiment.
         REST: POST /v1/experiments/{experiment}/checkpoints/verify
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1586,7 +1586,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CollectCheckpoints(self, request, context):
-        """Deletes the checkpoints of an experiment that its rule does not keep, also while it runs; a dry run only says which.
+        """Delete the checkpoints of an experiment that its retention policy does not keep, even while it runs. A dry run only lists them.
         REST: POST /v1/experiments/{experiment}/checkpoints/collect
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1594,7 +1594,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetStorage(self, request, context):
-        """Shows how many bytes the caller's tenant and its workspaces store, and how many they may; to who sees some workspaces only, theirs.
+        """Show how many bytes the caller's tenant and its workspaces store, and their limits. Covers only the workspaces that the caller can see.
         REST: GET /v1/storage
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1602,7 +1602,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetStorageLimit(self, request, context):
-        """Says how many bytes a tenant may store from now on; what is stored already stays.
+        """Set how many bytes a tenant may store. Data that is already stored stays.
         REST: PUT /v1/storage/limit
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1610,7 +1610,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutCode(self, request_iterator, context):
-        """Stores a code archive under its SHA-256; putting it again changes nothing.
+        """Store a code archive under its SHA-256. Storing it again changes nothing.
         REST: PUT /v1/code/{sha256}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1618,7 +1618,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetCode(self, request, context):
-        """Says whether a code archive is stored, so that it need not be sent again.
+        """Check whether a code archive is stored, to avoid a second upload.
         REST: GET /v1/code/{sha256}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1626,7 +1626,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetExperimentCode(self, request, context):
-        """Lists the files of an experiment's code with sizes and hashes.
+        """List the files of an experiment's code, with sizes and hashes.
         REST: GET /v1/experiments/{experiment}/code
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1634,7 +1634,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetExperimentCodeFile(self, request, context):
-        """Shows one text file of an experiment's code.
+        """Show one text file of an experiment's code.
         REST: GET /v1/experiments/{experiment}/code/file
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1642,7 +1642,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateModel(self, request, context):
-        """Creates a model, to which versions can then be added.
+        """Create a model, to which versions can then be added.
         REST: POST /v1/models
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1650,7 +1650,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListModels(self, request, context):
-        """Lists the models by name, or as they are sorted.
+        """List the models, by name by default.
         REST: GET /v1/models
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1658,7 +1658,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetModel(self, request, context):
-        """Shows one model.
+        """Show one model.
         REST: GET /v1/models/{model}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1666,7 +1666,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditModel(self, request, context):
-        """Changes what is written about a model, its tags, or who must agree to a stage.
+        """Edit the description, notes, tags, metadata or required approvals of a model.
         REST: PATCH /v1/models/{model}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1674,7 +1674,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteModel(self, request, context):
-        """Deletes a model with all its versions, none of which may be in use; its name is free again.
+        """Delete a model with all its versions. Refused if a version is in use. The name becomes available again.
         REST: DELETE /v1/models/{model}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1682,7 +1682,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetModelAlias(self, request, context):
-        """Lets an alias name one version, from now on no other.
+        """Point an alias to a version. An existing alias moves.
         REST: PUT /v1/models/{model}/aliases/{alias}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1690,7 +1690,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteModelAlias(self, request, context):
-        """Takes an alias away; the version that it named stays.
+        """Delete an alias. The version stays.
         REST: DELETE /v1/models/{model}/aliases/{alias}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1698,7 +1698,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateModelVersion(self, request, context):
-        """Makes a saved checkpoint the next version of a model.
+        """Register a saved checkpoint as the next version of a model.
         REST: POST /v1/models/{model}/versions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1706,7 +1706,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListModelVersions(self, request, context):
-        """Lists a model's versions, newest first or as they are sorted.
+        """List the versions of a model, newest first by default.
         REST: GET /v1/models/{model}/versions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1714,7 +1714,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetModelVersion(self, request, context):
-        """Shows one version of a model with its lineage.
+        """Show one version of a model with its lineage.
         REST: GET /v1/models/{model}/versions/{version}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1722,7 +1722,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditModelVersion(self, request, context):
-        """Changes what is written about a version, or its tags; what it is made of cannot be changed.
+        """Edit the comment, notes or tags of a version. Its content cannot be changed.
         REST: PATCH /v1/models/{model}/versions/{version}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1730,7 +1730,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteModelVersion(self, request, context):
-        """Deletes a version that no alias names and that is not in production; its number is not given again.
+        """Delete a version. Refused if an alias names it or it is in production. Its number is not reused.
         REST: DELETE /v1/models/{model}/versions/{version}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1738,7 +1738,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DownloadModelVersion(self, request, context):
-        """Says where each file of a version can be fetched, with its hash.
+        """Get a download URL and the hash of each file of a version.
         REST: GET /v1/models/{model}/versions/{version}/files
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1746,7 +1746,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CompareModelVersions(self, request, context):
-        """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files.
+        """Compare two versions of a model: metrics, hyperparameters, data, code, signature and files.
         REST: GET /v1/models/{model}/compare
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1754,7 +1754,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetModelStage(self, request, context):
-        """Brings a version to a stage, or asks for the approvals that this takes.
+        """Move a version to a stage, or request the approvals that this requires.
         REST: POST /v1/models/{model}/versions/{version}/stage
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1762,7 +1762,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ApproveModelStage(self, request, context):
-        """Agrees to the change of stage that waits; who asked for it cannot.
+        """Approve the pending stage change. The requester cannot approve it.
         REST: POST /v1/models/{model}/versions/{version}/stage/approve
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1770,7 +1770,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RejectModelStage(self, request, context):
-        """Ends the change of stage that waits; the version stays where it is.
+        """Reject the pending stage change. The version stays in its stage.
         REST: POST /v1/models/{model}/versions/{version}/stage/reject
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1778,7 +1778,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RecordModelUse(self, request, context):
-        """Records that something used a version, such as batch inference; lineage shows it.
+        """Record a use of a version, such as batch inference, in its lineage.
         REST: POST /v1/models/{model}/versions/{version}/uses
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1786,7 +1786,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetLineage(self, request, context):
-        """Shows all that a thing came from, and what came of it.
+        """Show everything that an entity was derived from, and everything derived from it.
         REST: GET /v1/lineage
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1794,7 +1794,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWorkers(self, request, context):
-        """Lists the workers by id, or as they are sorted.
+        """List the workers, by id by default.
         REST: GET /v1/workers
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1802,7 +1802,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetWorker(self, request, context):
-        """Shows one worker.
+        """Show one worker.
         REST: GET /v1/workers/{worker}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1810,7 +1810,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DrainWorker(self, request, context):
-        """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere.
+        """Drain a worker: it gets no new runs. Its current runs finish, or with `reclaim` save and move to other workers.
         REST: POST /v1/workers/{worker}/drain
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1818,7 +1818,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UndrainWorker(self, request, context):
-        """Gives a worker work again.
+        """Undrain a worker: it gets new runs again.
         REST: POST /v1/workers/{worker}/undrain
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1826,7 +1826,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DrainWorkers(self, request, context):
-        """Gives all workers with these labels no more work. One that joins later, labelled so, takes work.
+        """Drain all workers with these labels. Workers that join later with the same labels are not drained.
         REST: POST /v1/workers/drain
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1834,7 +1834,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UndrainWorkers(self, request, context):
-        """Gives all workers with these labels work again.
+        """Undrain all workers with these labels.
         REST: POST /v1/workers/undrain
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1842,7 +1842,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DisableSlot(self, request, context):
-        """Gives one slot no more work; what runs there ends by itself.
+        """Disable one slot: it gets no new runs. The current run finishes.
         REST: POST /v1/workers/{worker}/slots/disable
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1850,7 +1850,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EnableSlot(self, request, context):
-        """Gives a slot work again.
+        """Enable a slot: it gets new runs again.
         REST: POST /v1/workers/{worker}/slots/enable
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1858,7 +1858,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListInstances(self, request, context):
-        """Lists the machines that were rented or started, newest first or as they are sorted.
+        """List the machines that the provisioner rented or started, newest first by default.
         REST: GET /v1/instances
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1866,7 +1866,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListQueue(self, request, context):
-        """Lists what of the caller's tenant waits or runs, in the order of service or as it is sorted.
+        """List the waiting and running trials of the caller's tenant, in queue order by default.
         REST: GET /v1/queue
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1874,7 +1874,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListPools(self, request, context):
-        """Lists the pools by name, or as they are sorted.
+        """List the pools, by name unless `sort` is set.
         REST: GET /v1/pools
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1882,7 +1882,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetPool(self, request, context):
-        """Shows one pool and how it is shared.
+        """Get one pool and its scheduling rules.
         REST: GET /v1/pools/{pool}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1890,7 +1890,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditPool(self, request, context):
-        """Changes who goes first in a pool, who may be asked for slots, and how soon; at once, for all that waits and runs.
+        """Change a pool's rules for queue order, preemption and placement. They apply at once to waiting and running work.
         REST: PATCH /v1/pools/{pool}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1898,7 +1898,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListLimits(self, request, context):
-        """Lists what the caller's tenant and its workspaces may hold, by pool, tenant and workspace or as they are sorted; an operator sees every tenant's.
+        """List the slot limits of the caller's tenant and its workspaces, by pool unless `sort` is set. Operators see all tenants.
         REST: GET /v1/limits
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1906,7 +1906,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetLimit(self, request, context):
-        """Says what a tenant, or a workspace of one, may hold in a pool, from now on.
+        """Set the slot limit of a tenant or a workspace in a pool.
         REST: PUT /v1/limits
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1914,7 +1914,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetWorkspaceLimit(self, request, context):
-        """Says what a workspace of the caller's tenant may hold in a pool, from now on, within what the tenant may.
+        """Set the slot limit of a workspace of the caller's tenant in a pool, within the tenant's own limit.
         REST: PUT /v1/limits/workspace
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1922,7 +1922,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListQuotas(self, request, context):
-        """Lists what the caller's tenant and its workspaces may do at once; an operator sees every tenant's own.
+        """List the quotas of the caller's tenant and its workspaces. Operators see the quotas of all tenants.
         REST: GET /v1/quotas
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1930,7 +1930,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetTenantQuota(self, request, context):
-        """Says how much a tenant may do at once, from now on; what is open already stays.
+        """Set the quota of a tenant. Experiments that are already open are not affected.
         REST: PUT /v1/quotas/tenant
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1938,7 +1938,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetWorkspaceQuota(self, request, context):
-        """Says how much a workspace of the caller's tenant may do at once, and store, from now on; what is open and stored already stays.
+        """Set the quota of a workspace of the caller's tenant. Open experiments and stored data are not affected.
         REST: PUT /v1/quotas/workspace
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1946,7 +1946,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListBudgets(self, request, context):
-        """Lists what the caller's tenant and its workspaces may spend in a month, and have, as far as their usage is seen; an operator sees every tenant's own.
+        """List the monthly budgets of the caller's tenant and its workspaces, and the amounts spent. Site operators see the budget of every tenant.
         REST: GET /v1/budgets
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1954,7 +1954,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetTenantBudget(self, request, context):
-        """Says what a tenant may spend in a month, from this one on.
+        """Set the monthly budget of a tenant, starting with the current month.
         REST: PUT /v1/budgets/tenant
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1962,7 +1962,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetWorkspaceBudget(self, request, context):
-        """Says what a workspace of the caller's tenant may spend in a month, from this one on.
+        """Set the monthly budget of a workspace, starting with the current month.
         REST: PUT /v1/budgets/workspace
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1970,7 +1970,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateReservation(self, request, context):
-        """Books slots of a pool for a window of time; in it they serve their holder alone.
+        """Reserve slots of a pool for a time window. During the window, only the holder can use them.
         REST: POST /v1/reservations
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1978,7 +1978,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListReservations(self, request, context):
-        """Lists the reservations of the caller's tenant that are not over, by their begin or as they are sorted; an operator sees every tenant's.
+        """List the current and future reservations of the caller's tenant, by start time unless `sort` is set. Operators see all tenants.
         REST: GET /v1/reservations
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1986,7 +1986,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteReservation(self, request, context):
-        """Gives a booking up; what its holder runs goes on.
+        """Cancel a reservation. Runs of its holder continue.
         REST: DELETE /v1/reservations/{reservation}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1994,7 +1994,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMachinePools(self, request, context):
-        """Lists the pools of rented machines by name.
+        """List the machine pools by name.
         REST: GET /v1/machine-pools
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2002,7 +2002,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateMachinePool(self, request, context):
-        """Defines a new pool of rented machines.
+        """Create a machine pool.
         REST: POST /v1/machine-pools
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2010,7 +2010,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMachinePool(self, request, context):
-        """Shows what a pool may rent, what keeps it from growing, and what it has cost this month.
+        """Show the definition of a machine pool, why it cannot grow, and its cost this month.
         REST: GET /v1/machine-pools/{pool}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2018,7 +2018,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateMachinePool(self, request, context):
-        """Says what a pool may rent from now on, in place of what was said before; what runs goes on.
+        """Replace the definition of a machine pool. Runs are not affected.
         REST: PUT /v1/machine-pools/{pool}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2026,7 +2026,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteMachinePool(self, request, context):
-        """Has a pool's machines go as their runs end, and then the pool.
+        """Delete a machine pool: its machines are terminated as their runs end, then the pool disappears.
         REST: DELETE /v1/machine-pools/{pool}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2034,7 +2034,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMachineKinds(self, request, context):
-        """Lists the kinds of machines that can be rented, where and for what, and what is held back now.
+        """List the machine types that can be rented, with zones, prices and current availability.
         REST: GET /v1/machine-kinds
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2042,7 +2042,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def TerminateInstance(self, request, context):
-        """Ends a machine as it is, whatever runs there; its runs go on elsewhere, uncharged.
+        """Terminate a machine immediately. Its trials resume elsewhere; no restart is charged.
         REST: POST /v1/instances/{instance}/terminate
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2050,7 +2050,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMachineCosts(self, request, context):
-        """Lists what rented machines have cost, by day, pool, kind and purchase.
+        """List the cost of rented machines by day, pool, kind and purchase.
         REST: GET /v1/machine-costs
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2058,7 +2058,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCostShares(self, request, context):
-        """Adds up what rented machines have cost by who held their slots: all tenants and what stood idle for who keeps the site, else the caller's tenant.
+        """List the cost of rented machines by slot usage. Site operators see all tenants and idle slots, other callers their tenant.
         REST: GET /v1/cost-shares
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2066,7 +2066,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetUsage(self, request, context):
-        """Adds up the slot-seconds and cost of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool.
+        """Get the slot-seconds and cost of the caller's tenant in a period. Operators get those of all tenants, by tenant, pool and day.
         REST: GET /v1/usage
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2074,7 +2074,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchEvents(self, request, context):
-        """Streams every change of the tenant's entities, resumable by the last event's id.
+        """Stream every change of the tenant's entities. Resume with the last event's id.
         REST: GET /v1/events
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2082,7 +2082,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchMachineEvents(self, request, context):
-        """Streams every change of rented machines and their pools, resumable by the last event's id.
+        """Stream every change of rented machines and their pools. Resume with the last event's id.
         REST: GET /v1/machine-events
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2090,7 +2090,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetHealth(self, request, context):
-        """Says that the gateway answers.
+        """Check that the gateway answers.
         REST: GET /v1/health
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2098,7 +2098,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetPlatformHealth(self, request, context):
-        """Shows whether the platform works; operators of the site also see every check of every service.
+        """Show whether the platform works. Site operators also see every check of every service.
         REST: GET /v1/health/platform
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2106,7 +2106,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListOperations(self, request, context):
-        """Lists the caller's operations of the last day that took longer than their request waited, newest first or as they are sorted.
+        """List the caller's long operations of the last day, newest first by default.
         REST: GET /v1/operations
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2114,7 +2114,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetOperation(self, request, context):
-        """Shows how far an operation is that took longer than its request waited; who ordered it sees it.
+        """Show the state of a long operation. Only the caller who started it sees it.
         REST: GET /v1/operations/{operation}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2122,7 +2122,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateWebhook(self, request, context):
-        """Sends events of a place to an address from now on; shows the secret that signs them, this one time.
+        """Create a webhook that sends events of the tenant, a workspace or a project to a URL. Only this response contains the signing secret.
         REST: POST /v1/webhooks
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2130,7 +2130,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWebhooks(self, request, context):
-        """Lists the webhooks that the caller manages, the oldest first or as they are sorted.
+        """List the webhooks that the caller manages, oldest first unless `sort` is set.
         REST: GET /v1/webhooks
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2138,7 +2138,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetWebhook(self, request, context):
-        """Shows one webhook.
+        """Get one webhook.
         REST: GET /v1/webhooks/{webhook}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2146,7 +2146,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditWebhook(self, request, context):
-        """Changes what a webhook is told, where that is sent, or whether; deliveries that wait go where it leads then.
+        """Change a webhook's filters, URL or format, or disable it. Waiting deliveries use the new URL.
         REST: PATCH /v1/webhooks/{webhook}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2154,7 +2154,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteWebhook(self, request, context):
-        """Takes a webhook away, with all that was to be sent to it.
+        """Delete a webhook with all of its deliveries.
         REST: DELETE /v1/webhooks/{webhook}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2162,7 +2162,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RotateWebhookSecret(self, request, context):
-        """Makes a new secret and shows it, this one time; the one before signs beside it until the overlap is over.
+        """Replace the signing secret and return the new one, only in this response. The old secret signs too until the overlap ends.
         REST: POST /v1/webhooks/{webhook}/secret/rotate
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2170,7 +2170,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def TestWebhook(self, request, context):
-        """Sends a webhook an event that says it is a test, once, and tells what came of it.
+        """Send one test event to a webhook, without retries, and return the result.
         REST: POST /v1/webhooks/{webhook}/test
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2178,7 +2178,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWebhookDeliveries(self, request, context):
-        """Lists what was sent to a webhook, or is to be, the newest first or as they are sorted.
+        """List the deliveries of a webhook, newest first unless `sort` is set.
         REST: GET /v1/webhooks/{webhook}/deliveries
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2186,7 +2186,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReplayWebhookDelivery(self, request, context):
-        """Sends one delivery again, under the same id.
+        """Send a delivery again, with the same id.
         REST: POST /v1/webhooks/{webhook}/deliveries/{delivery}/replay
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2194,7 +2194,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReplayWebhookDeliveries(self, request, context):
-        """Sends again all deliveries of a webhook that were given up.
+        """Send all dead deliveries of a webhook again.
         REST: POST /v1/webhooks/{webhook}/deliveries/replay
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2202,7 +2202,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMe(self, request, context):
-        """Says who the caller is and what the caller may do.
+        """Get the caller's identity, roles and permissions.
         REST: GET /v1/me
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2210,7 +2210,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateToken(self, request, context):
-        """Makes an access token and shows its secret, this one time.
+        """Create an access token and return its secret, only in this response.
         REST: POST /v1/tokens
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2218,7 +2218,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTokens(self, request, context):
-        """Lists the tenant's access tokens, newest first or as they are sorted, without their secrets.
+        """List the tenant's access tokens without their secrets, newest first unless `sort` is set.
         REST: GET /v1/tokens
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2226,7 +2226,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Ends an access token; every replica refuses it within seconds.
+        """Revoke an access token. Every replica rejects it within seconds.
         REST: DELETE /v1/tokens/{token}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2234,7 +2234,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def IssueJoinToken(self, request, context):
-        """Makes a one-time token with which one machine can join a pool.
+        """Create a one-time token that lets one machine join a pool.
         REST: POST /v1/join-tokens
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2242,7 +2242,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def JoinWorker(self, request, context):
-        """Lets a machine join a pool: a join token, or what its provider has signed, in exchange for NATS credentials of its own.
+        """Join a machine to a pool: exchange a join token or a signed identity document for NATS credentials.
         REST: POST /v1/workers/join
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2250,7 +2250,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SignIn(self, request, context):
-        """Begins a session with a user's name and password, and shows its secret, this one time.
+        """Sign in with a user's name and password and return the session's secret, only in this response.
         REST: POST /v1/sessions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2258,7 +2258,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SignInWithToken(self, request, context):
-        """Begins a session that may what a token may, as long as that counts, and shows its secret, this one time.
+        """Sign in with an access token and return the session's secret, only in this response. The session has the token's permissions and expires with it.
         REST: POST /v1/sign-in/token
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2266,7 +2266,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateSignInLink(self, request, context):
-        """Makes the code of a link that signs a browser in once, within 15 minutes, to do what the caller's token may.
+        """Create a single-use sign-in link that expires after 15 minutes. The session gets the permissions of the caller's token.
         REST: POST /v1/sign-in/links
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2274,7 +2274,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SignInWithLink(self, request, context):
-        """Begins the session that a link is for, and shows its secret, this one time; the link is used up.
+        """Sign in with a link and return the session's secret, only in this response. The link cannot be used again.
         REST: POST /v1/sign-in/link
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2282,7 +2282,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSignInWays(self, request, context):
-        """Tells by which ways people sign in here, as far as the site shows them to everybody.
+        """List the public ways to sign in to this site.
         REST: GET /v1/sign-in/ways
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2290,7 +2290,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BeginSignIn(self, request, context):
-        """Begins a sign-in with a provider: where the browser goes, and a ticket to finish with.
+        """Start a sign-in with a provider. Returns the provider's page for the browser, and the ticket that finishes the sign-in.
         REST: GET /v1/sign-in
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2298,7 +2298,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FinishSignIn(self, request, context):
-        """Begins a session of who the provider says it is, and shows its secret, this one time.
+        """Finish a sign-in with a provider and return the session's secret, only in this response.
         REST: POST /v1/sign-in/finish
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2306,7 +2306,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """Lists the caller's sessions that count, newest first or as they are sorted; who calls with a token has none to see.
+        """List the caller's active sessions, newest first unless `sort` is set. The list is empty for requests with an access token.
         REST: GET /v1/sessions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2314,7 +2314,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeSession(self, request, context):
-        """Ends a session of the caller's; every replica refuses it within seconds.
+        """End one of the caller's sessions. Every replica rejects it within seconds.
         REST: DELETE /v1/sessions/{session}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2322,7 +2322,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ChangePassword(self, request, context):
-        """Sets the caller's password in place of the one before, and ends the caller's other sessions.
+        """Change the caller's password and end the caller's other sessions.
         REST: POST /v1/me/password
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2330,7 +2330,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetPassword(self, request, context):
-        """Gives a person a password, and ends that person's sessions.
+        """Set a person's password and end that person's sessions.
         REST: PUT /v1/users/{user}/password
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2338,7 +2338,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListUserSessions(self, request, context):
-        """Lists the sessions of a user that count, newest first or as they are sorted.
+        """List a user's active sessions, newest first unless `sort` is set.
         REST: GET /v1/users/{user}/sessions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2346,7 +2346,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeUserSessions(self, request, context):
-        """Ends all sessions of a user; its tokens stay.
+        """End all sessions of a user. The user's tokens remain valid.
         REST: DELETE /v1/users/{user}/sessions
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2354,7 +2354,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LinkIdentity(self, request, context):
-        """Lets a user sign in, or a program call, as this subject of a provider of the tenant.
+        """Link a subject of one of the tenant's providers to a user. The subject can then sign in or call the API as that user.
         REST: POST /v1/users/{user}/identities
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2362,7 +2362,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListIdentities(self, request, context):
-        """Lists what a user is known by at providers.
+        """List the identities that are linked to a user.
         REST: GET /v1/users/{user}/identities
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2370,7 +2370,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UnlinkIdentity(self, request, context):
-        """Takes from a user what it is known by at a provider, and ends its sessions.
+        """Unlink an identity from a user and end the user's sessions.
         REST: DELETE /v1/users/{user}/identities/{identity}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2378,7 +2378,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListViews(self, request, context):
-        """Lists the caller's own views, by name.
+        """List the caller's saved views, by name.
         REST: GET /v1/views
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2386,7 +2386,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SaveView(self, request, context):
-        """Keeps a view under a name, for the caller alone; one of that name is replaced.
+        """Save a view for the caller. It replaces the caller's view of the same name.
         REST: PUT /v1/views
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2394,7 +2394,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteView(self, request, context):
-        """Forgets one of the caller's own views.
+        """Delete one of the caller's saved views.
         REST: DELETE /v1/views/{view}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2402,7 +2402,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateUser(self, request, context):
-        """Adds a person or a program to the tenant; it may do nothing until it is given a role.
+        """Create a user: a person or a service account. It has no permissions until a role is granted to it.
         REST: POST /v1/users
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2410,7 +2410,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListUsers(self, request, context):
-        """Lists the tenant's people and programs by name, or as they are sorted.
+        """List the tenant's users, by name unless `sort` is set.
         REST: GET /v1/users
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2418,7 +2418,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetUser(self, request, context):
-        """Shows one user.
+        """Get one user.
         REST: GET /v1/users/{user}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2426,7 +2426,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditUser(self, request, context):
-        """Changes a user's shown name, or ends and reopens all it may do.
+        """Change a user's display name, or disable or enable the user.
         REST: PATCH /v1/users/{user}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2434,7 +2434,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateUserToken(self, request, context):
-        """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope.
+        """Create a token for a user. Only this response contains the secret. The token has the permissions of the user's roles, limited to its scope.
         REST: POST /v1/users/{user}/tokens
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2442,7 +2442,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateGroup(self, request, context):
-        """Makes a group of users without members.
+        """Create a group without members.
         REST: POST /v1/groups
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2450,7 +2450,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListGroups(self, request, context):
-        """Lists the tenant's groups by name, or as they are sorted.
+        """List the tenant's groups, by name unless `sort` is set.
         REST: GET /v1/groups
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2458,7 +2458,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetGroup(self, request, context):
-        """Shows one group; `ListUsers` lists its members.
+        """Get one group. `ListUsers` lists its members.
         REST: GET /v1/groups/{group}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2466,7 +2466,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteGroup(self, request, context):
-        """Takes a group away with all that was given to it; its members stay.
+        """Delete a group and its role bindings. Its members keep their accounts.
         REST: DELETE /v1/groups/{group}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2474,7 +2474,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AddGroupMember(self, request, context):
-        """Puts a user into a group: it may do what the group may.
+        """Add a user to a group. The user gets the group's roles.
         REST: PUT /v1/groups/{group}/members/{user}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2482,7 +2482,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RemoveGroupMember(self, request, context):
-        """Takes a user out of a group.
+        """Remove a user from a group.
         REST: DELETE /v1/groups/{group}/members/{user}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2490,7 +2490,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateRole(self, request, context):
-        """Makes a role of permissions; the caller has all of them.
+        """Create a role from permissions. Callers can only use permissions that they hold themselves.
         REST: POST /v1/roles
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2498,7 +2498,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListRoles(self, request, context):
-        """Lists the roles that can be given, those that every tenant has first.
+        """List the roles that can be granted, built-in roles first.
         REST: GET /v1/roles
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2506,7 +2506,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRole(self, request, context):
-        """Shows one role with its permissions.
+        """Get one role with its permissions.
         REST: GET /v1/roles/{role}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2514,7 +2514,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditRole(self, request, context):
-        """Changes a role that the tenant made, for all who have it.
+        """Change a custom role. The change applies to every user who has it.
         REST: PATCH /v1/roles/{role}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2522,7 +2522,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteRole(self, request, context):
-        """Takes a role away that the tenant made and nobody has.
+        """Delete a custom role that has no bindings.
         REST: DELETE /v1/roles/{role}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2530,7 +2530,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GrantRole(self, request, context):
-        """Gives a role to a user or a group, on the tenant, a workspace or a project; the same again changes nothing.
+        """Grant a role to a user or a group on the tenant, a workspace or a project. Repeating the request has no effect.
         REST: POST /v1/role-bindings
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2538,7 +2538,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListRoleBindings(self, request, context):
-        """Lists who was given which role where, as far as the caller may see who has access.
+        """List role bindings, as far as the caller may read access settings.
         REST: GET /v1/role-bindings
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2546,7 +2546,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeRole(self, request, context):
-        """Takes back what was given: as nobody gives more than they have, nobody takes it from those above them.
+        """Revoke a role binding. Callers can only revoke roles whose permissions they hold themselves.
         REST: DELETE /v1/role-bindings/{binding}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2554,7 +2554,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateTenant(self, request, context):
-        """Makes a tenant with one admin, and shows that admin's token, this one time.
+        """Create a tenant with one admin account and return that account's token, only in this response.
         REST: POST /v1/tenants
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2562,7 +2562,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RecoverTenant(self, request, context):
-        """Lets a tenant in again whose admins have all lost their access: its first account counts, is admin, and has a token, shown this one time.
+        """Restore access to a tenant whose admins have all lost theirs. Enables its first account, makes it an admin and returns a token for it, only in this response.
         REST: POST /v1/tenants/{tenant}/recover
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2570,7 +2570,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTenants(self, request, context):
-        """Lists the tenants of the site by name, or as they are sorted.
+        """List the tenants of the site, by name unless `sort` is set.
         REST: GET /v1/tenants
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2578,7 +2578,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAudit(self, request, context):
-        """Lists who did what in the caller's tenant, newest first or as they are sorted; a record appears here within two seconds.
+        """List audit records of the caller's tenant, newest first by default. A record appears within two seconds.
         REST: GET /v1/audit
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2586,7 +2586,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExportAudit(self, request, context):
-        """Streams the chain of the caller's tenant as lines of JSON, in order and without a gap, up to what is sealed now.
+        """Stream the sealed audit chain of the caller's tenant as lines of JSON, in order and without gaps.
         REST: GET /v1/audit/export
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2594,7 +2594,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifyAudit(self, request, context):
-        """Hashes a part of the chain of the caller's tenant anew, and says where it is broken first.
+        """Rehash part of the audit chain of the caller's tenant and report the first broken record.
         REST: GET /v1/audit/verification
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2602,7 +2602,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetAuditHead(self, request, context):
-        """Shows how far the chain of the caller's tenant reaches, to be kept elsewhere.
+        """Show the latest sealed record of the caller's tenant, to store outside Muster.
         REST: GET /v1/audit/head
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2610,7 +2610,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSiteAudit(self, request, context):
-        """Lists who did what to the site: its machines, pools, limits and tenants; and refused tokens that nobody has.
+        """List audit records of the site: changes of machines, pools, limits and tenants, and requests with unknown tokens.
         REST: GET /v1/site/audit
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2618,7 +2618,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExportSiteAudit(self, request, context):
-        """Streams the chain of the site as lines of JSON, in order and without a gap, up to what is sealed now.
+        """Stream the sealed audit chain of the site as lines of JSON, in order and without gaps.
         REST: GET /v1/site/audit/export
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2626,7 +2626,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VerifySiteAudit(self, request, context):
-        """Hashes a part of the chain of the site anew, and says where it is broken first.
+        """Rehash part of the audit chain of the site and report the first broken record.
         REST: GET /v1/site/audit/verification
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -2634,7 +2634,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSiteAuditHead(self, request, context):
-        """Shows how far the chain of the site reaches, to be kept elsewhere.
+        """Show the latest sealed record of the site, to store outside Muster.
         REST: GET /v1/site/audit/head
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

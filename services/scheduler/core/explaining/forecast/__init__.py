@@ -1,1 +1,2 @@
-"""When a waiting request will probably start: `lengths` knows how long runs take, `free_units` what comes free when, `start` who goes first."""
+"""Forecasts of when a waiting request will start: `lengths` estimates run durations, `free_units` when slots become
+free, `start` the order of requests."""

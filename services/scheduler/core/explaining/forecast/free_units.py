@@ -1,4 +1,5 @@
-"""What of a pool comes free when, counted in units: as many slots as the request needs on one machine, or single slots."""
+"""When the slots of a pool become free, counted in units: as many slots on one machine as the request needs, or
+single slots."""
 
 from collections.abc import Callable
 
@@ -13,17 +14,18 @@ from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, WorkerId
 
 MOST_UNITS = 128
-"""Larger pools are looked at in part: every so many machines, and as much less of what waits."""
+"""For larger pools only every n-th machine is examined, and the waiting requests are scaled accordingly."""
 
 
 def free_times(
     cluster: Cluster, pool: Pool, ask: PlacementRequest, unit: int, rest: Callable[[Run], Draws]
 ) -> tuple[Draws, float]:
-    """When each unit is free, rising, in milliseconds from now (futures x units), and which part of the pool was looked at.
+    """Return when each unit becomes free, increasing, in milliseconds from now (futures x units), and the
+    fraction of the pool that was examined.
 
     Args:
-        unit: slots on one machine that make a unit.
-        rest: how much longer a run takes.
+        unit: Slots on one machine that form a unit.
+        rest: Returns how much longer a run takes.
     """
     spots = sorted(pool.capacity.least_used(ask))
     units = sum(spot.total // unit for _, spot in spots)
@@ -58,7 +60,7 @@ def _on_machine(
             if name not in rests:
                 rests[name] = rest(run)
             for slot in slots:
-                # One that is shared is free when the last of those on it has gone.
+                # A shared slot is free when the last of its runs has ended.
                 held[slot] = np.maximum(held[slot], rests[name]) if slot in held else rests[name]
     busy = list(held.values())[: spot.total]
     if not busy:
@@ -67,7 +69,7 @@ def _on_machine(
     times[:, spot.total - len(busy) :] = np.stack(busy, axis=1)
     times.sort(axis=1)
     if is_foreign:
-        # A machine that serves another tenant is of use when all of it has come free.
+        # A machine that serves another tenant is usable only once it is entirely free.
         times[:] = times[:, -1:]
     return times[:, unit - 1 :: unit]
 
@@ -77,7 +79,7 @@ def _is_foreign(pool: Pool, ask: PlacementRequest, spot: WorkerCapacity) -> bool
 
 
 def serve(free: Draws, units: int, length: Draws) -> None:
-    """One request takes the first so many units that come free, for `length` in each future."""
+    """Let one request take the first units that become free, for `length` in each future."""
     units = min(units, free.shape[1])
     free[:, :units] = (free[:, units - 1] + length)[:, None]
     free.sort(axis=1)

@@ -1,4 +1,5 @@
-"""How much longer each run of a pool will hold its slots, in a few numbers: what a plan for an experiment is played against."""
+"""Quantiles of how much longer each run of a pool will hold its slots. Simulations of an experiment use them
+for the other runs."""
 
 from collections.abc import Iterable
 
@@ -12,11 +13,12 @@ from services.scheduler.core.state.records.run import Run
 from shared.ids import ExperimentId
 
 CASES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""The parts of all cases in which it takes no longer than is told."""
+"""Quantiles that are reported."""
 
 
 class RemainingTimes:
-    """Reckons with lengths of ended runs as `start` does, but draws nothing. In milliseconds; empty: too little is known."""
+    """Uses the durations of ended runs like `start`, but does not sample. In milliseconds; empty if too few
+    runs have ended."""
 
     def __init__(self, cluster: Cluster, pool: Pool) -> None:
         self._cluster = cluster
@@ -25,14 +27,14 @@ class RemainingTimes:
         self._chance = 1 - np.array(CASES)
 
     def of_run(self, run: Run) -> tuple[float, ...]:
-        """From now until its slots are free."""
+        """Return the time until the run's slots are free."""
         if run.id in self._pool.leaving:
             leave_ms = self._cluster.pauses.get(run.experiment, "leave")
             return tuple(leave_ms * part for part in CASES)
         return self._of(run.experiment, self._age(run))
 
     def of_next(self, experiment: ExperimentId) -> tuple[float, ...]:
-        """How long a run takes that has not begun."""
+        """Return the duration of a run that has not started."""
         return self._of(experiment, 0.0)
 
     def _of(self, experiment: ExperimentId, age_ms: float) -> tuple[float, ...]:

@@ -1,5 +1,8 @@
-"""When will it start? Many futures are drawn: what runs ends when chance has it, what goes first takes what comes free, then it is
-its turn. It is a model of a plan, made to be quick: no reservations, no arrivals, nobody preempted."""
+"""Forecasts the start of a request by simulating many futures: runs end at sampled times, requests ahead take
+the slots that become free, then the request starts.
+
+It is a simplified plan, made to be fast: no reservations, no arrivals, no preemption.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
@@ -25,18 +28,19 @@ from shared.ids import ExperimentId
 
 FUTURES = 128
 MOST_AHEAD = 200
-"""More requests than that are taken together, several as one."""
+"""If more requests are ahead, several are merged into one."""
 DOUBT: Mapping[OrderName, float] = {"fifo": 0.25, "priority": 0.65, "fair_share": 0.85}
-"""What the model leaves out, above all who arrives and goes first: the spread of a factor on the whole (found by
-`make bench NAME=start_estimates`)."""
+"""The standard deviation of a log-normal factor for what the model omits, above all later arrivals that go
+first (found by `make bench NAME=start_estimates`)."""
 KINSHIP = 0.5
-"""The part of the difference between lengths that is between experiments, not between runs of one."""
+"""The fraction of the variance of durations that is between experiments, not between runs of one experiment."""
 LOW, HIGH = 0.1, 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class StartForecast:
-    """Milliseconds from now: in eight of ten futures between `earliest_ms` and `latest_ms`. `runs`: ended ones it is made of."""
+    """Milliseconds from now: in 80% of the futures between `earliest_ms` and `latest_ms`. `runs`: how many
+    ended runs it is based on."""
 
     earliest_ms: float
     expected_ms: float
@@ -47,11 +51,12 @@ class StartForecast:
 def forecast(
     cluster: Cluster, trial: Trial, reason: WaitReason, chance: np.random.Generator
 ) -> StartForecast | None:
-    """When a waiting request will start; None: too little is known, what it waits for is not a run's end, or it waits no more.
+    """Forecast when a waiting request will start. None: too few ended runs, it does not wait for a run to end,
+    or it no longer waits.
 
     Args:
-        reason: what it waits for (`refusals.binding_of`).
-        chance: the same state gives the same futures.
+        reason: The reason for waiting (`refusals.binding_of`).
+        chance: The same state gives the same futures.
     """
     refresh(cluster)
     needs, pool = trial.wish.needs, cluster.pools[cluster.pool_of(trial)]
@@ -77,7 +82,7 @@ def forecast(
 
 @dataclass(slots=True)
 class _Futures:
-    """Draws lengths. `is_ignorant`: one was wanted of which nothing is known."""
+    """Samples durations. `is_ignorant`: a duration was needed and nothing is known about it."""
 
     cluster: Cluster
     pool: Pool
@@ -92,7 +97,7 @@ class _Futures:
         return sum(count for _, count in self.known.values())
 
     def rest(self, run: Run) -> Draws:
-        """How much longer a run holds its slots, with those of its experiment that take them over when it ends."""
+        """Return how much longer a run and those of its experiment that take over its slots hold them."""
         if run.id in self.pool.leaving:
             return self.chance.random(FUTURES) * self.cluster.pauses.get(run.experiment, "leave")
         age_ms = self.cluster.now_ms - milliseconds(run.granted_at)
@@ -101,7 +106,7 @@ class _Futures:
         return rest + self.whole(run.experiment, behind) if behind else rest
 
     def whole(self, experiment: ExperimentId, runs: float = 1.0) -> Draws:
-        """How long so many runs take, one after the other."""
+        """Return how long this many consecutive runs take."""
         length = self._of(experiment).whole(self._chance(experiment))
         if runs == 1.0:
             return length
@@ -109,7 +114,8 @@ class _Futures:
         return np.asarray(np.maximum(0.0, runs * mean + runs**0.5 * (length - mean)))
 
     def _chance(self, experiment: ExperimentId) -> Draws:
-        """Between 0 and 1. What runs of one experiment have in common is not known where it is judged by those of the whole pool."""
+        """Return probabilities between 0 and 1. Where only the durations of the entire pool are known, runs of
+        one experiment share a random effect."""
         normal = self.chance.standard_normal(FUTURES)
         found = self.cluster.lengths.of(self.pool.policy.name, experiment)
         if found and found[0] is None:
@@ -140,7 +146,7 @@ _UNKNOWN = Survival(np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.ones(FUTURES)
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """So many requests for `slots` each, taken as one."""
+    """`count` requests for `slots` each, merged into one."""
 
     rank: tuple[int, ...]
     experiment: ExperimentId
@@ -150,7 +156,7 @@ class _Ahead:
 
 
 def _in_pool(futures: _Futures, trial: Trial) -> Draws | None:
-    """When the machines have room for it."""
+    """Return when enough slots are free on the machines."""
     cluster, pool, needs = futures.cluster, futures.pool, trial.wish.needs
     must_be_one = needs.single_node or not pool.capacity.exclusive
     unit = needs.min_slots if must_be_one else 1
@@ -160,7 +166,7 @@ def _in_pool(futures: _Futures, trial: Trial) -> Draws | None:
     if not free.shape[1]:
         return None
     free = np.array(np.broadcast_to(free, (FUTURES, free.shape[1])))
-    # Where only some machines will do, those that may go anywhere take their part of these.
+    # If only some machines are allowed, unconstrained requests take their proportion of them.
     mine, all_ = pool.capacity.total_for(ask)[0], max(1, pool.capacity.total)
     units = [one.slots / unit * part * (1.0 if one.where == needs.where else mine / all_) for one in ahead]
     _serve_all(futures, free, list(zip(ahead, units, strict=True)))
@@ -169,7 +175,7 @@ def _in_pool(futures: _Futures, trial: Trial) -> Draws | None:
 
 
 def _serve_all(futures: _Futures, free: Draws, ahead: list[tuple[_Ahead, float]]) -> None:
-    """Each takes so many units; parts of units are added up until they make one."""
+    """Let each request take its units. Fractions of units are accumulated."""
     carry = 0.0
     for one, units in ahead:
         carry += units
@@ -179,9 +185,10 @@ def _serve_all(futures: _Futures, free: Draws, ahead: list[tuple[_Ahead, float]]
 
 
 def _within_limit(futures: _Futures, trial: Trial, leaf: ShareNode, reason: WaitReason) -> Draws | None:
-    """When the limit that binds lets it through: those that it counts end, and others of them go first."""
+    """Return when the limit that blocks the request allows it: runs counted by the limit end, and requests
+    ahead take their slots."""
     if reason in ("workspace_budget", "tenant_budget"):
-        return None  # When the month is over, or somebody has raised it.
+        return None  # until the month ends or the budget is raised
     node = {"workspace_quota": leaf.workspace, "tenant_quota": leaf.tenant}.get(reason, leaf)
     counts_runs = reason == "max_trials"
     held = [
@@ -203,7 +210,8 @@ def _within_limit(futures: _Futures, trial: Trial, leaf: ShareNode, reason: Wait
 
 
 def _ahead(futures: _Futures, trial: Trial) -> list[_Ahead]:
-    """What goes before it, as far as limits let it: the rest takes over the slots of its own experiment's runs."""
+    """Return the requests ahead as far as limits allow them; the others take over slots of their own
+    experiment's runs."""
     found: list[_Ahead] = []
     room: dict[ExperimentId, int] = {}
     for one in _before(futures.pool, trial, futures.pool.shares.root):
@@ -219,13 +227,14 @@ def _ahead(futures: _Futures, trial: Trial) -> list[_Ahead]:
 
 
 def _room(leaf: ShareNode, slots: float) -> int:
-    """How many such runs an experiment may begin beside what it has."""
+    """Return how many more such runs an experiment may start."""
     by_runs = NEVER if leaf.max_runs is None else leaf.max_runs - leaf.runs
     return max(0, min(by_runs, int(leaf.room / slots) if slots else NEVER))
 
 
 def _before(pool: Pool, trial: Trial, node: ShareNode) -> list[_Ahead]:
-    """Requests at or below a holder that go before a trial. Under fair share tenants take turns: of each other one as many slots."""
+    """Return the requests at or below a holder that go before a trial. Under fair share tenants alternate: each
+    other tenant gets as many slots as this one."""
     line, key = pool.queue.line_of(trial.id)
     mine, is_fair = rank_of(pool, line, key), pool.policy.order == "fair_share"
     own: list[tuple[RequestGroup, int]] = []
@@ -239,13 +248,14 @@ def _before(pool: Pool, trial: Trial, node: ShareNode) -> list[_Ahead]:
             own.append((other, before))
     slots = trial.wish.needs.min_slots + sum(float(other.needs.least) * count for other, count in own)
     for lines in others.values():
-        own += _in_turn(lines, slots)
-    together = -(-sum(count for _, count in own) // MOST_AHEAD)
-    return [one for other, count in own for one in _bundled(pool, other, count, max(1, together))]
+        own += _oldest_groups(lines, slots)
+    per_bundle = -(-sum(count for _, count in own) // MOST_AHEAD)
+    return [one for other, count in own for one in _bundled(pool, other, count, max(1, per_bundle))]
 
 
-def _in_turn(lines: list[RequestGroup], slots: float) -> Iterator[tuple[RequestGroup, int]]:
-    """What another tenant begins while so many slots are given to this one: its oldest lines."""
+def _oldest_groups(lines: list[RequestGroup], slots: float) -> Iterator[tuple[RequestGroup, int]]:
+    """Yield the oldest groups of another tenant, as many requests as start while this tenant receives `slots`
+    slots."""
     for line in sorted(lines, key=lambda line: line.keys[0]):
         count = min(len(line.keys), ceil(slots / max(1, line.needs.min_slots)))
         if slots <= 0:
@@ -254,25 +264,26 @@ def _in_turn(lines: list[RequestGroup], slots: float) -> Iterator[tuple[RequestG
         yield line, count
 
 
-def _bundled(pool: Pool, line: RequestGroup, count: int, together: int) -> Iterator[_Ahead]:
-    """The first so many requests of a line; several of them one after the other in the same slots, where there are very many."""
+def _bundled(pool: Pool, line: RequestGroup, count: int, per_bundle: int) -> Iterator[_Ahead]:
+    """Yield the first `count` requests of a group; `per_bundle` of them at a time run one after the other in
+    the same slots."""
     experiment = ExperimentId(line.leaf.path[3])  # type: ignore[arg-type]
-    for first in range(0, count, together):
+    for first in range(0, count, per_bundle):
         rank = rank_of(pool, line, line.keys[first])
         yield _Ahead(
-            rank, experiment, float(line.needs.least), min(together, count - first), line.needs.where
+            rank, experiment, float(line.needs.least), min(per_bundle, count - first), line.needs.where
         )
 
 
 def _gathered(found: list[_Ahead]) -> Iterator[_Ahead]:
-    """In order; where there are still very many, those of one size are taken together."""
+    """Return the requests in order; if there are still too many, those of equal size are merged."""
     ordered = sorted(found, key=lambda one: one.rank)
-    together = -(-len(ordered) // MOST_AHEAD)
+    per_bundle = -(-len(ordered) // MOST_AHEAD)
     collected: dict[tuple[float, PlacementConstraint | None], list[_Ahead]] = {}
     for one in ordered:
         group = collected.setdefault((one.slots, one.where), [])
         group.append(one)
-        if len(group) == together:
+        if len(group) == per_bundle:
             yield _sum(group)
             group.clear()
     yield from (_sum(group) for group in collected.values() if group)

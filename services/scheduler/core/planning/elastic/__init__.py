@@ -1,6 +1,6 @@
-"""Elastic runs: what they would gain from more slots, and who gets the idle ones.
+"""Elastic runs: their expected gain from more slots, and the distribution of idle slots.
 
-`throughput` learns a run's step times from what it has reported, `goodput` adds what its batches teach (both in `state/indexes/elastic`),
-`shares` distributes slots.
+`throughput` fits step times to a run's reports and `goodput` adds the progress per step (both in
+`state/indexes/elastic`); `shares` distributes slots.
 After Pollux: Qiao et al., "Co-adaptive Cluster Scheduling for Goodput-Optimized Deep Learning", OSDI 2021.
 """

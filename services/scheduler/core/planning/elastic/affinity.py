@@ -1,4 +1,5 @@
-"""Where an elastic run would rather lie: on its own machines, within one domain, with the labels that it prefers. Neighbour: `packing`."""
+"""Placement preferences of an elastic run: its own machines, one topology domain, preferred labels. Used by
+`packing`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,12 +10,13 @@ from services.scheduler.core.state.records.labels import PlacementConstraint, ho
 from shared.ids import WorkerId
 
 Rank = tuple[int, int, int]
-"""Its chief's machine, another of its own, or none of them; preferred labels, falling; levels of the topology to the chief's machine."""
+"""Its chief's machine, another of its own, or neither; preferred labels, descending; topology levels to the
+chief's machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachinePreference:
-    """What a run says of machines. `barred`: not there; `preferred`: how many of the labels it would rather have each has."""
+    """Excluded machines (`barred`), and how many of the preferred labels each machine has (`preferred`)."""
 
     barred: frozenset[WorkerId] = frozenset()
     preferred: Mapping[WorkerId, int] = field(default_factory=dict)
@@ -24,16 +26,17 @@ ANY = MachinePreference()
 
 
 class MachinePreferences:
-    """What runs say of the machines of a pool, read once for all that say the same."""
+    """The preferences of runs in a pool, computed once for equal constraints."""
 
     def __init__(self, capacity: CapacityIndex, held: Iterable[Placement]) -> None:
-        """`held`: where they are, which may be on machines that take nothing more."""
+        """`held`: current placements, possibly on machines that accept nothing more."""
         self._capacity = capacity
         self._closed = frozenset(worker for place in held for worker, _ in place if worker not in capacity)
         self._read: dict[PlacementConstraint, MachinePreference] = {}
 
     def of(self, where: PlacementConstraint | None, held: Placement) -> MachinePreference:
-        """What one says that is `held` there. What another gives back on a machine that takes nothing more is not for it."""
+        """Return the preferences of a run that is `held` there. Slots that other runs release on machines that
+        accept nothing more are excluded."""
         taste = ANY if where is None else self._read.get(where)
         if taste is None:
             assert where is not None
@@ -50,11 +53,11 @@ class MachinePreferences:
 
 
 class MachineAffinity:
-    """One run's view of the machines.
+    """How near each machine is for one run.
 
     Args:
-        held: Where it is, the chief first; empty: nowhere yet.
-        domains: Of each machine, at each level of the topology from narrow to wide.
+        held: Its current placement, the chief first; empty: none yet.
+        domains: Each machine's domains at each topology level, from narrow to wide.
     """
 
     def __init__(
@@ -66,19 +69,20 @@ class MachineAffinity:
         self._home: Domains = domains.get(held[0][0], ()) if held else ()
 
     def rank(self, worker: WorkerId) -> Rank:
-        """The lower, the rather."""
+        """Return the sort key of a machine; lower is better."""
         mine = self._mine.get(worker, 2)
         return mine, -self._preferred.get(worker, 0), self._distance(worker)
 
     def groups(self, workers: Sequence[WorkerId]) -> Iterator[list[list[WorkerId]]]:
-        """Machines among which to look for a gang's: domain by domain at the narrowest level, the run's own first, then the
-        smallest; at last all of them. At each level those with more of the preferred labels before others. The order of `workers` is kept."""
+        """Yield groups of machines to search for a gang: by domain at the narrowest level, the run's own domain
+        first, then the smallest; finally all machines. At each level machines with more of the preferred labels
+        come first. The order of `workers` is kept."""
         levels = max((len(self._domains.get(worker, ())) for worker in workers), default=0)
         counts = sorted({self._preferred.get(worker, 0) for worker in workers}, reverse=True)
         for level in range(levels + 1):
             for least in counts:
-                liked = [worker for worker in workers if self._preferred.get(worker, 0) >= least]
-                yield self._by_domain(liked, level) if level < levels else [liked]
+                preferred = [worker for worker in workers if self._preferred.get(worker, 0) >= least]
+                yield self._by_domain(preferred, level) if level < levels else [preferred]
 
     def _by_domain(self, workers: Sequence[WorkerId], level: int) -> list[list[WorkerId]]:
         found: dict[tuple[str, ...], list[WorkerId]] = {}

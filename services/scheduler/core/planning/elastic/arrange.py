@@ -1,4 +1,4 @@
-"""The arrangement of a pool's elastic runs: how many slots each should have now, and where."""
+"""The arrangement of a pool's elastic runs: how many slots each should have now, and on which machines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ from shared.ids import TrialId, WorkerId
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How slots are distributed.
+    """Parameters of the distribution.
 
     Attributes:
         fairness: See `shares`.
-        service_exponent: How much less a run counts for what it has had already: the long ones stand back behind the short ones, as with
-            the least attained service (Tiresias, NSDI 2019); 0: all count alike, as in Pollux.
-        service_unit_ms: Slot-milliseconds from which on that shows.
+        service_exponent: How much the weight of a run decreases with its past service, so that short runs go
+            first, as in least attained service (Tiresias, NSDI 2019). 0: all runs count alike, as in Pollux.
+        service_unit_ms: Slot-milliseconds from which the decrease becomes noticeable.
     """
 
     fairness: float = FAIRNESS
@@ -37,15 +37,15 @@ class ElasticMember:
     """An elastic trial that runs or waits.
 
     Attributes:
-        held: Where it runs now; empty: it waits.
-        history: What it has reported; None: nothing yet.
-        promised: The slots for which its last run was ended: it goes on with so many, unless much has changed since.
-        is_silent: It does not report: it is taken to speed up in proportion.
-        age_ms: Since it was asked for.
+        held: Its current placement; empty while it waits.
+        history: Its reports; None: none yet.
+        promised: The number of slots for which its last run was ended. It resumes with them unless much has changed.
+        is_silent: It does not report; its speed-up is taken to be proportional.
+        age_ms: Time since its request was submitted.
         service_ms: Slot-milliseconds that it has had.
         resizes: How often it was resized or moved.
-        pause_ms: What a resize costs it: saving, joining anew, loading; or forming its gang anew while it trains.
-        taste: On which machines it may not be, and on which it would rather be.
+        pause_ms: The cost of a resize: save, rejoin and load, or re-form the gang while it trains.
+        taste: Its excluded and preferred machines.
     """
 
     trial: TrialId
@@ -71,12 +71,12 @@ def arrange(
     tuning: Tuning = DEFAULT,
     domains: Mapping[WorkerId, Domains] | None = None,
 ) -> dict[TrialId, Placement]:
-    """Where each member should be; those that must wait are left out.
+    """Return the placement of each member; members that must wait are omitted.
 
     Args:
-        members: In the order in which they get their minimum when there is not enough for all.
-        machines: Slots of each that elastic runs may have: the free ones and those that members hold.
-        domains: Where each stands in the pool's topology; None: it has none.
+        members: In the order in which they get their minimum if it does not suffice for all.
+        machines: Slots that elastic runs may use on each machine: free ones and those held by members.
+        domains: Each machine's domains in the pool's topology; None: no topology.
     """
     per_machine = max(machines.values(), default=0)
     if not per_machine:
@@ -108,7 +108,8 @@ def _claim(member: ElasticMember, per_machine: int, tuning: Tuning) -> Claim:
 
 
 def _most_slots(member: ElasticMember, held: int) -> int:
-    """What is known allows so many: the reports, or nothing yet; a run that has just begun does not grow."""
+    """The most slots that its reports allow; without reports, what it holds or `FIRST_SLOTS`. A new run does
+    not grow yet."""
     if member.history is not None:
         return member.history.most_slots
     if member.is_silent:
@@ -117,7 +118,7 @@ def _most_slots(member: ElasticMember, held: int) -> int:
 
 
 def _after_resize(member: ElasticMember) -> float:
-    """Pollux's re-allocation factor (section 4.2): a run is expected to live on for as long as it has lived, and to lose a pause in that
-    time, beside those that it has lost already."""
+    """Pollux's re-allocation factor (section 4.2): the run is expected to last as long again as it has lasted,
+    and loses a pause in that time in addition to earlier ones."""
     worth = max(0, member.age_ms - member.resizes * member.pause_ms)
     return worth / (member.age_ms + member.pause_ms) if member.age_ms else 0.0

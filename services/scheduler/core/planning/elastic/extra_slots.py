@@ -1,9 +1,10 @@
-"""Idle slots are lent to elastic runs, and come back first when somebody needs them.
+"""Distributes idle slots to elastic runs as extra slots, and reclaims them when other requests need them.
 
-To a pool that lends, an elastic run holds its minimum; all beyond counts as free soon, so that a request that fits into it waits for
-no more than the runs' next checkpoints. What no request takes is distributed (`arrange`) at the end of each plan. A run whose script can do that
-forms anew with its new slots while it trains (`forming`); nothing more is lent until it has. Of others a resize ends the run at a
-checkpoint and lets its trial go on with its new slots, at the place in the queue that it has had all the time.
+In an elastic pool a run owns its minimum. Its extra slots count as free soon, so a request that fits into them
+waits at most until the runs' next checkpoints. Slots that no request takes are distributed (`arrange`) at the
+end of each plan. A run whose script supports live resizing re-forms with its new slots while it trains
+(`forming`), and nothing more is distributed until it has. Otherwise a resize ends the run at a checkpoint and
+its trial resumes with the new slots at its previous place in the queue.
 """
 
 from collections import Counter
@@ -32,14 +33,15 @@ from shared.ids import RunId, TenantId, TrialId, WorkerId
 
 Wanted = dict[TrialId, Placement]
 REPORTS_WITHIN_MS = 120_000
-"""A run that has reported nothing for so long never will."""
+"""A run without reports for this long is taken never to report."""
 FEW = 100
-"""So many elastic trials are distributed in some milliseconds."""
+"""Up to this many elastic trials the distribution takes a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """This run's trial is to go on with so many slots: while it trains with those of `placement`; without one it ends at a checkpoint."""
+    """The run's trial is to continue with `slots` slots: live with `placement`, or without one by ending at a
+    checkpoint."""
 
     run: RunId
     slots: int
@@ -48,15 +50,17 @@ class Resize:
 
 @dataclass(frozen=True, slots=True)
 class ExtraSlotPlan:
-    """`grants`: where elastic requests that were served begin; those that must wait for slots to come back are left out."""
+    """`grants`: placements of the served elastic requests that start now. Requests that must wait for slots to
+    be released are omitted."""
 
     grants: Wanted
     resizes: tuple[Resize, ...]
 
 
 def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[WaitReason]) -> bool:
-    """Whether a plan distributes: with few elastic trials always; with many, where it costs more than the rest of a plan, when a request
-    has a part in it, else once in a step."""
+    """Whether a plan distributes extra slots. With few elastic trials it always does. With many, where the
+    distribution costs more than the rest of the plan, it does when an elastic request was served, a request
+    waits for preempted slots, or a new step begins."""
     if served or not pool.is_lending:
         return bool(served)
     is_new_step = pool.elastic.lent_step != cluster.now_ms // STEP_MS
@@ -64,10 +68,10 @@ def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Wait
 
 
 def assign_extra_slots(cluster: Cluster, pool: Pool, served: Wanted) -> ExtraSlotPlan:
-    """Distributes what a plan has left over, on its tentative indexes.
+    """Distribute what a plan has left over, on its tentative indexes.
 
     Args:
-        served: Elastic requests that this plan grants, with the places it found for their minimum.
+        served: Elastic requests that this plan grants, with the placement of their minimum.
     """
     assert pool.later is not None
     if any(cluster.runs[run].pool == pool.policy.name for run in cluster.forming):
@@ -78,29 +82,29 @@ def assign_extra_slots(cluster: Cluster, pool: Pool, served: Wanted) -> ExtraSlo
     trials = [cluster.trials[trial] for trial in (*own, *coming)]
     if not trials:
         return ExtraSlotPlan({}, ())
-    rooms = _rooms(cluster, pool, trials)
+    growth = _growth(cluster, pool, trials)
     tastes = MachinePreferences(pool.capacity, own.values())
     groups: dict[TenantId | None, list[ElasticMember]] = {}
     for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
         group = trial.wish.tenant if pool.policy.exclusive else None
-        member = _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
+        member = _member(cluster, pool, trial, running.get(trial.id), growth[trial.id])
         taste = tastes.of(trial.wish.needs.where, member.held)
         groups.setdefault(group, []).append(replace(member, taste=taste))
     arranged: Wanted = {}
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
         domains = _domains(pool.capacity, machines)
         arranged |= arrange(groups[group], machines, domains=domains)
-    begun = _begin_now(cluster, pool, served, arranged)
+    started = _begin_now(cluster, pool, served, arranged)
     wanted = [
         (run, arranged[trial])
         for trial, run in running.items()
         if trial in arranged and dict(arranged[trial]) != dict(_place(run))
     ]
-    return ExtraSlotPlan(begun, tuple(_resizes(_free(pool.capacity, served, begun), wanted)))
+    return ExtraSlotPlan(started, tuple(_resizes(_free(pool.capacity, served, started), wanted)))
 
 
 def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]]) -> Iterator[Resize]:
-    """Those that can begin now: what a run gets while it trains must be free, and its chief stays."""
+    """Yield the resizes that can start now. For a live resize the new slots must be free and the chief must stay."""
     for run, placement in wanted:
         if not run.gang.is_live or run.chief not in dict(placement):
             yield Resize(run.id, _slots(placement))
@@ -113,17 +117,17 @@ def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]])
             yield Resize(run.id, _slots(placement), placement)
 
 
-def _free(capacity: CapacityIndex, served: Wanted, begun: Wanted) -> dict[WorkerId, int]:
-    """What is free beside the served requests that begin now."""
+def _free(capacity: CapacityIndex, served: Wanted, started: Wanted) -> dict[WorkerId, int]:
+    """Return the free slots apart from those of the served requests that start now."""
     free = {worker: spot.free for worker, spot in capacity.spots()}
-    for place, sign in (*((one, 1) for one in served.values()), *((one, -1) for one in begun.values())):
+    for place, sign in (*((one, 1) for one in served.values()), *((one, -1) for one in started.values())):
         for worker, slots in place:
             free[worker] += sign * slots
     return free
 
 
 def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
-    """Elastic runs that nobody has asked to end, and that react when they are asked."""
+    """Return the elastic runs that were not asked to end and that react to signals."""
     found = {}
     for trial in pool.elastic.of:
         run_id = cluster.trials[trial].run
@@ -135,18 +139,21 @@ def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
 
 
 def _own(cluster: Cluster, capacity: CapacityIndex, run: Run) -> Placement:
-    """What nobody else may have of its slots: its minimum, and all that it has on machines that take nothing more."""
+    """Return the slots that only this run may have: its minimum, and all its slots on machines that accept
+    nothing more."""
     kept = own_slots(run, cluster.trials[run.trial])
     return tuple((worker, kept[worker] if worker in capacity else slots) for worker, slots in _place(run))
 
 
 def _is_coming(trial: Trial) -> bool:
-    """Between its old slots and its new ones: in the queue it was served or not, before that its share is kept for it."""
+    """Whether the trial is between its old and its new slots. While it is queued the plan serves it or not;
+    before that its share is reserved."""
     return trial.state in (RequestState.RUNNING, RequestState.AWAITING)
 
 
-def _rooms(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[TrialId, int]:
-    """Slots by which each trial may grow: what a maximum leaves is divided among those below it, so that all may at once."""
+def _growth(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[TrialId, int]:
+    """Return by how many slots each trial may grow. The rest of a maximum is divided among the trials below it,
+    so that all can grow at once."""
     below: Counter[Path] = Counter()
     leaves = {trial.id: pool.leaf(trial.wish, cluster.part_of(trial)) for trial in trials}
     for leaf in leaves.values():
@@ -170,7 +177,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
     if needs.where is not None:
         most = min(most, pool.capacity.total_for(ask_of(trial.wish.tenant, needs))[0])
     if not (run and run.gang.is_live) and any(worker not in pool.capacity for worker, _ in held):
-        most = min(most, _slots(held))  # it would begin anew, and not there
+        most = min(most, _slots(held))  # a restarted run could not return there
     return ElasticMember(
         trial=trial.id,
         min_slots=needs.min_slots,
@@ -189,7 +196,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
 
 
 def _domains(capacity: CapacityIndex, machines: Iterable[WorkerId]) -> dict[WorkerId, Domains]:
-    """Also of those that take nothing more, where members still are."""
+    """Return the domains, also of machines that accept nothing more and still have members."""
     topology = capacity.topology
     if not topology.keys:
         return {}
@@ -199,9 +206,9 @@ def _domains(capacity: CapacityIndex, machines: Iterable[WorkerId]) -> dict[Work
 def _machines(
     later: CapacityIndex, own: Wanted, cluster: Cluster, groups: Sequence[TenantId | None]
 ) -> dict[TenantId | None, dict[WorkerId, int]]:
-    """Slots to distribute in each group: what is free later, and what `later` counts as the members' own.
+    """Return the slots to distribute in each group: what is free in `later`, and the members' own slots.
 
-    Where machines serve one tenant at a time, those that serve none are dealt out in turn.
+    If machines serve one tenant at a time, machines without an owner are dealt to the groups in turn.
     """
     free = {worker: spot.free for worker, spot in later.spots()}
     owners = {worker: spot.owner for worker, spot in later.spots()}
@@ -223,31 +230,34 @@ def _machines(
 
 
 def _begin_now(cluster: Cluster, pool: Pool, served: Wanted, arranged: Wanted) -> Wanted:
-    """Where served requests begin. In their order, each takes the place that was arranged for it if that is free now; else as many slots
-    elsewhere, so that it does not wait for slots that others are still leaving while a less important one takes free ones; else fewer.
-    One that comes back from a resize and has a share does not begin with fewer slots than it was promised: it would have to be resized again.
+    """Return where served requests start. In order, each takes its arranged placement if that is free now;
+    otherwise as many slots elsewhere, so that it does not wait while a less important request takes free slots;
+    otherwise fewer.
+
+    A trial that resumes from a resize does not start with fewer slots than promised, because it would have to
+    be resized again.
     """
     capacity = pool.capacity
-    begun: Wanted = {}
+    started: Wanted = {}
     with capacity.tentative():
         for found in served.values():
             capacity.untake(found)
         for trial, found in served.items():
-            wish = cluster.trials[trial].wish
-            ask = ask_of(wish.tenant, wish.needs)
+            request = cluster.trials[trial].wish
+            ask = ask_of(request.tenant, request.needs)
             promised = pool.elastic.resizing.get(trial, 0)
-            place = _free_place(capacity, ask, arranged.get(trial, found), promised, wish.needs.min_slots)
+            place = _free_place(capacity, ask, arranged.get(trial, found), promised, request.needs.min_slots)
             if place is not None:
                 capacity.take(place, ask)
-                begun[trial] = place
-    return begun
+                started[trial] = place
+    return started
 
 
 def _free_place(
     capacity: CapacityIndex, ask: PlacementRequest, wanted: Placement, promised: int, least: int
 ) -> Placement | None:
-    """The place that is wanted, if it is free; else one with as many slots, or a half at a time fewer, down to what was promised, or to
-    the least."""
+    """Return the wanted placement if it is free; otherwise one with as many slots, halving the number down to
+    what was promised or to the minimum."""
     spots = [(capacity.get(worker), slots) for worker, slots in wanted]
     if all(spot is not None and spot.free >= slots for spot, slots in spots):
         return wanted

@@ -1,5 +1,5 @@
-"""Where the slots of elastic runs lie: who keeps his number keeps his place, who grows stays near it, and gangs over several machines
-share none with another gang."""
+"""Packs elastic runs onto machines. A run with an unchanged number of slots stays, a growing run stays near its
+machines, and two gangs over several machines never share one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +18,11 @@ class _Machine:
 
 
 def allowed_sizes(min_slots: int, max_slots: int, per_machine: int) -> tuple[int, ...]:
-    """Numbers of slots that pack without waste: the minimum, halvings of a machine, whole machines; rising.
+    """Return the numbers of slots that pack without waste: the minimum, halvings of a machine, and whole
+    machines; increasing.
 
-    Whole machines keep gangs that span several from sharing one, where they would slow each other down (Pollux, section 4.2,
-    interference avoidance); halvings leave no gaps inside a machine.
+    Whole machines keep gangs that span several machines from sharing one, where they would slow each other down
+    (Pollux, section 4.2, interference avoidance). Halvings leave no gaps inside a machine.
     """
     halves = []
     size = per_machine
@@ -33,7 +34,7 @@ def allowed_sizes(min_slots: int, max_slots: int, per_machine: int) -> tuple[int
 
 
 class Packing:
-    """Machines being filled. `free` slots are those that no run outside holds."""
+    """Machines being filled. `free`: slots that no run outside the packing holds."""
 
     def __init__(
         self,
@@ -42,7 +43,8 @@ class Packing:
         tastes: Mapping[TrialId, MachinePreference] | None = None,
         domains: Mapping[WorkerId, Domains] | None = None,
     ) -> None:
-        """`free` without what `held` occupies; a run whose machine is not among them stands outside. `domains`: see `MachineAffinity`."""
+        """`free` includes what `held` occupies. A run on a machine that is not listed stays outside. `domains`:
+        see `MachineAffinity`."""
         self._tastes = tastes or {}
         self._domains = domains or {}
         self._machines = {worker: _Machine(slots, slots) for worker, slots in sorted(free.items())}
@@ -52,11 +54,12 @@ class Packing:
     def pack(
         self, wanted: Mapping[TrialId, int], least: Mapping[TrialId, int] | None = None
     ) -> dict[TrialId, Placement]:
-        """A place for each run with slots: as many as wanted, or fewer where they do not fit, a half at a time and not below `least`.
+        """Return a placement for each run with slots: as many as wanted, or fewer if they do not fit, halving
+        down to `least`.
 
-        Runs that keep their number stay, the others are placed from the largest to the smallest, in ties by id. One that does not fit
-        moves smaller ones away, as few as will do. One that has a place never loses it for nothing: where the pieces left over would be
-        too small for it, it stays as it is.
+        Runs with an unchanged number stay; the others are placed from the largest to the smallest, ties by id.
+        A run that does not fit displaces smaller ones, as few as possible. A placed run never loses its
+        placement entirely: if the remaining fragments are too small for it, it stays as it is.
         """
         least = least or {}
         staying: set[TrialId] = set()
@@ -114,8 +117,9 @@ class Packing:
         return placement
 
     def _find(self, trial: TrialId, slots: int) -> Placement | None:
-        """One machine: the run's own, else one with more of the labels that it prefers, else the nearest, the fullest that fits. Else
-        whole free ones: few, within one domain of the narrowest level that has room."""
+        """Return one machine: the run's own, otherwise one with more preferred labels, otherwise the nearest,
+        otherwise the fullest that fits. If none fits, return whole free machines: few, within one domain of the
+        narrowest level with enough free slots."""
         near = self._near(trial)
         fitting = [
             (near.rank(worker), machine.free, worker)
@@ -134,7 +138,7 @@ class Packing:
     def _spread_over(
         self, workers: Sequence[WorkerId], slots: int, near: MachineAffinity
     ) -> Placement | None:
-        """Whole free machines, the largest first; None: they are too few."""
+        """Return whole free machines, the largest first; None: too few."""
         chosen: list[tuple[WorkerId, int]] = []
         for worker in sorted(
             workers, key=lambda worker: (-self._machines[worker].slots, near.rank(worker), worker)
@@ -154,7 +158,8 @@ class Packing:
         return ((worker, machine) for worker, machine in self._machines.items() if worker not in barred)
 
     def _make_room(self, trial: TrialId, slots: int) -> list[TrialId]:
-        """The runs to move away, all smaller than `slots`: as few as will do, from machines that are near; none if that cannot do."""
+        """Return the runs to displace, all smaller than `slots`: as few as possible, from near machines; none
+        if that does not suffice."""
         largest = max((machine.slots for _, machine in self._open_to(trial)), default=0)
         offers: dict[WorkerId, list[TrialId]] = {}
         for worker, machine in self._open_to(trial):
@@ -174,7 +179,8 @@ class Packing:
         return min(found, key=len, default=[])
 
     def _cleared(self, machine: _Machine, target: int, slots: int) -> list[TrialId] | None:
-        """The guests, the smallest first, without whom the machine has `target` free slots; None: all that are smaller do not do."""
+        """Return the guests, smallest first, whose removal leaves `target` free slots; None: removing all
+        smaller ones does not suffice."""
         if machine.slots < target:
             return None
         free, moved = machine.free, []

@@ -1,4 +1,5 @@
-"""How many slots each elastic run gets: where they speed up most, in fair proportion (after Pollux, section 4.2)."""
+"""How many slots each elastic run gets: where the speed-up is largest, with proportional fairness (after
+Pollux, section 4.2)."""
 
 import heapq
 from collections.abc import Sequence
@@ -9,20 +10,21 @@ import numpy as np
 from services.scheduler.core.state.indexes.elastic.throughput import Floats
 
 FAIRNESS = 1.0
-"""Exponent of alpha-fairness: 0 adds up speed-ups, 1 their logarithms (proportional fairness), 2 is Pollux's p = -1."""
+"""Exponent of alpha-fairness: 0 sums speed-ups, 1 their logarithms (proportional fairness), 2 corresponds to
+Pollux's p = -1."""
 LEAST_SPEEDUP = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a run could do with slots.
+    """The value of slots for one run.
 
     Attributes:
-        sizes: Numbers of slots that it may have, rising; the first is its minimum.
-        speedups: How much faster it would be with each of them, by its own measure: only proportions count.
+        sizes: Allowed numbers of slots, increasing; the first is its minimum.
+        speedups: Its speed with each size; only ratios matter.
         held: The slots that it has; 0: none.
-        after_resize: Part of the speed-up that is left when the pause of a resize is counted; 1: it costs nothing.
-        weight: How much its speed-up counts beside the others'.
+        after_resize: The fraction of the speed-up left after the pause of a resize; 1: a resize is free.
+        weight: The weight of its speed-up relative to others.
     """
 
     sizes: tuple[int, ...]
@@ -33,14 +35,15 @@ class Claim:
 
 
 def distribute(claims: Sequence[Claim], slots: int, fairness: float = FAIRNESS) -> list[int]:
-    """The slots of each claim: first everybody's minimum, in the order given, while it fits; then step by step to whom a slot more adds
-    most to the sum of weighted utilities of the speed-ups.
+    """Return the slots of each claim: first every minimum, in order, while it fits; then step by step to the
+    claim with the largest gain per slot in the weighted sum of utilities.
 
-    A step may span several sizes, so a dip (the first slots on a second machine) is crossed when what lies behind is worth it. Ties go to
-    the earlier claim. Costs O(steps · log claims).
+    A step may span several sizes, so a dip (the first slots on a second machine) is crossed if it pays off.
+    Ties go to the earlier claim. Costs O(steps · log claims).
 
-    Where we deviate: Pollux searches allocations by a genetic algorithm for the greatest power mean of speed-ups; marginal gains on the
-    upper hull reach the same optimum for a divisible sum of concave utilities, are deterministic, and need no population of states.
+    Deviation from Pollux: Pollux searches allocations with a genetic algorithm for the greatest power mean of
+    speed-ups. Marginal gains on the upper hull reach the same optimum for a divisible sum of concave utilities,
+    are deterministic, and need no population of states.
     """
     utilities = [_utility(claim, fairness) for claim in claims]
     level = [-1] * len(claims)
@@ -80,7 +83,7 @@ def _utility(claim: Claim, fairness: float) -> Floats:
 def _best_step(
     sizes: Sequence[int], utility: Floats, level: int, slots: int, index: int
 ) -> tuple[float, int, int] | None:
-    """(minus the gain per slot, index, level to go to) of the best affordable step; None when none gains."""
+    """Return (minus the gain per slot, index, target level) of the best affordable step; None if no step gains."""
     best: tuple[float, int, int] | None = None
     for target in range(level + 1, len(sizes)):
         cost = sizes[target] - sizes[level]

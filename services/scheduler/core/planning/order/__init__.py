@@ -1,4 +1,5 @@
-"""Who goes first in a pool: one port, three policies. A plan takes one `QueueOrder`, which sees the plan's tentative charges."""
+"""The order in which a pool's requests are served: one interface, three policies. A plan uses one `QueueOrder`,
+which sees the plan's tentative charges."""
 
 from services.scheduler.core.planning.order.fair_share import FairShareOrder
 from services.scheduler.core.planning.order.port import QueueOrder
@@ -10,7 +11,8 @@ __all__ = ["QueueOrder", "serving"]
 
 
 def queue_order(pool: Pool, favoured: RequestGroup | None, now_ms: int) -> QueueOrder:
-    """One plan's view of the pool's order. `favoured` has its turn: where the order may change from plan to plan, it keeps it."""
+    """Return the pool's order for one plan. `favoured` keeps its place at the front in orders that may change
+    from plan to plan."""
     if pool.shares.history is not None:
         return FairShareOrder(pool.queue, pool.shares, pool.shares.history, favoured, now_ms)
     return StaticOrder(pool.queue, pool.policy, pool.turns)

@@ -1,9 +1,10 @@
-"""Fair share: at every level of tenant > workspace > user > experiment the least served child goes first.
+"""Fair share: at every level of tenant > workspace > user > experiment the child with the lowest usage goes first.
 
-A child's key is (it holds its guarantee already, priority, share / weight, place). Only experiments have a priority: it orders those of one
-user, and nobody else's. Its share is what it holds now and the decayed
-average of what it has held, in exact numbers; slots are the one resource, so the dominant share is that of slots, and the
-pool's size, which all would be divided by, is left out. Only children with hope are looked at, by their masks.
+A child's key is (it holds its guarantee already, priority, share / weight, submission order). Only experiments
+have a priority; it orders the experiments of one user only. The share is the number of slots held now plus the
+decayed average of past usage, in exact numbers. Slots are the only resource, so the dominant share is that of
+slots, and the pool's size is left out as a common divisor. Masks restrict the search to children with feasible
+shapes.
 """
 
 from heapq import heapify, heappop, heapreplace
@@ -18,12 +19,12 @@ from services.scheduler.core.state.records.slots import SlotCount
 
 _Key = tuple[bool, int, int, int]
 ALONE: _Key = (False, 0, 0, 0)
-"""Nobody asks where an only child stands."""
+"""The key of an only child is never compared."""
 _Entry = tuple[_Key, int, ShareNode]
 
 
 class FairShareOrder:
-    """Descends from the root; a heap of children is made where a plan first looks."""
+    """Descends from the root. The heap of a node's children is built on first use."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class FairShareOrder:
                     return line
             if node.parent is None:
                 return None
-            # Nothing is left at this node: it was the first of its siblings, and is so no more.
+            # Nothing is left at this node, which was the first of its siblings.
             heappop(self._heaps[node.parent])
 
     def granted(self, line: RequestGroup) -> None:
@@ -76,7 +77,7 @@ class FairShareOrder:
         return self._served.get(line, 0)
 
     def _rank_again(self, line: RequestGroup) -> None:
-        """The holders of a line just served stand first in their heaps, and have new keys."""
+        """Recompute the keys of the holders of the group just served; they are first in their heaps."""
         if line is self._favoured:
             self._favoured, self._on_favoured = None, set()
         for node in line.leaf.upwards():
@@ -84,9 +85,9 @@ class FairShareOrder:
                 heapreplace(heap, (self._key(node), heap[0][1], node))
 
     def _least(
-        self, node: ShareNode, mask: int, room: SlotCount, hope: FeasibleShapes
+        self, node: ShareNode, mask: int, room: SlotCount, feasible: FeasibleShapes
     ) -> tuple[ShareNode, int] | None:
-        """The child whose turn it is, and the shapes that have hope there."""
+        """Return the next child and its feasible shapes."""
         heap = self._heaps.get(node)
         if heap is None:
             children = [child for child in node.children.values() if child.mask & mask]
@@ -96,7 +97,7 @@ class FairShareOrder:
             heapify(heap)
         while heap:
             child = heap[0][2]
-            wanted = hope(child) if node.parent is None else mask
+            wanted = feasible(child) if node.parent is None else mask
             if child.mask & wanted & self._sizes(min(room, child.room)) and not child.is_full:
                 return child, wanted
             heappop(heap)
@@ -109,7 +110,7 @@ class FairShareOrder:
         return min(lines, key=lambda line: line.keys[self.first_of(line)], default=None)
 
     def _sizes(self, room: SlotCount) -> int:
-        """The shapes that a node with so much room may be given."""
+        """Return the shapes that fit into this many slots."""
         if room >= NEVER:
             return -1
         if room not in self._within:

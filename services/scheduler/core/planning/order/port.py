@@ -1,4 +1,4 @@
-"""The port: one plan asks for the next line, and says what became of it."""
+"""The order interface: a plan asks for the next request group and reports the result."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -6,24 +6,24 @@ from typing import Protocol
 from services.scheduler.core.state.indexes.share_tree import RequestGroup, ShareNode
 
 FeasibleShapes = Callable[[ShareNode | RequestGroup], int]
-"""The bits of the shapes that are still worth looking at for a tenant's node, or for a line; it only shrinks."""
+"""Returns the mask of feasible shapes for a tenant's node or a request group; it only shrinks during a plan."""
 
 
 class QueueOrder(Protocol):
     """See the module."""
 
     def next(self, hope: FeasibleShapes) -> RequestGroup | None:
-        """The line whose first request goes next, among those with hope; None: nobody is left to try."""
+        """Return the group whose first request goes next, among those with a feasible shape; None: none is left."""
         ...
 
     def granted(self, line: RequestGroup) -> None:
-        """Its first request was served, and its share charged: the next one of the line stands at its own place."""
+        """The first request of the group was served and charged. The group continues with its next request."""
         ...
 
     def passed(self, line: RequestGroup) -> None:
-        """Nothing can be done for this line in this plan."""
+        """The group cannot be served in this plan."""
         ...
 
     def first_of(self, line: RequestGroup) -> int:
-        """The index of the line's first request that this plan has not served."""
+        """Return the index of the group's first unserved request."""
         ...

@@ -1,14 +1,16 @@
 """Orders that do not depend on time: fifo, and priority with linear ageing.
 
-With ageing, a request's key is priority · ageing + submission, in milliseconds: it is as if its priority fell by one every
-`ageing`. All fall alike, so the order never changes and nothing is sorted again; and the bound is plain: a request of
-priority p is passed only by requests of a priority p' < p submitted less than (p - p') · ageing after it.
+With ageing, a request's key is priority · ageing + submission time, in milliseconds, as if its priority number
+decreased by one every `ageing`. All keys decrease equally, so the order never changes and nothing is sorted
+again. A request of priority p is overtaken only by requests of a priority p' < p submitted less than (p - p') ·
+ageing after it.
 
-With a quantum, equals (of one priority) go round: experiments that hold fewest slots first, then those that yielded longest ago.
-What is held only grows while a plan grants, so here too a line is looked at again when it comes up.
+With a quantum, experiments of the same rank alternate: those that hold the fewest slots first, then those that
+yielded longest ago. Slots held only increase during a plan, so a group's key is checked again when it reaches
+the front.
 
-Requests that a guarantee covers go before all others. What a plan grants only uses guarantees up, so a line that was covered
-when it was ranked is looked at again when it comes up.
+Requests that a guarantee covers go before all others. A plan's grants only use up guarantees, so a group that
+was covered when it was ranked is checked again when it reaches the front.
 """
 
 from datetime import timedelta
@@ -27,12 +29,12 @@ _Entry = tuple[tuple[SlotCount, ...], int, RequestGroup]
 
 
 class StaticOrder:
-    """Lines by the key of their first request; ties by place."""
+    """Request groups by the key of their first request; ties by submission order."""
 
     def __init__(self, queue: Queue, policy: PoolPolicy, turns: YieldTimes) -> None:
-        self._policy, self._turns = policy, turns
+        self._policy, self._yields = policy, turns
         self._served: dict[RequestGroup, int] = {}
-        # The position breaks no tie (places differ): it keeps lines from being compared.
+        # The position only prevents comparing groups; keys never tie.
         self._heap: list[_Entry] = [
             (self._rank(line, line.keys[0]), at, line) for at, line in enumerate(queue.lines.values())
         ]
@@ -65,7 +67,7 @@ class StaticOrder:
         return self._served.get(line, 0)
 
     def _entry(self, line: RequestGroup) -> _Entry:
-        """The line as it stands now, at the top of the heap."""
+        """Return the current heap entry of the group at the top."""
         return (self._rank(line, line.keys[self.first_of(line)]), self._heap[0][1], line)
 
     def _rank(self, line: RequestGroup, key: Key) -> tuple[SlotCount, ...]:
@@ -73,13 +75,13 @@ class StaticOrder:
             return key_of(self._policy, line, key)
         experiment: ExperimentId = line.leaf.path[3]  # type: ignore[assignment]
         place, submitted_ms, trial = key
-        since_ms = max(submitted_ms, self._turns.last_ms(experiment))
+        since_ms = max(submitted_ms, self._yields.last_ms(experiment))
         is_late, rank, _ = key_of(self._policy, line, (place, since_ms, trial))
         return (is_late, rank, line.leaf.held, since_ms, place)
 
 
 def key_of(policy: PoolPolicy, line: RequestGroup, key: Key) -> tuple[bool, int, int]:
-    """What is smaller goes first."""
+    """Return the sort key of a request; smaller goes first."""
     place, submitted_ms, _ = key
     is_late = not is_covered(policy, line.leaf, line.needs.least)
     if policy.order == "fifo":

@@ -1,1 +1,2 @@
-"""Taking slots back: `rights` says who may ask whom at any time, `time_slicing` who once a turn is over, `standing` keeps whom to ask first, `victims` chooses; `defragmentation` brings free slots together."""
+"""Preemption: `rights` defines which runs a request may preempt at any time, `time_slicing` which after a time slice.
+`standing` orders the candidates and `victims` chooses them. `defragmentation` defragments."""

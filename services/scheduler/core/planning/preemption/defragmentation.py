@@ -1,11 +1,12 @@
-"""Defragmentation: slots that are free in all, but not together, are brought together by moving runs to where they fit as well.
+"""Defragmentation: if enough slots are free in total but not together, runs are migrated to other machines.
 
-A move costs its run the work since it was saved and the pause of starting anew, on all of its slots. What the waiting request gains cannot be known: nobody says
-how long runs take. So it is decided as one decides between renting and buying: a move pays once the request has lost more by
-waiting (its slots · the time that it has waited for) than the moves cost. All moves together never cost more than was lost by
-waiting, and waiting never costs more than twice what the best decision would have.
+A migration costs its run the work since its last checkpoint and the pause of a restart, on all its slots. The
+gain of the waiting request is unknown, because run durations are. The decision follows the rent-or-buy rule:
+migrations pay off once the request has lost more by waiting (its slots · its waiting time) than they cost.
+Migrations therefore never cost more than was lost by waiting, and the total is at most twice that of the
+optimal decision.
 
-Only the first request that must simply wait has runs moved for it; neighbours: `victims` (runs that give way), `backfill` (the head).
+Runs are migrated only for the head of the queue. See `victims` for runs that yield and `backfill` for the head.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -26,12 +27,12 @@ from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, TrialId, WorkerId
 
 LOOK = 32
-"""So many machines are looked at: those with the fewest slots in use."""
+"""How many machines are examined: those with the fewest used slots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A run that is to go on elsewhere. `to`: where it fits now; `cost_ms`: what it loses, in slot-milliseconds."""
+    """A run to migrate. `to`: where it fits now; `cost_ms`: what it loses, in slot-milliseconds."""
 
     run: RunId
     ask: PlacementRequest
@@ -41,7 +42,8 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class MigrationSearch:
-    """One request's search, on a plan's tentative indexes. `later` is what will be free when all has left that was asked already."""
+    """The search for one request, on a plan's tentative indexes. `later`: capacity once all preempted runs have
+    left."""
 
     cluster: Cluster
     pool: Pool
@@ -52,7 +54,8 @@ class MigrationSearch:
     asked: Container[RunId]
 
     def choose(self) -> tuple[Migration, ...]:
-        """The cheapest moves among those looked at that let the request start; empty when there are none, or when they do not pay yet."""
+        """Return the cheapest migrations among those examined that let the request start; empty if there are
+        none or they do not pay off yet."""
         if self.ask.part or self.later.free < self.slots:
             return ()
         found = [self._on_one_machine()]
@@ -70,7 +73,7 @@ class MigrationSearch:
         return min(filter(None, found), key=cost_of, default=())
 
     def _on_many(self) -> tuple[Migration, ...]:
-        """Machines of other tenants are cleared, those with the fewest slots in use first, until the gang has room."""
+        """Clear machines of other tenants, those with the fewest used slots first, until the gang fits."""
         moves: list[Migration] = []
         with self.pool.capacity.tentative(), self.later.tentative():
             for worker in self._looked_at():
@@ -93,7 +96,8 @@ class MigrationSearch:
         return list(islice(used, LOOK))
 
     def _cleared(self, worker: WorkerId, slots: int) -> tuple[Migration, ...]:
-        """What must move so that the request may have so many slots there; all of another tenant's."""
+        """Return the runs to migrate so that the request gets this many slots there; on another tenant's
+        machine all of them."""
         spot, standers = self.later.get(worker), self.pool.standing.on(worker)
         assert spot is not None
         movable = [one for one in standers if self._is_movable(one)]
@@ -106,7 +110,8 @@ class MigrationSearch:
         return tuple(move for move in moves if move) if all(moves) else ()
 
     def _enough(self, movable: list[RunningAllocation], missing: int) -> list[RunningAllocation]:
-        """The cheapest per slot that free as much, without those that turn out needless; empty where they do not suffice."""
+        """Return the cheapest runs per slot that free enough, without unnecessary ones; empty if they do not
+        suffice."""
         chosen: list[RunningAllocation] = []
         for one in sorted(movable, key=lambda one: (self._cost_ms(one) // int(one.slots), one.token)):
             if missing > 0:
@@ -119,7 +124,7 @@ class MigrationSearch:
         return chosen if missing <= 0 else []
 
     def _is_movable(self, one: RunningAllocation) -> bool:
-        """Runs with whole slots on one machine, that lending does not resize, and that may be asked at all."""
+        """Whether the run has whole slots on one machine, is not elastic, and may be preempted."""
         if one.run in self.asked or one.ready_ms > self.cluster.now_ms:
             return False
         if one.part or not 0 < one.here == one.slots:
@@ -127,7 +132,7 @@ class MigrationSearch:
         return not self.cluster.trials[self.cluster.runs[one.run].trial].wish.needs.is_elastic
 
     def _moved(self, one: RunningAllocation) -> Migration | None:
-        """Takes its new place in the plan."""
+        """Place the run elsewhere and take its slots in the plan."""
         ask = _ask(self.cluster, self.cluster.runs[one.run])
         place = self.pool.capacity.place(ask, int(one.slots))
         if place is None:
@@ -141,26 +146,26 @@ class MigrationSearch:
 
 
 def cost_of(moves: tuple[Migration, ...]) -> int:
-    """What they cost together, in slot-milliseconds."""
+    """Return the total cost in slot-milliseconds."""
     return sum(move.cost_ms for move in moves)
 
 
 def take_targets(capacity: CapacityIndex, moves: tuple[Migration, ...]) -> None:
-    """Their new places are taken."""
+    """Take the target slots of the migrations."""
     for move in moves:
         capacity.take(move.to, move.ask)
 
 
 def reserve_targets(cluster: Cluster, pool: Pool) -> None:
-    """Runs that were asked to move and are not back in the queue find a place as good as the one that was found for them: a plan
-    sets it aside before it begins."""
+    """Reserve slots for runs that were asked to migrate and are not back in the queue, as many as they had.
+    Called before a plan starts."""
     leaving = (cluster.runs[run] for run in pool.leaving)
     coming = (cluster.runs.get(trial.run) for name in cluster.awaiting if (trial := cluster.trials[name]).run)
     movers = [run for run in (*leaving, *coming) if run and _was_moved(run) and run.pool == pool.policy.name]
     with _hidden(pool.capacity, frozenset(worker for run in movers for worker in run.workers)):
-        places = [_taken(pool.capacity, _ask(cluster, run), int(run.slots)) for run in movers]
+        placements = [_taken(pool.capacity, _ask(cluster, run), int(run.slots)) for run in movers]
     assert pool.later is not None
-    for place in places:
+    for place in placements:
         for capacity in (pool.capacity, pool.later):
             capacity.withhold(_at_most(capacity, place))
 
@@ -168,7 +173,8 @@ def reserve_targets(cluster: Cluster, pool: Pool) -> None:
 def place_migrated(
     cluster: Cluster, pool: Pool, name: TrialId, ask: PlacementRequest, slots: int
 ) -> Placement | None:
-    """Where a request fits; one whose run was moved for another that still waits does not go back to where it was."""
+    """Place a request. A trial that was migrated for another request does not return to its previous machines
+    while that request waits."""
     last = cluster.trials[name].run
     run = cluster.runs.get(last) if last else None
     cause = run.asked if run and _was_moved(run) else None
@@ -183,13 +189,13 @@ def _was_moved(run: Run) -> bool:
 
 
 def _ask(cluster: Cluster, run: Run) -> PlacementRequest:
-    wish = cluster.trials[run.trial].wish
-    return ask_of(wish.tenant, wish.needs)
+    request = cluster.trials[run.trial].wish
+    return ask_of(request.tenant, request.needs)
 
 
 @contextmanager
 def _hidden(capacity: CapacityIndex, workers: Iterable[WorkerId]) -> Iterator[None]:
-    """Nothing is free there, for a while."""
+    """Withhold all free slots of these machines inside the block."""
     with capacity.tentative():
         spots = [(worker, capacity.get(worker)) for worker in workers]
         capacity.withhold(tuple((worker, spot.free) for worker, spot in spots if spot))

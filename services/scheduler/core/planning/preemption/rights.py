@@ -1,12 +1,16 @@
-"""Who may ask whom for slots. The relation is strict, so that a run that was asked to go can never ask back:
+"""Preemption rights: which requests may preempt which runs. The relation is strict, so that a preempted run can
+never preempt back:
 
-- A request that its holder's guarantee covers takes what others borrow: never so much that they fall below their own guarantee.
-  What it gets is covered and so not borrowed; what they lost was, so their next request is not covered. Covered requests go
-  before all others (`order`): otherwise what was given back would go to whoever gave it, for ever.
-- In the order `priority`, a request also takes from runs of a higher priority number, within the same bound.
-With a quantum, equals ask each other too, once a turn is over (`equals`); the bounds are the same. Nobody falls below what he has booked for
-the time being, either: it would be kept for him, and whoever asked would not get it.
-Holders are compared where their ways part: tenants, or workspaces of one tenant. `fifo` asks nobody.
+- A request covered by its holder's guarantee takes borrowed slots of others, never so many that they fall below
+  their own guarantee. The slots that it gets are covered and therefore not borrowed. The slots that the others
+  lost were borrowed, so their next request is not covered. Covered requests go before all others (`order`);
+  otherwise the released slots would return to the run that released them.
+- In the order `priority`, a request also preempts runs with a higher priority number, within the same bound.
+
+With a quantum, peers preempt each other too, once a time slice is over (`equals`), within the same bounds. No
+holder falls below its current reservation either: the slots would be withheld for it, and the preempting
+request would not get them. Holders are compared where they diverge: tenants, or workspaces of one tenant.
+`fifo` preempts only with a quantum.
 """
 
 from collections.abc import Mapping
@@ -23,8 +27,13 @@ from services.scheduler.core.state.records.slots import SlotCount
 
 @dataclass(frozen=True, slots=True)
 class PreemptionRights:
-    """What one request may ask for. `priority`: runs above this number; None: rank gives it no right. `equals`: whose turn is over;
-    `booked`: slots that are their holders' alone now."""
+    """The runs that one request may preempt.
+
+    Attributes:
+        priority: Runs above this number; None: rank gives no right.
+        equals: Peers whose time slice is over.
+        booked: Slots that are reserved now, by holder.
+    """
 
     leaf: ShareNode
     priority: int | None
@@ -35,7 +44,7 @@ class PreemptionRights:
 
     @property
     def are_at_any_time(self) -> bool:
-        """Whether it may ask runs whose turn is not over."""
+        """Whether it may preempt runs whose time slice is not over."""
         return self.priority is not None or self.is_covered_as_tenant or self.is_covered_as_workspace
 
     @property
@@ -43,7 +52,7 @@ class PreemptionRights:
         return self.are_at_any_time or self.equals is not None
 
     def reach(self, victim: ShareNode, slots: SlotCount) -> bool:
-        """Whether runs of `victim` with so many slots in all may be asked to go."""
+        """Whether runs of `victim` with `slots` slots in total may be preempted."""
         is_lower = self.priority is not None and victim.priority > self.priority
         if not self._spares(victim, slots):
             return False
@@ -54,21 +63,21 @@ class PreemptionRights:
         return is_lower or self.is_covered_as_tenant
 
     def reach_equal(self, victim: ShareNode, slots: SlotCount, slots_of_one: SlotCount) -> bool:
-        """Whether runs of `victim` whose turn is over may be asked. `slots_of_one`: of these, what counts against the one that
-        they are compared as."""
+        """Whether runs of `victim` whose time slice is over may be preempted. `slots_of_one`: the slots that
+        count against the holder they are compared as."""
         if self.equals is None or not self._spares(victim, slots):
             return False
         return self.equals.includes(victim, slots_of_one)
 
     def may_yield(self, tenant: ShareNode) -> bool:
-        """Whether any run of this tenant could be one that `reach_equal` allows, however little it holds."""
+        """Whether `reach_equal` could allow any run of this tenant, however few slots it has."""
         if self.equals is None or tenant is self.leaf.tenant:
             return self.equals is not None
         is_beyond = tenant.quota.guaranteed == 0 or tenant.staying > tenant.quota.guaranteed
         return is_beyond and self.equals.may_include(tenant)
 
     def _spares(self, victim: ShareNode, slots: SlotCount) -> bool:
-        """Whether nobody else falls below a guarantee, or what he has booked."""
+        """Whether no other holder falls below its guarantee or reservation."""
         if self.leaf.workspace is victim.workspace:
             return True
         if not self._can_lose(victim.workspace, slots):
@@ -80,21 +89,22 @@ class PreemptionRights:
         return floor == 0 or node.staying - slots >= floor
 
     def cause(self, victim: ShareNode) -> PreemptionCause:
-        """By which right runs of `victim` may be asked at any time, given that they may."""
+        """Return the right by which runs of `victim` may be preempted at any time, given that they may."""
         if self.priority is not None and victim.priority > self.priority:
             return "priority"
         return "workspace_guarantee" if self.leaf.tenant is victim.tenant else "tenant_guarantee"
 
 
 def is_covered(policy: PoolPolicy, leaf: ShareNode, slots: SlotCount) -> bool:
-    """Whether a guarantee that this pool gives back on demand covers a request of this experiment for so many slots."""
+    """Whether a guarantee that this pool enforces covers a request of this experiment for this many slots."""
     return _gives_back(policy) and (_covers(leaf.tenant, slots) or _covers(leaf.workspace, slots))
 
 
 def rights_of(
     pool: Pool, leaf: ShareNode, slots: SlotCount, booked: Mapping[Path, int], turns_ms: int | None = None
 ) -> PreemptionRights:
-    """What a request of this experiment for so many slots may ask for. `turns_ms`: now, where turns that are over count."""
+    """Return the rights of a request of this experiment for this many slots. `turns_ms`: the current time, if
+    expired time slices count."""
     policy = pool.policy
     is_ranked = policy.preemption and policy.order == "priority"
     covers = _gives_back(policy)
@@ -109,7 +119,7 @@ def rights_of(
 
 
 def claim_of(policy: PoolPolicy, tenant: ShareNode) -> SlotCount:
-    """The most slots that a guarantee of this tenant, or of one of its workspaces, still covers."""
+    """Return the most slots that a guarantee of this tenant, or of one of its workspaces, still covers."""
     if not _gives_back(policy):
         return 0
     claims = [

@@ -1,14 +1,18 @@
-"""Time slicing: a run that has had its slots for a quantum yields to a waiting request of equal right, so that all get their turn.
+"""Time slicing: a run that has had its slots for a quantum yields to a waiting request of the same rank (a peer).
 
-A run that has saved nothing since it began, or whose trial has ignored the signal before, keeps its slots (`standing.may_take_turns`).
+A run that has saved nothing since it started, or whose trial has ignored the signal before, keeps its slots
+(`standing.may_take_turns`).
 
-Unlike the relation in `rights` this one is not strict: two may ask each other for ever, each once in a quantum. It agrees with the order:
-once the run has gone, the order goes on with who asked, so that what was given up is not taken by whoever gave it.
+Unlike the relation in `rights` this one is not strict: two experiments may preempt each other indefinitely,
+each once per quantum. It agrees with the queue order, so that the released slots go to the request that asked
+for them and not back to the run that gave them up.
 
-- Under `fifo` all are equal, under `priority` those of one priority (a less important run yields too): an experiment asks others
-  that will still hold at least as much as it does now. One that holds nothing may so ask every equal, whatever its size.
-- Under `fair_share` an experiment asks where, at the level at which their ways part, it will still be served less; of the same user's
-  experiments it asks less important ones whatever they were served, and more important ones never.
+- `fifo`: all requests are peers. `priority`: those of one priority are (and a less important run yields too).
+  An experiment preempts others that afterwards still hold at least as much as it does now, so one that holds
+  nothing may preempt any peer.
+- `fair_share`: an experiment preempts if it still has the lower usage afterwards, compared at the level where
+  the two diverge. Among experiments of the same user it preempts less important ones regardless of usage, and
+  never more important ones.
 """
 
 from dataclasses import dataclass
@@ -20,7 +24,8 @@ from services.scheduler.core.state.records.slots import SlotCount
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Whom a request of this experiment may ask once their turn is over. `served`: under fair share."""
+    """The peers that a request of this experiment may preempt once their time slice is over. `served`: under
+    fair share."""
 
     leaf: ShareNode
     is_ranked: bool
@@ -28,11 +33,11 @@ class Peers:
 
     @property
     def floor(self) -> int | None:
-        """Only runs of at least this priority number; None: all."""
+        """The lowest priority number of runs to preempt; None: all."""
         return self.leaf.priority if self.is_ranked else None
 
     def includes(self, victim: ShareNode, slots: SlotCount) -> bool:
-        """Whether runs of `victim` with so many slots in all should yield."""
+        """Whether runs of `victim` with `slots` slots in total should yield."""
         if self.is_ranked and victim.priority != self.leaf.priority:
             return victim.priority > self.leaf.priority
         if self.served is None:
@@ -44,21 +49,21 @@ class Peers:
         return self.served.rank(mine, mine.held) < after
 
     def may_include(self, tenant: ShareNode) -> bool:
-        """Whether any run of another tenant could be one, however little it holds."""
+        """Whether any run of another tenant could be a peer, however few slots it has."""
         if self.served is None:
             return True
         mine = self.leaf.tenant
         return self.served.rank(mine, mine.held) < self.served.rank(tenant, tenant.staying)
 
     def are_one(self, one: ShareNode, other: ShareNode) -> bool:
-        """Whether what both lose is reckoned together."""
+        """Whether the losses of both are added up."""
         if self.served is None:
             return one is other
         return diverging_nodes(self.leaf, one)[1] is diverging_nodes(self.leaf, other)[1]
 
 
 def diverging_nodes(one: ShareNode, other: ShareNode) -> tuple[ShareNode, ShareNode]:
-    """The holders of two experiments at the level where their ways part; the experiments themselves where they never do."""
+    """Return the holders of two experiments at the level where they diverge; if they never do, the experiments."""
     if one.tenant is not other.tenant:
         return one.tenant, other.tenant
     if one.workspace is not other.workspace:

@@ -1,5 +1,5 @@
-"""What asking frees on one machine: a run of whole slots its own; runs that share a slot only together; and for a part of a slot, enough
-of those with whom its own tenant shares one."""
+"""Preemption units of one machine: a run with whole slots is one by itself; runs that share a slot free it only
+together; a fractional request needs enough runs that share a slot of its own tenant."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from shared.messages.specs import WHOLE_SLOT
 
 @dataclass(frozen=True, slots=True)
 class PreemptionUnit:
-    """Runs that are of use only together, and how many slots they free. Never empty."""
+    """Runs that must be preempted together, and the slots that they free. Never empty."""
 
     standers: tuple[RunningAllocation, ...]
     slots: int
 
 
 def order(one: RunningAllocation) -> tuple[int, int, int]:
-    """Who is asked first: the least important, then who was saved last, then the youngest."""
+    """Return the sort key of candidates: the least important first, then those saved last, then the youngest."""
     return (-one.leaf.priority, -one.saved_ms, -one.token)
 
 
 def units_of(
     askable: Sequence[RunningAllocation], rooms: Rooms, ask: PlacementRequest
 ) -> list[PreemptionUnit]:
-    """The units that can be made of those who may be asked, by the most important of each.
+    """Return the units that can be formed from the candidates, sorted by the most important run of each.
 
     Args:
-        rooms: What will be left of shared slots when all has gone that was asked already.
+        rooms: Shared slots once all preempted runs have left.
     """
     units = [PreemptionUnit((one,), int(one.here)) for one in askable if one.shared is None and one.here]
     for room in rooms:
@@ -48,7 +48,7 @@ def _is_cleared(room: SharedSlot, sharers: Iterable[RunningAllocation]) -> bool:
 
 
 def _enough(sharers: Iterable[RunningAllocation], missing: int) -> list[RunningAllocation]:
-    """The cheapest that leave so much; those that turn out needless are spared."""
+    """Return the cheapest candidates that free enough, without unnecessary ones."""
     chosen: list[RunningAllocation] = []
     for one in sorted(sharers, key=order):
         if missing > 0:

@@ -1,7 +1,8 @@
-"""Whom to ask: the cheapest set of runs that makes room, machine by machine, and none that is not needed.
+"""Chooses the runs to preempt: the cheapest sufficient set, machine by machine, without unnecessary runs.
 
-Cheap means: the least important; then the least work lost per slot (time since it was saved); then the fewest runs. Exact among
-the machines looked at, which are the `LOOK` cheapest that may be asked: a search through all would cost a plan its time.
+Cost is ordered by: importance, the work lost per slot (time since it was saved), the number of runs. The choice
+is optimal among the machines examined, which are the `LOOK` cheapest that may be preempted; examining all of
+them would make plans too slow.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -23,13 +24,17 @@ from shared.ids import RunId, TenantId, WorkerId
 
 LOOK = 16
 SKIP = 512
-"""How many machines in a row may be looked at in vain before the search gives up."""
+"""How many machines in a row may be examined without success before the search ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class VictimSearch:
-    """One request's search. `later` is what will be free when all has left that was asked already;
-    `kept`: machines of the head, where nobody's turn helps this request."""
+    """The search for one request.
+
+    Attributes:
+        later: Capacity once all preempted runs have left.
+        kept: Machines of the head; runs there do not yield to peers for this request.
+    """
 
     cluster: Cluster
     pool: Pool
@@ -42,7 +47,7 @@ class VictimSearch:
     kept: Container[WorkerId] = ()
 
     def choose(self) -> tuple[RunningAllocation, ...]:
-        """The runs to ask, the least important first; empty when no set of them would do."""
+        """Return the runs to preempt, the least important first; empty if no set suffices."""
         if self.slots == 0 or not self.rights.any or not self._could_do():
             return ()
         _, largest = self.later.total_for(self.ask)
@@ -52,9 +57,10 @@ class VictimSearch:
         return self._on_many()
 
     def _could_do(self) -> bool:
-        """Whether it would fit if all that is borrowed came free: what rank alone may take is not reckoned."""
+        """Whether the request would fit if all borrowed slots were released. Preemption by priority is not
+        considered."""
         if self.rights.priority is not None or self.rights.equals is not None or self.later.sharing:
-            # Who gives back a part of a slot may free a whole one.
+            # A run that releases a fraction of a slot may free an entire slot.
             return True
         missing = self.slots - self.later.free_for(self.ask)
         if missing <= 0:
@@ -68,7 +74,7 @@ class VictimSearch:
         return borrowed >= missing
 
     def cause(self, one: RunningAllocation) -> PreemptionCause:
-        """Why this run is asked: because its turn is over only where there is no other reason."""
+        """Return why this run is preempted; its time slice counts only if there is no other reason."""
         if one.ready_ms > self.cluster.now_ms or not self.rights.reach(one.leaf, one.slots):
             return "turn"
         return self.rights.cause(one.leaf)
@@ -91,7 +97,7 @@ class VictimSearch:
         return () if best is None else tuple(best[1])
 
     def _enough(self, worker: WorkerId, askable: list[RunningAllocation]) -> list[RunningAllocation] | None:
-        """The fewest of the cheapest that make room on this machine; those that turn out needless are spared."""
+        """Return the fewest of the cheapest runs that suffice on this machine, without unnecessary ones."""
         spot = self.later.get(worker)
         assert spot is not None
         is_foreign = spot.owner not in (None, self.ask.tenant)
@@ -114,7 +120,7 @@ class VictimSearch:
         return _members(chosen)
 
     def _on_many(self) -> tuple[RunningAllocation, ...]:
-        """Machines are cleared, the cheapest first, until the gang has room."""
+        """Clear machines, the cheapest first, until the gang fits."""
         chosen: dict[RunId, RunningAllocation] = {}
         room = self.later.free_for(self.ask)
         with self.later.tentative():
@@ -133,7 +139,7 @@ class VictimSearch:
         return tuple(self._needed(list(chosen.values())))
 
     def _needed(self, chosen: list[RunningAllocation]) -> list[RunningAllocation]:
-        """Spares those without which the gang has room too, the most important first."""
+        """Drop the runs without which the gang also fits, the most important first."""
         needed = sorted(chosen, key=order)
         for spared in reversed(needed[:-1]):
             rest = [one for one in needed if one is not spared]
@@ -145,10 +151,10 @@ class VictimSearch:
         return needed
 
     def _candidates(self) -> Iterator[tuple[WorkerId, list[RunningAllocation]]]:
-        """Machines with runs that may be asked, with these runs, the cheapest first. A machine of another tenant is of use
-        only when all of it is cleared."""
-        vain = 0
-        for worker in chain(self._machines(), self._in_turn()):
+        """Yield machines with runs that may be preempted, the cheapest first, and these runs. A machine of
+        another tenant helps only if it is cleared entirely."""
+        failures = 0
+        for worker in chain(self._machines(), self._with_expired_slice()):
             spot = self.later.get(worker)
             if spot is None or self.ask.kind not in (None, spot.kind) or not spot.holds:
                 continue
@@ -162,11 +168,11 @@ class VictimSearch:
             else:
                 askable = []
             if not askable:
-                vain += 1
-                if vain == SKIP:
+                failures += 1
+                if failures == SKIP:
                     return
                 continue
-            vain = 0
+            failures = 0
             yield worker, sorted(askable, key=order)
 
     def _machines(self) -> Iterator[WorkerId]:
@@ -177,26 +183,26 @@ class VictimSearch:
         limits, now_ms = self._limits(), self.cluster.now_ms
         return self.pool.standing.machines(limits, self.spent, now_ms, priority, self._required)
 
-    def _in_turn(self) -> Iterator[WorkerId]:
+    def _with_expired_slice(self) -> Iterator[WorkerId]:
         if self.rights.equals is None:
             return iter(())
-        standing, now_ms = self.pool.standing, self.cluster.now_ms
+        running, now_ms = self.pool.standing, self.cluster.now_ms
         floor, yielding = self.rights.equals.floor, self._yielding()
-        found = standing.in_turn(now_ms, floor, self._required, yielding)
+        found = running.in_turn(now_ms, floor, self._required, yielding)
         return (worker for worker in found if worker not in self.kept)
 
     def _yielding(self) -> set[TenantId | None]:
-        """Owners on whose machines somebody may have to yield: most others have been served less, and are not looked at."""
+        """Return the owners whose machines may have runs that yield; most others have lower usage and are skipped."""
         tenants = ((owner, self.pool.shares.tenant(owner)) for owner in self.pool.standing.owners() if owner)
         return {None, *(owner for owner, node in tenants if node and self.rights.may_yield(node))}
 
     @property
     def _required(self) -> Labels:
-        """What all machines must have that are worth a look."""
+        """The labels that a machine must have."""
         return self.ask.where.required if self.ask.where else ()
 
     def _limits(self) -> dict[TenantId | None, SlotCount]:
-        """Owners whose machines may hold something to be asked for, and how much each may lose."""
+        """Return the owners whose machines may be preempted, and how many slots each may lose."""
         limits: dict[TenantId | None, SlotCount] = {None: NEVER}
         if self.rights.priority is not None or self.rights.is_covered_as_workspace:
             limits[self.ask.tenant] = NEVER
@@ -217,7 +223,7 @@ class VictimSearch:
     def _may_lose_all(
         self, fresh: Iterable[RunningAllocation], others: Iterable[RunningAllocation] = ()
     ) -> bool:
-        """Whether their holders stay within their guarantees when all of them go."""
+        """Whether the holders stay within their guarantees if all of these runs are preempted."""
         together = [*others, *fresh]
         return all(self._reaches(one, together) for one in fresh)
 
@@ -230,7 +236,8 @@ class VictimSearch:
         return self._may_go(one, slots, slots_of_one)
 
     def _may_go(self, one: RunningAllocation, slots: SlotCount, slots_of_one: SlotCount) -> bool:
-        """Whether it may be asked when its tenant loses so many slots, and so many what it is compared as (see `reach_equal`)."""
+        """Whether the run may be preempted if its tenant loses `slots` slots, and the holder it is compared as
+        `slots_of_one` (see `reach_equal`)."""
         now_ms = self.cluster.now_ms
         if one.ready_ms <= now_ms and self.rights.reach(one.leaf, slots):
             return True
@@ -241,7 +248,7 @@ class VictimSearch:
 
 
 def held_by(cluster: Cluster, run_id: RunId) -> tuple[GangShare, ...]:
-    """What a run still occupies."""
+    """Return what a run still occupies."""
     run = cluster.runs[run_id]
     return tuple(share for share in run.shares if share.worker not in run.gang.released)
 
@@ -251,7 +258,7 @@ def _members(units: Iterable[PreemptionUnit]) -> list[RunningAllocation]:
 
 
 def _is_kin(one: RunningAllocation, other: RunningAllocation) -> bool:
-    """Whether both count against one tenant's guarantee."""
+    """Whether both count against the guarantee of one tenant."""
     return one.leaf.tenant is other.leaf.tenant
 
 

@@ -1,1 +1,2 @@
-"""What follows from records: what is free, what waits, who holds what, what was learned. The cluster alone advances them."""
+"""Indexes derived from the records: free slots, queues, slots per holder, learned durations. Only the cluster
+updates them."""

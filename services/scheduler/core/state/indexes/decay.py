@@ -1,8 +1,9 @@
-"""Past use that fades: sums of slot-milliseconds in which an older one counts less, as exact numbers.
+"""Exponentially decayed slot usage, as exact integers in slot-milliseconds.
 
-The average of what was held, with half-life h, is (ln 2 / h) · ∫ held(t) · 2^((t - now) / h) dt. We keep the integral in
-inflated units, held(t) · g(t) with g(t) = 2^(t / h), so that nothing needs touching while nothing is held; g stands still for
-steps of 10 s, so that a sum over any cut of the time is the same integer.
+The average number of slots held, with half-life h, is (ln 2 / h) · ∫ held(t) · 2^((t - now) / h) dt. The
+integral is kept in inflated units, held(t) · g(t) with g(t) = 2^(t / h), so that nothing must be updated while
+nothing is held. g is constant within steps of 10 s, so that the sum over any partition of time is the same
+integer.
 """
 
 from collections.abc import Iterable
@@ -17,14 +18,14 @@ STEP_MS = 10_000
 ONE = 1 << 32
 """g at the origin."""
 OLD = 64
-"""Half-lives after which sums are expressed from a new origin."""
+"""Half-lives after which sums are moved to a new origin."""
 
 
 class Decay:
-    """The weight of a moment.
+    """The weight of a point in time.
 
     Args:
-        origin_ms: where g is `ONE`; nothing before it is weighed.
+        origin_ms: Where g equals `ONE`; earlier usage is ignored.
     """
 
     def __init__(self, half_life: timedelta, origin_ms: int) -> None:
@@ -38,20 +39,21 @@ class Decay:
         self._lifetime_ms = int(self._period * STEP_MS / log(2))
 
     def present(self, now_ms: int) -> int:
-        """What one slot held now weighs beside the sums: as much as one held for the whole past."""
+        """Return the weight of one slot held now, comparable to the sums: as much as one slot held for the
+        entire past."""
         return self.at(now_ms) * self._lifetime_ms
 
     def at(self, now_ms: int) -> int:
-        """The weight of this moment, g."""
+        """Return the weight g of a point in time."""
         halvings, rest = divmod(now_ms // STEP_MS - self._origin, self._period)
         return self._parts[rest] << halvings
 
     def is_old(self, now_ms: int) -> bool:
-        """Whether the origin lies so far back that sums have become long numbers."""
+        """Whether the origin is so far back that the sums have become large numbers."""
         return now_ms // STEP_MS - self._origin > OLD * self._period
 
     def until(self, ms: int) -> int:
-        """The integral of g from the origin up to a moment."""
+        """Return the integral of g from the origin to a point in time."""
         step, rest_ms = divmod(ms - self._origin * STEP_MS, STEP_MS)
         halvings, rest = divmod(step, self._period)
         whole = self._before[-1] * ((1 << halvings) - 1) + (self._before[rest] << halvings)
@@ -60,7 +62,7 @@ class Decay:
 
 @dataclass(slots=True)
 class DecayedUsage:
-    """What one holder has used: `held` · G + `offset`, where G is the integral of g up to the moment that is asked for."""
+    """The decayed usage of one holder: `held` · G + `offset`, where G is the integral of g."""
 
     held: SlotCount = 0
     offset: SlotCount = 0
@@ -70,12 +72,12 @@ class DecayedUsage:
         self.offset -= slots * integral
 
     def at(self, integral: int) -> SlotCount:
-        """The weighted sum of what was held."""
+        """Return the weighted sum of slots held."""
         return self.held * integral + self.offset
 
 
 class Holder(Protocol):
-    """Who holds slots; it keeps its past at hand, since that is asked for far more often than it is made."""
+    """A holder of slots. It caches its past usage, which is read far more often than it is created."""
 
     path: tuple[object, ...]
     past: DecayedUsage | None
@@ -83,7 +85,7 @@ class Holder(Protocol):
 
 @dataclass(slots=True)
 class UsageHistory:
-    """Past use by path (tenant, workspace, user, experiment, and each beginning of it). It outlives the holders that it tells of."""
+    """Past usage by path (tenant, workspace, user, experiment, and each prefix). It outlives the holders."""
 
     decay: Decay
     pasts: dict[tuple[object, ...], DecayedUsage] = field(default_factory=dict)
@@ -91,8 +93,8 @@ class UsageHistory:
     _integral: int = 0
 
     def charge(self, holders: Iterable[Holder], slots: SlotCount, now_ms: int) -> None:
-        """From now on these hold `slots` more (less, when negative)."""
-        if now_ms != self._counted_ms:  # Many are charged at one moment.
+        """Add `slots` to what these holders hold from now on; negative values release."""
+        if now_ms != self._counted_ms:  # cached: many charges share one time
             self._counted_ms, self._integral = now_ms, self.decay.until(now_ms)
         integral = self._integral
         for holder in holders:
@@ -102,28 +104,28 @@ class UsageHistory:
             past.charge(slots, integral)
 
     def past_of(self, holder: Holder) -> DecayedUsage | None:
-        """What it has used; None: never anything."""
+        """Return the holder's past usage; None if it never used anything."""
         if holder.past is None:
             holder.past = self.pasts.get(holder.path)
         return holder.past
 
     def remember(self, path: tuple[object, ...], average: float, now_ms: int) -> None:
-        """The path has held so many slots on average, as records tell that were kept elsewhere."""
+        """Add an average number of slots that the path has held, as read from stored records."""
         for length in range(1, len(path) + 1):
             self.pasts.setdefault(path[:length], DecayedUsage()).offset += int(
                 average * self.decay.present(now_ms)
             )
 
     def at_rest(self, now_ms: int) -> "UsageHistory":
-        """The same past, with nothing held: for a cluster that is built anew, and charges what it holds."""
+        """Return the same past without current usage, for a cluster that is rebuilt and charges what it holds."""
         integral = self.decay.until(now_ms)
         return UsageHistory(
             self.decay, {path: DecayedUsage(0, past.at(integral)) for path, past in self.pasts.items()}
         )
 
     def renewed(self, half_life: timedelta, now_ms: int) -> "UsageHistory":
-        """As at rest, with the averages kept and their origin now: for another half-life, or when the numbers have grown long.
-        What has faded away is forgotten."""
+        """Return the same averages with a new half-life and origin, and without current usage. Averages that
+        have decayed to 0 are dropped."""
         then = UsageHistory(Decay(half_life, now_ms // STEP_MS * STEP_MS))
         for path, past in self.at_rest(now_ms).pasts.items():
             average = past.offset * then.decay.present(now_ms) // self.decay.present(now_ms)

@@ -1,4 +1,4 @@
-"""One pool's indexes: what is free, what waits, who holds what. Advanced by `cluster` alone, from records."""
+"""The indexes of one pool: free slots, waiting requests, holders. Only `cluster` updates them, from records."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +27,8 @@ from shared.ids import PoolName, RunId, TrialId, WorkerId
 
 
 class RunCharge(NamedTuple):
-    """What a run counts for: the slots that it holds, and whether they are on their way back. What is no run counts for nothing."""
+    """The charge of a run to its holders: the slots that it holds and whether it is giving them up. The default
+    charges nothing."""
 
     leaf: ShareNode
     slots: SlotCount = 0
@@ -41,14 +42,14 @@ class RunCharge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BackfillReservation:
-    """The waiting request whose turn it is, and the machines kept for it."""
+    """The head of the queue and the machines reserved for it (backfill reservation)."""
 
     trial: TrialId
     workers: tuple[WorkerId, ...]
 
 
 def open_pools(pools: Mapping[PoolName, "Pool"]) -> dict[PoolName, "Pool"]:
-    """The pools that there are for people, by name: without those that were given up."""
+    """Return the pools that users see, by name, without those that were closed."""
     return {name: pool for name, pool in sorted(pools.items()) if not pool.is_given_up}
 
 
@@ -57,16 +58,16 @@ class Pool:
     """See the module.
 
     Attributes:
-        later: In pools that take slots back: what is free when all has left that is leaving or lent.
-        elastic: What is known of trials that take more than their minimum.
-        standing: In pools that take slots back: what could be asked to leave.
-        turns: When experiments last yielded; one for all pools.
-        unheard: Workers that were there when the term began and have not spoken since.
-        runs: Runs that have something; those in `leaving` were asked to end, or are ending.
-        reserved: As the last plan has it.
-        reservations: Bookings that are not over.
-        spending: What was spent of budgets; it rules while the pool's machines have a price.
-        turned_step: The step of the last plan that looked for all runs whose turn is over.
+        later: In pools that preempt: the capacity once all leaving runs and all extra slots are released.
+        elastic: Reports and usage of elastic trials.
+        standing: In pools that preempt: the runs that could be asked to yield.
+        turns: When experiments last yielded; shared by all pools.
+        unheard: Workers that existed when the term began and have sent no heartbeat since.
+        runs: Runs that hold something. Those in `leaving` were asked to end, or are ending.
+        reserved: From the last plan.
+        reservations: Reservations that are not over.
+        spending: Budget spending; it applies only while the pool's machines have a price.
+        turned_step: The step of the last plan that searched all runs with an expired time slice.
     """
 
     policy: PoolPolicy
@@ -91,7 +92,8 @@ class Pool:
 
     @property
     def waiting_slots(self) -> int:
-        """What could be used beyond what stands, within every maximum. Tenants share no slot: each needs whole ones for its parts."""
+        """Slots that could be used beyond the existing ones, within every maximum. Tenants share no slot:
+        fractions are rounded up per tenant."""
         usable = self.shares.root.usable
         if isinstance(usable, int):
             return usable
@@ -99,24 +101,24 @@ class Pool:
 
     @property
     def is_given_up(self) -> bool:
-        """Whether it is there no more: its provider gives it up, and nothing stands, runs or waits in it."""
+        """Whether the pool is closed: its provider is closing it, and it has no workers, runs or requests."""
         return self.policy.is_closing and not (len(self.capacity) or self.runs or len(self.queue))
 
     @property
     def is_lending(self) -> bool:
-        """Whether runs may hold more than is their own."""
+        """Whether runs may hold extra slots."""
         return self.policy.elastic and bool(self.elastic.of)
 
     @property
     def moves_in_steps(self) -> bool:
-        """Whether time alone may change what is planned."""
+        """Whether the plan may change through the passing of time alone."""
         if self.is_lending or self.reservations:
             return True
         is_timed = self.policy.min_run > timedelta(0) or bool(self.policy.quantum) or self.policy.defragment
         return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
 
     def rule(self, policy: PoolPolicy, now_ms: int) -> None:
-        """Another policy: what waits and runs stays. Past use is kept while fair share rules."""
+        """Apply another policy. Waiting requests and runs stay. Past usage is kept while the order is fair share."""
         self.policy = policy
         self.capacity = capacity_of(policy)
         self.later = capacity_of(policy) if policy.takes_back else None
@@ -131,13 +133,13 @@ class Pool:
             self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
 
     def spend(self, spending: Mapping[Path, BudgetSpending]) -> bool:
-        """What was spent of budgets up to now. True: somebody may start less here now, or more."""
+        """Set the spending of budgets. Return True if this changes what a holder may start."""
         self.spending = spending
         price = self.policy.price_per_slot_hour
         return self.shares.put_spending(spending, price) if price else self.shares.put_spending({}, 0.0)
 
     def pass_time(self, now_ms: int) -> None:
-        """Keeps the numbers of a long past short, and forgets bookings that are over."""
+        """Drop expired reservations, and move the usage history to a new origin when its numbers have grown long."""
         over = [name for name, one in self.reservations.items() if one.end_ms <= now_ms]
         for name in over:
             del self.reservations[name]
@@ -146,13 +148,13 @@ class Pool:
             self.keep_history(history.renewed(self.policy.half_life, now_ms), now_ms)
 
     def keep_history(self, history: UsageHistory, now_ms: int) -> None:
-        """Goes on from a past in which nothing is held now."""
+        """Continue from a history without current usage: charge what the runs hold."""
         self.shares.keep(history)
         for charge in self.charges.values():
             history.charge(charge.leaf.upwards(), charge.slots, now_ms)
 
     def await_word(self, worker: Worker) -> None:
-        """Whether anything is to be planned before this worker has spoken."""
+        """Track whether planning must wait for this worker's first heartbeat."""
         if worker.liveness is Liveness.READY and not worker.is_heard:
             self.unheard.add(worker.id)
         else:
@@ -160,7 +162,7 @@ class Pool:
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
-        """Undoes at the end whatever a plan has tried inside."""
+        """Undo at the end whatever a plan has changed inside."""
         with self.capacity.tentative(), self.shares.tentative():
             if self.later is None:
                 yield
@@ -169,7 +171,7 @@ class Pool:
                 yield
 
     def leaf(self, whose: TrialRequest | Grant, part: ExperimentPolicy) -> ShareNode:
-        """The holder that a wish or a run belongs to."""
+        """Return the holder of a request or a run, and create it if it is new."""
         leaf = self.shares.leaves.get(whose.experiment)
         if leaf is None:
             leaf = self.shares.leaf_of(whose)
@@ -177,12 +179,12 @@ class Pool:
         return leaf
 
     def rank(self, leaf: ShareNode, part: ExperimentPolicy) -> None:
-        """Gives an experiment its priority, weight and limits."""
+        """Set an experiment's priority, weight and limits."""
         leaf.priority, leaf.max_runs = part.priority, part.max_trials
         self.shares.limit(leaf, Quota(0, part.max_slots, part.weight))
 
     def count(self, trial: Trial, part: ExperimentPolicy, sign: int) -> None:
-        """Adds a waiting request to what waits, or takes it out."""
+        """Add a waiting request to the queue (+1) or remove it (-1)."""
         needs = trial.wish.needs
         if trial.state is RequestState.AWAITING:
             self.awaiting_slots += sign * needs.most
@@ -199,7 +201,7 @@ class Pool:
             self.shares.prune(leaf)
 
     def charge(self, run: Run, leaf: ShareNode, is_leaving: bool, now_ms: int) -> bool:
-        """Brings what a run counts for in line with its record; True: something has changed."""
+        """Update a run's charge from its record. Return True if it changed."""
         is_over, name, gang = run.is_over, run.grant.id, run.gang
         slots = sum([share.charged for share in gang.shares if share.worker not in gang.released])
         before = self.charges.get(name)
@@ -228,7 +230,7 @@ class Pool:
             self.shares.history.charge(leaf.upwards(), held, now_ms)
 
     def is_on_one(self, needs: SlotNeeds) -> bool:
-        """Whether all its slots must be on one machine."""
+        """Whether all slots must be on one machine."""
         return needs.single_node or not self.policy.exclusive
 
     def _count_single_node(self, leaf: ShareNode, needs: SlotNeeds, sign: int) -> None:
@@ -241,5 +243,5 @@ class Pool:
 
 
 def capacity_of(policy: PoolPolicy) -> CapacityIndex:
-    """An empty index that places as the policy says."""
+    """Return an empty capacity index with the placement rules of the policy."""
     return CapacityIndex(policy.exclusive, policy.topology, policy.placement == "spread")

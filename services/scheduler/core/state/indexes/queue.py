@@ -1,5 +1,5 @@
-"""What waits in a pool, as lines: requests of one experiment with the same shape, by place. Only the first of a line matters
-to a plan: what does not fit for it does not fit for those behind it."""
+"""The queue of a pool, as groups: requests of one experiment with the same shape, in submission order. A plan
+looks only at the first of a group: if it does not fit, the others do not either."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from shared.ids import ExperimentId, PoolName, TenantId, TrialId
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPolicy:
-    """An experiment's part in the queue, once submitted: its limits (slots, trials at a time) and its rank."""
+    """An experiment's policy in the queue: priority, weight, limits (slots, concurrent trials) and pool."""
 
     priority: int
     weight: float = 1.0
@@ -25,7 +25,7 @@ class ExperimentPolicy:
 
 
 class Queue:
-    """The lines of one pool."""
+    """The request groups of one pool."""
 
     def __init__(self) -> None:
         self.lines: dict[tuple[ExperimentId, SlotNeeds], RequestGroup] = {}
@@ -36,20 +36,20 @@ class Queue:
         return len(self._of)
 
     def __iter__(self) -> Iterator[TrialId]:
-        """All that wait, by place."""
+        """Yield all waiting trials in submission order."""
         return (key[2] for _, key in sorted(self._of.values(), key=lambda entry: entry[1][:2]))
 
     def __contains__(self, trial: TrialId) -> bool:
         return trial in self._of
 
     def add(self, trial: Trial, leaf: ShareNode) -> None:
-        """A request of this experiment waits."""
-        wish = trial.wish
-        line = leaf.lines.get(wish.needs)
+        """Add a waiting request of an experiment."""
+        request = trial.wish
+        line = leaf.lines.get(request.needs)
         if line is None:
             line = self._open(trial, leaf)
-        key = (trial.place, milliseconds(trial.submitted_at or trial.since), wish.trial)
-        self._of[wish.trial] = (line, key)
+        key = (trial.place, milliseconds(trial.submitted_at or trial.since), request.trial)
+        self._of[request.trial] = (line, key)
         if line.keys and trial.place > line.keys[-1][0]:
             line.keys.append(key)
             return
@@ -75,7 +75,7 @@ class Queue:
         return self._of[trial]
 
     def smaller(self, slots: SlotCount) -> int:
-        """The mask of all shapes that could do with so many slots."""
+        """Return the mask of all shapes that need at most this many slots."""
         mask = 0
         for needs, bit in self.shapes.items():
             if needs.least <= slots:
@@ -83,22 +83,22 @@ class Queue:
         return mask
 
     def forget_shapes(self, beyond: int) -> None:
-        """Drops the shapes that came after so many; nothing of them may be waiting."""
+        """Drop all but the first `beyond` shapes; no request may be waiting with them."""
         while len(self.shapes) > beyond:
             self.shapes.popitem()
 
     def _open(self, trial: Trial, leaf: ShareNode) -> RequestGroup:
-        wish = trial.wish
-        bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))
-        line = RequestGroup(leaf, wish.needs, ask_of(wish.tenant, wish.needs), bit)
-        leaf.lines[wish.needs] = self.lines[wish.experiment, wish.needs] = line
+        request = trial.wish
+        bit = self.shapes.setdefault(request.needs, 1 << len(self.shapes))
+        line = RequestGroup(leaf, request.needs, ask_of(request.tenant, request.needs), bit)
+        leaf.lines[request.needs] = self.lines[request.experiment, request.needs] = line
         for node in leaf.upwards():
             node.count_line(bit, +1)
         return line
 
 
 def ask_of(tenant: TenantId, needs: SlotNeeds) -> PlacementRequest:
-    """What a request with these needs asks of the machines."""
+    """Return what a request with these needs asks of the machines."""
     return PlacementRequest(tenant, needs.kind, needs.single_node, needs.part, needs.where)
 
 

@@ -1,4 +1,5 @@
-"""How long runs hold their slots, learned from those that have ended: of the same experiment where there are enough, else of the pool."""
+"""How long runs hold their slots, learned from ended runs of the same experiment if there are enough, otherwise
+of the pool."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
@@ -10,17 +11,17 @@ import numpy as np
 from shared.ids import ExperimentId, PoolName
 
 Draws: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-"""One value (milliseconds) for each imagined future."""
+"""One value (milliseconds) for each simulated future."""
 
 ENOUGH = 5
-"""With fewer ended runs nothing is said."""
+"""The minimum number of ended runs for an estimate."""
 KEPT_OF_EXPERIMENT, KEPT_OF_POOL = 64, 256
 TAIL = 1.5
-"""A run that outlasts all that are known goes on as Pareto has it, with this exponent: about as long again, perhaps much longer."""
+"""Exponent of the Pareto tail for runs that outlast all known ones: about as long again, possibly much longer."""
 
 
 class RunDurations:
-    """The newest lengths, in milliseconds; advanced by the ends of runs."""
+    """The newest durations, in milliseconds; updated when runs end."""
 
     def __init__(self) -> None:
         self._of_pool = defaultdict[PoolName, deque[float]](lambda: deque(maxlen=KEPT_OF_POOL))
@@ -29,34 +30,36 @@ class RunDurations:
         )
 
     def add(self, pool: PoolName, experiment: ExperimentId, length_ms: float) -> None:
-        """A run has ended that held its slots for so long."""
+        """Record for how long an ended run held its slots."""
         self._of_pool[pool].append(length_ms)
         self._of_experiment[pool, experiment].append(length_ms)
 
     def forget(self, pools: Iterable[PoolName], experiment: ExperimentId) -> None:
-        """Nothing of this experiment is wanted any more; the pool goes on knowing what its runs took."""
+        """Drop the durations of an experiment without open requests. The pool keeps them."""
         for pool in pools:
             self._of_experiment.pop((pool, experiment), None)
 
     def of(
         self, pool: PoolName, experiment: ExperimentId
     ) -> tuple[ExperimentId | None, Sequence[float]] | None:
-        """The lengths that a run of this experiment is judged by, and whose they are (None: all of the pool); None: too few have
-        ended."""
+        """Return the durations to use for an experiment and where they come from (None: the entire pool), or
+        None if too few runs have ended."""
         mine = self._of_experiment.get((pool, experiment), ())
         if len(mine) >= ENOUGH:
             return experiment, tuple(mine)
-        anyones = self._of_pool.get(pool, ())
-        return (None, tuple(anyones)) if len(anyones) >= ENOUGH else None
+        others = self._of_pool.get(pool, ())
+        return (None, tuple(others)) if len(others) >= ENOUGH else None
 
 
 @dataclass(frozen=True, slots=True)
 class Survival:
-    """The share of runs that still hold their slots after a time: Kaplan and Meier's estimate, straight between its points.
+    """The fraction of runs that still hold their slots after a time: the Kaplan-Meier estimate, interpolated
+    linearly.
 
     Attributes:
-        times: Milliseconds, rising. `shares`: falling, from 1; what is left at the end is the tail's.
-        doubt: By how much each future takes all lengths to be longer or shorter: the estimate is made of few runs.
+        times: Milliseconds, increasing.
+        shares: Fractions, decreasing from 1; the last value is the weight of the tail.
+        doubt: The factor on all durations in each future, since the estimate is made from few runs.
     """
 
     times: Draws
@@ -64,10 +67,10 @@ class Survival:
     doubt: Draws
 
     def rest(self, elapsed_ms: float, chance: Draws) -> Draws:
-        """How much longer a run takes that has taken `elapsed_ms`, in each future.
+        """Return the remaining duration of a run that has taken `elapsed_ms`, in each future.
 
         Args:
-            chance: between 0 and 1, one for each future.
+            chance: Between 0 and 1, one for each future.
         """
         then = float(np.interp(elapsed_ms, self.times, self.shares, right=0.0))
         last_ms, left = float(self.times[-1]), float(self.shares[-1])
@@ -81,20 +84,21 @@ class Survival:
         return np.asarray(np.maximum(total - elapsed_ms, 0.0) * self.doubt)
 
     def whole(self, chance: Draws) -> Draws:
-        """How long a run takes that has not begun."""
+        """Return the duration of a run that has not started."""
         return self.rest(0.0, chance)
 
 
 def survival(ended_ms: Sequence[float], running_ms: Sequence[float], doubt: Draws) -> Survival:
-    """From the lengths of ended runs and the ages of running ones, which will be longer than that (Kaplan and Meier, 1958).
+    """Estimate from the durations of ended runs and the ages of running ones, which are censored (Kaplan and
+    Meier, 1958).
 
     Args:
-        doubt: standard normal, one for each future; it counts the less, the more runs have ended.
+        doubt: Standard normal, one for each future. Its effect decreases with the number of ended runs.
     """
     ended, running = np.sort(np.asarray(ended_ms, float)), np.sort(np.asarray(running_ms, float))
     at_risk = len(ended) - np.arange(len(ended)) + len(running) - np.searchsorted(running, ended)
     shares = np.cumprod(1 - 1 / np.maximum(at_risk, 1))
-    # Between two ends the truth lies anywhere; half of the last step is the tail's.
+    # Between two ends the true value is unknown; half of the last step belongs to the tail.
     before = np.concatenate(([1.0], shares[:-1]))
     middle = (before + shares) / 2
     times = np.concatenate(([0.0, ended[0] * 0.8], ended))

@@ -1,6 +1,9 @@
-"""Runs that could be asked to go, machine by machine: the machines of each owner, those with the least important work first,
-then those whose work was saved last. What a run loses per slot is the time since it was saved, and what starting anew takes the runs of its
-experiment (`pause_durations`), so this order never ages."""
+"""Running allocations that could be preempted, by machine: machines of each owner, the least important work
+first, then the work that was saved last.
+
+The cost of preempting a run, per slot, is the time since its last checkpoint plus the time its experiment's
+runs need to restart (`pause_durations`). The order therefore does not change with time.
+"""
 
 from bisect import bisect_left, insort
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -21,19 +24,25 @@ from shared.messages.specs import Thousandths
 
 MILLISECOND = timedelta(milliseconds=1)
 MOST_ORDERS = 64
-"""So many sets of required labels have an order of their own; then all are made anew as they are asked for."""
+"""The number of sets of required labels with an order of their own; beyond it all are rebuilt on demand."""
 Key = tuple[int, int, WorkerId, SlotCount, int]
-"""Importance and saving, both falling; the machine; what its owner would lose in all if it were cleared, and from when it may be."""
+"""Importance and save time, both descending; the machine; the slots its runs would lose if it were cleared, and
+from when that is allowed."""
 TimeSlice = tuple[int, int, WorkerId]
-"""Importance, falling; when the first turn there is over; the machine."""
+"""Importance, descending; when the first time slice on the machine ends; the machine."""
 
 T = TypeVar("T", Key, TimeSlice)
 
 
 class RunningAllocation(NamedTuple):
-    """A run on a machine. `slots`: its whole gang's; `here`: on this machine; `part`: so much of the slot `shared`. Not to be asked
-    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals. What it loses per slot is the time since `saved_ms`: when it was saved, less
-    what starting anew takes. A tuple, because each change on a machine makes all of it anew."""
+    """A run on one machine. A tuple, because each change on a machine rebuilds all of them.
+
+    Attributes:
+        slots: Of the entire gang. `here`: on this machine. `part`: the fraction of the slot `shared`.
+        ready_ms: From when higher-ranked requests may preempt it.
+        turn_ms: From when peers may (the end of its time slice).
+        saved_ms: When it was last saved, minus its restart time; the loss per slot is the time since then.
+    """
 
     run: RunId
     leaf: ShareNode
@@ -56,16 +65,17 @@ def running_allocation_of(
     hold: SlotHold,
     restart_ms: int,
 ) -> RunningAllocation:
-    """A run as it stands on one machine.
+    """Return the entry of a run on one machine.
 
-    A run is left alone for `min_run`, and for ever once its trial was asked `max_preemptions` times. Equals may ask it after a
-    quantum, whatever that number, but only once it has saved a checkpoint and if its trial has obeyed such a signal before (`is_time_sliced`).
+    A run is not preempted within `min_run`, and never again once its trial was preempted `max_preemptions`
+    times. Peers may preempt it after a quantum, regardless of that number, but only once it has saved a
+    checkpoint and unless its trial has ignored such a signal (`is_time_sliced`).
     """
-    granted_ms, ready_ms, turn_ms = milliseconds(run.granted_at), NEVER, NEVER
+    granted_ms, ready_ms, slice_ends_ms = milliseconds(run.granted_at), NEVER, NEVER
     if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
         ready_ms = granted_ms + policy.min_run // MILLISECOND
     if policy.quantum is not None and is_time_sliced(trial, run):
-        turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
+        slice_ends_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
     saved_ms = granted_ms if run.progress.saved_at is None else milliseconds(run.progress.saved_at)
     return RunningAllocation(
         run=run.id,
@@ -75,23 +85,24 @@ def running_allocation_of(
         saved_ms=saved_ms - restart_ms,
         ready_ms=ready_ms,
         token=run.token,
-        turn_ms=turn_ms,
+        turn_ms=slice_ends_ms,
         part=hold.part,
         shared=hold.slot_ids[0] if hold.part else None,
     )
 
 
 def is_time_sliced(trial: Trial, run: Run) -> bool:
-    """Whether the quantum may interrupt this run without losing its work.
+    """Whether a time slice may end this run without losing its work.
 
-    A run that has saved no checkpoint since it began would lose all of it, so each turn brings at least one new checkpoint. A trial that
-    had to be killed when its turn was over does not react to the signal: it is not asked again.
+    A run that has not saved a checkpoint since it started would lose everything, so each time slice yields at
+    least one new checkpoint. A trial that had to be killed at the end of a time slice ignores the signal and is
+    not asked again.
     """
     return run.progress.checkpoints > 0 and not trial.ignores_signals
 
 
 class _Seat(NamedTuple):
-    """Where a machine stands in the orders."""
+    """The entries of a machine in the orders."""
 
     labels: Labels
     owner: TenantId | None
@@ -100,7 +111,8 @@ class _Seat(NamedTuple):
 
 
 class _Order:
-    """Machines of each owner, the cheapest first; and those with a turn. Machines of nobody in particular stand under None."""
+    """Machines of each owner, the cheapest first, and those with a time slice. Machines without an owner are
+    listed under None."""
 
     def __init__(self) -> None:
         self.machines: dict[TenantId | None, list[Key]] = {}
@@ -118,7 +130,7 @@ class _Order:
 
 
 class RunningAllocations:
-    """The index: an order of all machines, and one of those with the labels that requests ask for."""
+    """The index: one order of all machines, and one for each set of required labels in use."""
 
     def __init__(self) -> None:
         self._on: dict[WorkerId, tuple[RunningAllocation, ...]] = {}
@@ -134,7 +146,7 @@ class RunningAllocations:
         owner: TenantId | None,
         standers: tuple[RunningAllocation, ...],
     ) -> None:
-        """Replaces what stands on a machine."""
+        """Replace the runs on a machine."""
         before = self._seats.pop(worker, None)
         if before is not None:
             for order in self._orders_of(before.labels):
@@ -143,7 +155,7 @@ class RunningAllocations:
             self._on.pop(worker, None)
             return
         self._on[worker] = standers
-        seat = self._seats[worker] = _Seat(labels, owner, _key(worker, standers), _turn(worker, standers))
+        seat = self._seats[worker] = _Seat(labels, owner, _key(worker, standers), _slice_of(worker, standers))
         for order in self._orders_of(labels):
             order.enter(seat)
 
@@ -154,7 +166,7 @@ class RunningAllocations:
         return self._everywhere.machines.keys()
 
     def is_over(self, now_ms: int) -> bool:
-        """Whether any run's turn is over."""
+        """Whether the time slice of any run has ended."""
         return next(self.in_turn(now_ms, None), None) is not None
 
     def in_turn(
@@ -164,16 +176,17 @@ class RunningAllocations:
         required: Labels = (),
         owners: Container[TenantId | None] | None = None,
     ) -> Iterator[WorkerId]:
-        """Machines with a run whose turn is over: the least important first, then those that have had theirs longest.
+        """Yield the machines with a run whose time slice has ended: the least important first, then those whose
+        slice ended first.
 
         Args:
-            floor: only machines with something of at least this priority number; None: all.
-            required: only machines with these labels.
-            owners: only machines of these; None: of all.
+            floor: Only machines with work of at least this priority number; None: all.
+            required: Only machines with these labels.
+            owners: Only machines of these owners; None: all.
         """
         found = (
-            _over(turns, now_ms)
-            for owner, turns in self._order(required).turns.items()
+            _over(slices, now_ms)
+            for owner, slices in self._order(required).turns.items()
             if owners is None or owner in owners
         )
         for rank, _, worker in merge(*found):
@@ -182,7 +195,7 @@ class RunningAllocations:
             yield worker
 
     def worst(self) -> int:
-        """The highest priority number of all that stand; 0 when nothing does."""
+        """Return the highest priority number of all runs; 0 if there are none."""
         return max((-keys[0][0] for keys in self._everywhere.machines.values()), default=0)
 
     def machines(
@@ -193,13 +206,13 @@ class RunningAllocations:
         floor: int | None,
         required: Labels = (),
     ) -> Iterator[WorkerId]:
-        """Machines of these owners, the cheapest first.
+        """Yield the machines of these owners, the cheapest first.
 
         Args:
-            limits: for each owner, what it may lose at most in slots with the machine as a whole; `NEVER` looks at no such thing.
-            spent: machines that the plan has cleared already.
-            floor: only machines with something of a higher priority number; None: all.
-            required: only machines with these labels.
+            limits: For each owner, how many slots it may lose at most if the machine is cleared; `NEVER`: no limit.
+            spent: Machines that the plan has already cleared.
+            floor: Only machines with work of a higher priority number; None: all.
+            required: Only machines with these labels.
         """
         machines = self._order(required).machines
         found = (
@@ -213,7 +226,7 @@ class RunningAllocations:
             yield key[2]
 
     def _order(self, required: Labels) -> _Order:
-        """The order of machines with these labels, made when it is first asked for."""
+        """Return the order of machines with these labels; it is built on first use."""
         order = self._orders.get(required)
         if order is None:
             if len(self._orders) > MOST_ORDERS:
@@ -226,7 +239,7 @@ class RunningAllocations:
         return order
 
     def _orders_of(self, labels: Labels) -> tuple[_Order, ...]:
-        """Where a machine with these labels stands."""
+        """Return the orders that contain a machine with these labels."""
         found = self._of.get(labels)
         if found is None:
             wanted = self._orders.items()
@@ -240,14 +253,14 @@ def _within(keys: list[Key], limit: SlotCount, spent: Container[WorkerId], now_m
     return (key for key in keys if key[3] <= limit and key[4] <= now_ms and key[2] not in spent)
 
 
-def _over(turns: list[TimeSlice], now_ms: int) -> Iterator[TimeSlice]:
-    """Those whose first turn is over."""
+def _over(slices: list[TimeSlice], now_ms: int) -> Iterator[TimeSlice]:
+    """Yield the entries whose first time slice has ended."""
     at = 0
-    while at < len(turns):
-        rank = turns[at][0]
-        end = bisect_left(turns, (rank, now_ms + 1), lo=at)
-        yield from turns[at:end]
-        at = bisect_left(turns, (rank + 1,), lo=end)
+    while at < len(slices):
+        rank = slices[at][0]
+        end = bisect_left(slices, (rank, now_ms + 1), lo=at)
+        yield from slices[at:end]
+        at = bisect_left(slices, (rank + 1,), lo=end)
 
 
 def _leave(lists: dict[TenantId | None, list[T]], owner: TenantId | None, entry: T) -> None:
@@ -257,8 +270,8 @@ def _leave(lists: dict[TenantId | None, list[T]], owner: TenantId | None, entry:
         del lists[owner]
 
 
-def _turn(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> TimeSlice | None:
-    """None: nobody on the machine ever has to yield to equals."""
+def _slice_of(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> TimeSlice | None:
+    """Return the machine's time-slice entry; None if no run there ever yields to peers."""
     first_ms = min([one.turn_ms for one in standers])
     if first_ms == NEVER:
         return None
@@ -266,7 +279,7 @@ def _turn(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> TimeSlic
 
 
 def _key(worker: WorkerId, standers: tuple[RunningAllocation, ...]) -> Key:
-    """All in one pass: each change on a machine asks for it."""
+    """Return the machine's sort key, computed in one pass because each change on a machine needs it."""
     here: SlotCount = 0
     saved: SlotCount = 0
     lost: SlotCount = 0

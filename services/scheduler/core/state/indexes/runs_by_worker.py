@@ -1,4 +1,4 @@
-"""Where runs stand, and the machines of which something has changed since a plan looked at them."""
+"""The runs on each worker, and the workers that changed since a plan last refreshed them."""
 
 from collections.abc import Mapping
 
@@ -6,18 +6,18 @@ from services.scheduler.core.state.records.run import Run
 from shared.ids import RunId, WorkerId
 
 Touched = Mapping[int, RunId]
-"""Runs on a machine that have changed, by token."""
+"""Changed runs on a worker, by token."""
 
 
 class RunsByWorker:
-    """The index. What has ended, and let go of a machine, stands there no more."""
+    """The index. A run that has ended and released a worker is not listed there."""
 
     def __init__(self) -> None:
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
         self._touched: dict[WorkerId, dict[int, RunId] | None] = {}
 
     def stand(self, before: Run | None, run: Run) -> bool:
-        """Keeps where a run stands. True: it has new shares, which are to be occupied."""
+        """Update the workers of a run. Return True if it has new shares to occupy."""
         name, gang, is_ended = run.grant.id, run.gang, run.is_ended
         has_new_shares = before is None or gang.shares is not before.gang.shares
         if not has_new_shares and not is_ended:
@@ -37,16 +37,16 @@ class RunsByWorker:
         return has_new_shares and not is_ended
 
     def touch(self, worker: WorkerId, run: Run) -> None:
-        """Something about this run on this machine has changed."""
+        """Mark a run on a worker as changed."""
         touched = self._touched.setdefault(worker, {})
         if touched is not None:
             touched[run.grant.token] = run.grant.id
 
     def touch_all_of(self, worker: WorkerId) -> None:
-        """Anything on this machine may have changed."""
+        """Mark a whole worker as changed."""
         self._touched[worker] = None
 
     def take_touched(self) -> Mapping[WorkerId, Touched | None]:
-        """Machines that have changed since the last call, with the runs there that did; None: anything may have."""
+        """Return the workers that changed since the last call with their changed runs; None: any may have changed."""
         touched, self._touched = self._touched, {}
         return touched

@@ -1,6 +1,7 @@
-"""Who may hold slots of a pool, as a tree tenant > workspace > user > experiment, and what experiments wait for: the lines at its leaves.
+"""The holders of a pool's slots, as a tree tenant > workspace > user > experiment. The leaves (experiments)
+carry the waiting requests, grouped by shape.
 
-Neighbours: `slot_shares` counts what they hold, `queue` keeps the lines.
+See `slot_shares` for what holders hold, and `queue` for the request groups.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from services.scheduler.core.state.records.trial import SlotNeeds
 from shared.ids import TrialId
 
 Key = tuple[int, int, TrialId]
-"""Place, submission (ms), id."""
+"""Submission order, submission time (ms), trial id."""
 NEVER = 1 << 62
 
 
@@ -22,15 +23,16 @@ class ShareNode:
 
     Attributes:
         weight: In thousandths.
-        tenant, workspace: The nodes of these on the way down (itself, where there is none).
-        held: Slots that its runs occupy; `leaving` of them are on their way back.
+        tenant, workspace: The ancestors at these levels (the node itself if there is none).
+        held: Slots that its runs occupy. `leaving`: those of them that runs are giving up.
         runs: How many runs occupy something.
-        is_spent: Its budget for the month is used up: it keeps what it holds, and gets nothing more.
-        affordable: Slots up to which its budget bears machines.
-        past: What `history` has of it, once that was asked for.
-        asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum and budget allow.
-        priority: Of an experiment; 0 for those above it.
-        lines: What an experiment waits for; `mask` has the bits of all shapes that wait at or below a node.
+        is_spent: Its budget for the month is spent: it keeps what it holds and receives nothing more.
+        affordable: The number of slots for which its budget still allows machines.
+        past: Its entry in `history`, once it was looked up.
+        asked: Slots that it waits for, as far as its descendants could use them. `usable`: as far as its own
+            maximum and budget allow.
+        priority: Of an experiment; 0 for other holders.
+        lines: The request groups of an experiment. `mask` has the bits of all shapes that wait at or below the node.
     """
 
     __slots__ = (
@@ -74,33 +76,33 @@ class ShareNode:
     def room(self) -> SlotCount:
         """Slots that its maximum and its budget still allow."""
         if self.is_spent:
-            return 0  # What holds no slots costs nothing, and starts.
+            return 0  # runs without slots cost nothing and still start
         maximum = self.quota.maximum
         return NEVER if maximum is None else maximum - self.held
 
     @property
     def growth(self) -> SlotCount:
-        """Slots that machines may be brought up for. What stands already is granted until the budget is spent."""
+        """Slots for which machines may be added. Existing machines are used until the budget is spent."""
         return self.room if self.affordable is NEVER else min(self.room, self.affordable - self.held)
 
     @property
     def unaffordable(self) -> SlotCount:
-        """Slots that it waits for and its budget bears no machines for."""
+        """Slots that it waits for and for which its budget allows no machines."""
         return max(0, self.asked - max(0, self.affordable - self.held))
 
     @property
     def is_full(self) -> bool:
-        """Whether no further run is allowed, whatever its size."""
+        """Whether it has reached its maximum number of runs."""
         return self.max_runs is not None and self.runs >= self.max_runs
 
     @property
     def staying(self) -> SlotCount:
-        """Slots that it will still hold when what is leaving has left."""
+        """Slots that it still holds after the leaving runs have ended."""
         return self.held - self.leaving
 
     @property
     def first(self) -> int:
-        """The lowest place of what waits at or below."""
+        """The lowest submission order of the requests at or below the node."""
         if self._first is None:
             firsts = [line.keys[0][0] for line in self.lines.values()]
             firsts += [child.first for child in self.children.values() if child.mask]
@@ -112,25 +114,26 @@ class ShareNode:
         return not (self.children or self.lines or self.held or self.runs or self.leaving)
 
     def limit(self, quota: Quota) -> None:
-        """Another quota. What could be used changes with it: `Shares.limit` sees to that."""
+        """Set another quota. `Shares.limit` updates the usable slots."""
         self.quota = quota
         self.weight = max(1, round(quota.weight * 1000))
 
     def upwards(self) -> Iterator["ShareNode"]:
-        """This node and those above it, the tenant last; the root belongs to nobody."""
+        """Yield this node and its ancestors up to the tenant, without the root."""
         node = self
         while node.parent is not None:
             yield node
             node = node.parent
 
     def count_line(self, bit: int, sign: int) -> None:
-        """A line of this shape has appeared below, or gone."""
+        """Count a request group of this shape that appeared below (+1) or disappeared (-1)."""
         count = self._counts.get(bit, 0) + sign
         self._counts[bit] = count
         self.mask = self.mask | bit if count else self.mask & ~bit
 
     def forget_first(self, place: int) -> None:
-        """What waits at this place below has come or gone; holders that know of an earlier one keep it."""
+        """Invalidate the cached lowest submission order after a request at `place` was added or removed below.
+        Holders with an earlier request keep theirs."""
         node = self
         while node.parent is not None and (node._first is None or node._first >= place):
             node._first = None
@@ -138,7 +141,7 @@ class ShareNode:
 
 
 class RequestGroup:
-    """Requests that wait for the same thing; `bit` stands for their shape in masks, `keys` are in order."""
+    """Requests of one experiment with the same shape. `bit` represents the shape in masks; `keys` are sorted."""
 
     __slots__ = ("ask", "bit", "keys", "leaf", "needs")
 

@@ -1,7 +1,9 @@
-"""Who holds how much of a pool: a tree tenant > workspace > user > experiment, with quotas. Order and admission read it.
+"""How many slots each holder of a pool holds: a tree tenant > workspace > user > experiment, with quotas. The
+order and the admission of requests read it.
 
-Charges made inside `tentative` vanish at its end, so that a plan may count what it grants. Most are made again at once, when the plan
-is carried out: from `gather` to `settle` charges are added up by holder, and those that come to nothing move nobody.
+Charges made inside `tentative` are undone at its end, so that a plan can count what it grants. Most are made
+again immediately when the plan is carried out. Between `gather` and `settle` charges are therefore summed by
+holder, and those that cancel out change nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +20,7 @@ from shared.ids import ExperimentId, TenantId
 
 
 class SlotShares:
-    """The tree of one pool. `history` is kept where the order looks at past use."""
+    """The tree of one pool. `history` is kept only if the order uses past usage."""
 
     def __init__(self) -> None:
         self.root = ShareNode((), None)
@@ -31,7 +33,7 @@ class SlotShares:
         self._gathered: dict[ShareNode, tuple[SlotCount, int, SlotCount]] | None = None
 
     def leaf_of(self, whose: TrialRequest | Grant) -> ShareNode:
-        """The node of an experiment, made when it is new."""
+        """Return the node of an experiment, and create it if it is new."""
         leaf = self.leaves.get(whose.experiment)
         if leaf is None:
             node = self.root
@@ -47,7 +49,7 @@ class SlotShares:
         return leaf
 
     def keep(self, history: UsageHistory | None) -> None:
-        """Goes on with another past, or none."""
+        """Use another history, or none."""
         self.history = history
         nodes = [self.root]
         while nodes:
@@ -59,7 +61,7 @@ class SlotShares:
         return self.root.children.get(tenant)
 
     def put_quota(self, path: Path, quota: Quota | None) -> None:
-        """Sets what a tenant or workspace may hold, or lets it go."""
+        """Set the quota of a tenant or workspace; None removes it."""
         if quota is None:
             self.quotas.pop(path, None)
         else:
@@ -68,7 +70,8 @@ class SlotShares:
             self.limit(node, quota or NO_QUOTA)
 
     def put_spending(self, spending: Mapping[Path, BudgetSpending], price_per_slot_hour: float) -> bool:
-        """What was spent of budgets, by holder; those that are not named have none. True: somebody may start less now, or more."""
+        """Set the spending of budgets by holder; holders that are not named have no budget. Return True if this
+        changes what a holder may start."""
         paths = self.spending.keys() | spending.keys()
         self.spending, self._price_per_slot_hour = spending, price_per_slot_hour
         has_changed = False
@@ -82,16 +85,16 @@ class SlotShares:
 
     @property
     def unaffordable(self) -> SlotCount:
-        """Slots that are waited for and that no machine is brought up for, since a budget does not bear it."""
+        """Slots that are waited for and for which no machine is added, because a budget does not allow it."""
         return sum(node.unaffordable for path in self.spending if (node := self._node(path)) is not None)
 
     def limit(self, node: ShareNode, quota: Quota) -> None:
-        """Gives a node another quota; what could be used changes with it."""
+        """Set the quota of a node and update what it could use."""
         node.limit(quota)
         self._spread(node, 0, 0, 0)
 
     def change(self, leaf: ShareNode, held: SlotCount = 0, runs: int = 0, asked: SlotCount = 0) -> None:
-        """Counts slots and runs that an experiment has got, and what it waits for."""
+        """Add to the slots and runs of an experiment, and to the slots that it waits for."""
         if self._gathered is not None:
             before = self._gathered.get(leaf, (0, 0, 0))
             self._gathered[leaf] = (before[0] + held, before[1] + runs, before[2] + asked)
@@ -101,7 +104,7 @@ class SlotShares:
         self._spread(leaf, held, runs, asked)
 
     def leave(self, leaf: ShareNode, slots: SlotCount) -> None:
-        """Counts slots that are on their way back."""
+        """Add to the slots that runs are giving up."""
         if self._undo is not None:
             self._undo.append((leaf, 0, 0, 0, slots))
         node = leaf
@@ -110,7 +113,7 @@ class SlotShares:
             node = node.parent
 
     def prune(self, leaf: ShareNode) -> None:
-        """Drops holders that hold and want nothing; where something is put off, that is seen when it is counted."""
+        """Drop holders that hold and wait for nothing. Deferred charges are checked when they are counted."""
         if self._gathered is not None and leaf in self._gathered:
             return
         node = leaf
@@ -122,7 +125,7 @@ class SlotShares:
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
-        """Undoes at the end what was charged inside."""
+        """Undo at the end what was charged inside."""
         self._undo = []
         try:
             yield
@@ -135,11 +138,11 @@ class SlotShares:
                     self.change(leaf, -held, -runs, -asked)
 
     def gather(self) -> None:
-        """Puts off what is charged from now on. Sums are true again after `settle`."""
+        """Defer charges from now on. Sums are correct again after `settle`."""
         self._gathered = {}
 
     def settle(self) -> None:
-        """Counts what was put off, if anything was."""
+        """Count the deferred charges."""
         gathered, self._gathered = self._gathered or {}, None
         for leaf, change in gathered.items():
             if any(change):
@@ -153,7 +156,7 @@ class SlotShares:
         return node
 
     def _budget(self, node: ShareNode) -> None:
-        """What its budget allows from now on."""
+        """Update what the holder's budget allows."""
         one = self.spending.get(node.path)
         node.is_spent = one is not None and one.is_over
         node.affordable = NEVER if one is None else node.held + one.bears(self._price_per_slot_hour)

@@ -1,8 +1,8 @@
-"""Who held how many slots, on which worker, from when until when: the ledger that usage is added up from.
+"""The usage ledger: who held how many slots on which worker, from when until when. Usage and cost are summed from it.
 
-A holding is a stretch of time with an unchanging number of slots. It begins with the grant (or with a resize) and ends when the
-worker has really let go of the slots, or is given up: the slots of a lost worker serve nobody, and that is not the tenant's
-doing, not even when it comes back and still has the old run. Neighbours: `grants` begins holdings, `turn` ends them.
+An entry is a period with a constant number of slots. It starts with the grant or a resize, and ends when the
+worker has released the slots or was declared lost. Slots of a lost worker are not charged to the tenant, even
+if the worker returns and still has the old run. `grants` starts entries, `turn` ends them.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,8 @@ from shared.tuples import changed
 
 
 class SlotUsage(NamedTuple):
-    """Slots of one worker that one allocation held; `until` None: it holds them now. The price is that of its beginning; None: not known."""
+    """Slots of one worker held by one allocation. `until` None: held now. The price is that at the start; None:
+    unknown."""
 
     allocation: AllocationId
     worker: WorkerId
@@ -37,19 +38,19 @@ class SlotUsage(NamedTuple):
 
 
 class UsageLedger:
-    """Open holdings, and those that changed since they were last taken."""
+    """Open entries, and the entries that changed since they were last taken."""
 
     def __init__(self) -> None:
         self._open: dict[WorkerId, dict[AllocationId, SlotUsage]] = {}
         self._changed: dict[tuple[AllocationId, WorkerId, datetime], SlotUsage] = {}
 
     def load(self, holdings: Iterable[SlotUsage]) -> None:
-        """Takes up what an earlier term left open."""
+        """Load the entries that an earlier term left open."""
         for holding in holdings:
             self._open.setdefault(holding.worker, {})[holding.allocation] = holding
 
     def begin(self, run: Run, now: datetime, price_per_slot_hour: float | None = None) -> None:
-        """The run has the slots that its shares say, from now on; what it held otherwise on those workers ends."""
+        """Record that the run holds its shares from now on. Entries with another number of slots end."""
         for share in run.shares:
             before = self._open.get(share.worker, {}).get(run.allocation)
             if before is not None and before.slots == share.charged:
@@ -60,7 +61,8 @@ class UsageLedger:
                 self._begin(_holding(run, share.worker, share.charged, now, price_per_slot_hour))
 
     def follow(self, worker: Worker, now: datetime) -> None:
-        """Ends what the worker no longer holds. One that this term has not heard may still hold all."""
+        """End entries of slots that the worker no longer holds. A worker without a heartbeat in this term may
+        still hold all of them."""
         is_given_up = worker.liveness in (Liveness.LOST, Liveness.GONE)
         if not is_given_up and not worker.is_heard:
             return
@@ -69,13 +71,13 @@ class UsageLedger:
                 self._end(holding, now)
 
     def end_unknown(self, workers: Iterable[WorkerId], now: datetime) -> None:
-        """Ends what is open on workers that are not among those that there are."""
+        """End open entries of workers that are not in `workers`."""
         for worker in self._open.keys() - set(workers):
             for holding in list(self._open[worker].values()):
                 self._end(holding, now)
 
     def take_changes(self) -> list[SlotUsage]:
-        """Holdings that began or ended since the last call, in order."""
+        """Return the entries that started or ended since the last call, in order."""
         taken, self._changed = self._changed, {}
         return list(taken.values())
 
@@ -88,7 +90,7 @@ class UsageLedger:
         del here[holding.allocation]
         if not here:
             del self._open[holding.worker]
-        # The clock of a leader that took over may be a little behind.
+        # A new leader's clock may be slightly behind.
         self._changed[holding.key] = changed(holding, until=max(now, holding.since))
 
 

@@ -1,4 +1,5 @@
-"""When experiments last yielded because their turn was over, as their live trials tell. Advanced by `cluster`; `order` reads it."""
+"""When experiments last yielded at the end of a time slice, from their open trials. Updated by `cluster`, read
+by `order`."""
 
 from services.scheduler.core.state.indexes.queue import milliseconds
 from services.scheduler.core.state.records.trial import Trial
@@ -13,10 +14,10 @@ class YieldTimes:
         self._last: dict[ExperimentId, int] = {}
 
     def follow(self, trial: Trial) -> None:
-        """A trial's record has changed."""
+        """Update from a trial's new record."""
         experiment = trial.wish.experiment
         if trial.turned_at is not None and not trial.is_closed:
-            # What was submitted in the same millisecond goes first.
+            # Requests submitted in the same millisecond go first.
             moment_ms = milliseconds(trial.turned_at) + 1
             self._of.setdefault(experiment, {})[trial.id] = moment_ms
             self._last[experiment] = max(moment_ms, self._last.get(experiment, 0))
@@ -30,5 +31,5 @@ class YieldTimes:
             del self._of[experiment], self._last[experiment]
 
     def last_ms(self, experiment: ExperimentId) -> int:
-        """0: it never did."""
+        """Return when the experiment last yielded; 0: never."""
         return self._last.get(experiment, 0)

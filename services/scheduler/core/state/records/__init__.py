@@ -1,1 +1,2 @@
-"""What there is: runs, trials, workers, and the rules of people. Frozen values, and the tables of their states."""
+"""The entities: runs, trials, workers and policies, as frozen values, and the state machines of runs, gangs,
+requests and workers."""

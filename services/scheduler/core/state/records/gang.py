@@ -1,4 +1,4 @@
-"""The workers of a run, and the shares that they hold."""
+"""The gang of a run: its workers and the slots that they contribute."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -13,7 +13,8 @@ NOBODY: frozenset[WorkerId] = frozenset()
 
 
 class GangShare(NamedTuple):
-    """One worker's part of a gang; the first of a gang is its chief. `part`: how much of its one slot is the run's; 0: all slots."""
+    """One worker's share of a gang; the first share belongs to the chief. `part`: the fraction of its one slot,
+    in thousandths; 0: whole slots."""
 
     worker: WorkerId
     slots: int
@@ -23,7 +24,7 @@ class GangShare(NamedTuple):
 
     @property
     def charged(self) -> SlotCount:
-        """What it counts for."""
+        """The slots that the share is charged for."""
         return count_of(self.slots, self.part)
 
 
@@ -31,13 +32,14 @@ class Gang(NamedTuple):
     """The workers of a run.
 
     Attributes:
-        shares: The slots that it has: while it forms, what it had and what it gets.
-        target: The members of the gang that it forms `since` (see `forming`); none: it has all `shares`.
-        seen: Members that have named the allocation; one that no longer does has lost it.
-        prepared: Those that have what the gang to be formed needs; `joined`: that train in it.
-        released: Workers whose slots this run no longer holds. `former`: workers that had a part once.
-        hung, broken: Members that say that their ranks hang, or wait since their gang broke. Known in memory only: they say it again each
-            second.
+        shares: Its slots. While it forms: both the previous and the new ones.
+        target: The members of the gang that has been forming `since` (see `forming`); empty: the members are
+            all `shares`.
+        seen: Members that have reported the allocation. A member that stops reporting it has lost it.
+        prepared: Members that are ready for the new gang. `joined`: members that train in it.
+        released: Workers that have released the run's slots. `former`: workers that were members before.
+        hung, broken: Members whose ranks hang, or wait because their gang broke. In memory only; members repeat
+            it every second.
         is_live: Its script can be resized while it trains.
     """
 
@@ -62,19 +64,20 @@ class Gang(NamedTuple):
 
     @property
     def members(self) -> tuple[GangShare, ...]:
-        """Who is to train in it."""
+        """The shares that are to train."""
         return self.target or self.shares
 
     @property
     def hangs(self) -> bool:
-        """Whether all of a gang over several workers hangs: a rank that waits for one that works elsewhere is no proof."""
+        """Whether all members of a gang over several workers hang. A rank that waits for a working one
+        elsewhere is no proof."""
         return len(self.shares) > 1 and self.state is not GangState.FORMING and self.hung >= self.workers
 
     @property
     def may_meet(self) -> bool:
-        """Whether the ranks may meet: all members are prepared for it."""
+        """Whether the ranks may rendezvous: all members are prepared."""
         return self.state is not GangState.FORMING or all(one.worker in self.prepared for one in self.target)
 
     def moved(self, trigger: GangTrigger, **changes: Any) -> "Gang":
-        """The gang after `trigger`, with what changes beside it."""
+        """Return the gang after `trigger`, with other changed fields."""
         return changed(self, state=GANG.next(self.state, trigger), **changes)

@@ -1,4 +1,5 @@
-"""Labels of machines, and what a request wants of them. Hashable: machines with equal labels are of one class, requests too."""
+"""Labels of machines, and the constraints of requests. Hashable: machines and requests with equal values are
+grouped."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from typing import NamedTuple
 from shared.ids import WorkerId
 
 Labels = tuple[tuple[str, str], ...]
-"""Key and value, in order of the keys."""
+"""Keys and values, sorted by key."""
 
 
 def labels_of(mapping: Mapping[str, str]) -> Labels:
@@ -15,14 +16,14 @@ def labels_of(mapping: Mapping[str, str]) -> Labels:
 
 
 class LabelChoice(NamedTuple):
-    """Machines that have all required labels, and at least so many of the preferred ones."""
+    """Machines with all required labels and at least `least` of the preferred ones."""
 
     required: Labels = ()
     preferred: Labels = ()
     least: int = 0
 
     def holds(self, labels: Labels) -> bool:
-        """Whether machines with these labels are among them."""
+        """Whether machines with these labels are included."""
         return has_all(labels, self.required) and how_many(labels, self.preferred) >= self.least
 
 
@@ -31,12 +32,12 @@ EVERYWHERE = LabelChoice()
 
 @dataclass(frozen=True, slots=True)
 class PlacementConstraint:
-    """On which machines a request may be placed, and on which it would rather be.
+    """Which machines a request may use and which it prefers.
 
     Attributes:
-        required: Every machine has these.
-        preferred: Machines that have more of them are tried before those that have fewer.
-        excluded: None of these.
+        required: Labels that every machine must have.
+        preferred: Machines with more of these are tried first.
+        excluded: Workers that must not be used.
     """
 
     required: Labels = ()
@@ -44,18 +45,19 @@ class PlacementConstraint:
     excluded: tuple[WorkerId, ...] = ()
 
     def admits(self, worker: WorkerId, labels: Labels) -> bool:
-        """Whether it may be placed there."""
+        """Whether the request may be placed on this worker."""
         return worker not in self.excluded and has_all(labels, self.required)
 
     def choices(self) -> tuple["LabelChoice", ...]:
-        """The machines to be tried, the most wanted first; the last are all that may be."""
+        """Return the groups of machines to try, the most preferred first; the last one contains all allowed
+        machines."""
         wanted = tuple(
             LabelChoice(self.required, self.preferred, count) for count in range(len(self.preferred), 0, -1)
         )
         return (*wanted, LabelChoice(self.required))
 
     def __str__(self) -> str:
-        """As a sentence goes on with it: `with rack=r7, other than w1`."""
+        """A phrase for messages: `with rack=r7, other than w1`."""
         parts = (
             [f"with {', '.join(f'{key}={value}' for key, value in self.required)}"] if self.required else []
         )
@@ -67,7 +69,7 @@ class PlacementConstraint:
 def where_of(
     required: Mapping[str, str], preferred: Mapping[str, str], excluded: Iterable[WorkerId]
 ) -> PlacementConstraint | None:
-    """None: anywhere."""
+    """Return the constraint, or None if there is none."""
     where = PlacementConstraint(labels_of(required), labels_of(preferred), tuple(sorted(set(excluded))))
     return None if where == PlacementConstraint() else where
 
@@ -78,5 +80,5 @@ def has_all(labels: Labels, wanted: Labels) -> bool:
 
 
 def how_many(labels: Labels, wanted: Labels) -> int:
-    """How many of the wanted labels are among the labels."""
+    """Return how many of the wanted labels are present."""
     return len(set(wanted).intersection(labels))

@@ -7,7 +7,7 @@ RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed"
 
 
 class RunEnding(NamedTuple):
-    """What an end means: for the run, for the counts of its trial, and whether its request closes."""
+    """The consequences of an end: for the run, for the counters of its trial, and whether its request closes."""
 
     outcome: RunOutcome
     closes: RequestOutcome | None

@@ -1,4 +1,4 @@
-"""A pool's policy: what its workers take in, and in which way."""
+"""The policy of a pool: which workers it accepts and how it schedules."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,31 +18,33 @@ PlacementRule = Literal["best_fit", "spread"]
 
 @dataclass(frozen=True, slots=True)
 class PoolPolicy:
-    """How a pool is scheduled. The defaults are those of a pool that nobody has configured (decision 0259).
+    """How a pool is scheduled. The defaults apply to a pool without configuration (decision 0259).
 
     Attributes:
-        kind: Kind of slot that its workers offer; None takes any.
-        preemption: A waiting request may ask for slots of runs that stand below it (`preemption` says which do).
-        exclusive: A worker serves one tenant at a time; only then may gangs span workers, because the
-            ranks' rendezvous has no authentication.
-        auxiliary_per_worker: How many runs without slots one worker takes.
-        max_slots: What the pool can grow to (None: not known); requests above it can never be placed.
-        provided_kind: Kind of slot that its provider's machines bring (None: not known).
-        provided_labels: Labels that its provider's machines bring.
-        is_closing: Its provider gives it up: it is no longer shown, and takes nothing, once it is empty.
-        provider_fault: What keeps its provider from bringing more machines, for who waits for them.
-        price_per_slot_hour: What its provider's machines cost (None: not known); told to searches, and what usage is reckoned with.
-        order: Who goes first (`order/`).
-        ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
-        min_run: So long a run is not asked for its slots.
-        max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
-        quantum: A run that has had its slots for so long, and has saved a checkpoint, yields them to a waiting request of equal right
-            (`planning/preemption/equals`); None: to nobody.
-        defragment: Runs are moved so that slots that are free in all come together for a waiting request (`planning/preemption/moves`).
-        elastic: Idle slots are lent to runs that take more than their minimum (`elastic/`).
-        topology: Label keys from narrow to wide, such as rack and zone: a gang stays within one domain where it can.
-        placement: What fits on one machine gets the fullest that will do (`best_fit`), or the emptiest (`spread`).
-        half_life: After this long, past use counts half (`fair_share` only).
+        kind: Kind of slot that its workers offer; None accepts any.
+        preemption: A waiting request may preempt runs that rank below it (`planning/preemption` defines which).
+        exclusive: A worker serves one tenant at a time. Only then may gangs span workers, because the ranks'
+            rendezvous has no authentication.
+        auxiliary_per_worker: How many runs without slots one worker accepts.
+        max_slots: How far the pool can grow (None: unknown). Larger requests can never be placed.
+        provided_kind: Kind of slot of its provider's machines (None: unknown).
+        provided_labels: Labels of its provider's machines.
+        is_closing: The provider is closing the pool. Once it is empty, it is hidden and accepts nothing.
+        provider_fault: Why the provider cannot add machines; shown to waiting requests.
+        price_per_slot_hour: Price of its provider's machines (None: unknown), reported to searches and used for
+            usage costs.
+        order: The queue order (`order/`).
+        ageing: How long a request waits to gain one priority level; None: never (`priority` only).
+        min_run: How long a run is safe from preemption.
+        max_preemptions: How often a trial is preempted at most; None: unlimited.
+        quantum: A run that has had its slots for this long, and has saved a checkpoint, yields them to a
+            waiting peer (`planning/preemption/equals`); None: no time slicing.
+        defragment: Runs are migrated so that enough free slots come together for a waiting request
+            (`planning/preemption/moves`).
+        elastic: Idle slots are given to elastic runs as extra slots (`elastic/`).
+        topology: Label keys from narrow to wide, such as rack and zone. A gang stays within one domain if possible.
+        placement: A run on one machine gets the fullest machine that fits (`best_fit`) or the emptiest (`spread`).
+        half_life: After this time past usage counts half (`fair_share` only).
     """
 
     name: PoolName
@@ -71,18 +73,18 @@ class PoolPolicy:
 
     @property
     def takes_back(self) -> bool:
-        """Whether a run may be asked for its slots."""
+        """Whether runs may be asked for their slots."""
         return self.preemption or self.elastic or self.defragment or self.quantum is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What a tenant, or a workspace of one, may hold in a pool, in slots.
+    """The limits of a tenant, or of one of its workspaces, in a pool, in slots.
 
     Attributes:
-        guaranteed: Its own: given back to it on demand, in pools with preemption. What it holds beyond is borrowed.
-        maximum: Never more than this; None: whatever is free.
-        weight: Its part among its siblings under `fair_share`.
+        guaranteed: Returned on demand in pools with preemption. Slots beyond it are borrowed.
+        maximum: The most that it may hold; None: no limit.
+        weight: Its weight among its siblings under `fair_share`.
     """
 
     guaranteed: int = 0
@@ -93,4 +95,5 @@ class Quota:
 NO_QUOTA = Quota()
 
 Path = tuple[object, ...]
-"""Tenant, workspace, user, experiment; a beginning of it names a node. What names no workspace or user stands under the wish's defaults."""
+"""Tenant, workspace, user, experiment; a prefix names an inner node. Requests without a workspace or user use
+the defaults of `Wish`."""

@@ -1,4 +1,5 @@
-"""Why a run is asked to give its slots back. Kept with the run: its people are told, also when it has long ended."""
+"""Why a run is asked to release its slots. Stored with the run, because users can ask for the reason after it
+has ended."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,15 +19,25 @@ PreemptionCause = Literal[
     "reservation",
     "budget",
 ]
-"""Why a run is asked for its slots: for a more important request; for one that a guarantee covers; to go on with other slots;
-since its worker is to be empty; since its worker's provider takes the machine back; since its experiment goes to another pool; since its turn is over and an equal waits;
-to go on elsewhere, so that free slots come together; since others have booked; since its budget for the month is spent."""
+"""Why a run is asked to release its slots:
+
+- `priority`: for a request of higher priority
+- `tenant_guarantee`, `workspace_guarantee`: for a request that a guarantee covers
+- `resize`: to resume with a different number of slots
+- `drain`: its worker is drained
+- `leaving`: the provider reclaims its worker's machine
+- `move`: its experiment was moved to another pool
+- `turn`: its time slice is over and a peer waits
+- `defragment`: to resume elsewhere, so that enough free slots come together
+- `reservation`: the slots are reserved for others
+- `budget`: the budget for the month is spent
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PreemptionNotice:
-    """Why a run was asked for its slots, on which waiting trial's behalf (None: on nobody's), and with how many slots its own trial
-    is to go on (None: with what it gets)."""
+    """Why a run was asked for its slots, for which waiting trial (None: for none), and with how many slots its
+    own trial is to resume (None: with what it gets)."""
 
     because: PreemptionCause
     trial: TrialId | None = None

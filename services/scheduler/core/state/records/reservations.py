@@ -1,5 +1,5 @@
-"""Slots booked for a window of time: while it lasts they serve their holder alone. Before it nothing is held back: nobody knows how long
-runs take. Neighbour: `kept`, which sees to it in a plan."""
+"""Reservations of slots for a time window. During the window the slots serve only their holder. Nothing is held
+back before, because run durations are unknown. `kept` enforces them in a plan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from shared.ids import PoolName
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """`holder`: a tenant, or a workspace of one. From `begin_ms` on and before `end_ms`."""
+    """`holder`: a tenant, or one of its workspaces. The window starts at `begin_ms` and ends before `end_ms`."""
 
     id: UUID
     pool: PoolName
@@ -25,7 +25,7 @@ class Reservation:
 
 
 def most_booked(reservations: Sequence[Reservation], within: Reservation) -> int:
-    """The most slots that are booked at one moment of this window; the same booking counts once."""
+    """Return the most slots reserved at one time within this window. A reservation with the same id counts once."""
     during = {
         one.id: one for one in reservations if one.begin_ms < within.end_ms and within.begin_ms < one.end_ms
     }

@@ -1,4 +1,4 @@
-"""A run: what was granted, the gang that trains it, how far it has come, and how it ends. `reducers/judging` says what follows from its end."""
+"""A run: its grant, its gang, its progress and its end. `reducers/judging` defines what follows from the end."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ from shared.tuples import changed
 
 
 class RunExit(NamedTuple):
-    """What one member, or the gang as a whole, said when its ranks had ended. `is_invalid`: its script calls its hyperparameters invalid.
-    `policies`: names and actions of the log policies that its output met."""
+    """The exit that one member, or the gang as a whole, reports. `is_invalid`: the script reported its
+    hyperparameters as invalid. `policies`: names and actions of the log policies that its output matched."""
 
     exit_code: int | None = 0
     acknowledged: Signal | None = None
@@ -34,7 +34,7 @@ class RunExit(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """What was granted to which trial, and whom it counts for. It never changes; the token rises with every grant."""
+    """What was granted to which trial, and who is charged. Immutable; the token increases with every grant."""
 
     id: RunId
     allocation: AllocationId
@@ -51,11 +51,12 @@ class Grant(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
-        saved_at: When it was last heard to have saved a checkpoint; what came after is lost when it is asked to go.
-        announced: Checkpoints that it announced in its life (None: not ended, or lost); `settled` are no longer waited for.
+        saved_at: When it was last known to have saved a checkpoint; later work is lost on preemption.
+        announced: Number of checkpoints that it announced in total (None: not ended, or lost). `settled` of
+            them were stored or abandoned.
     """
 
     step: int = 0
@@ -66,12 +67,13 @@ class Progress(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing that it announced is still on its way."""
+        """Whether no announced checkpoint is still pending."""
         return self.announced is None or self.settled >= self.announced
 
 
 class PauseTimes(NamedTuple):
-    """What a run has measured so far, kept with it. `asked_ms`: the moment at which it was asked for its slots. 0: nothing yet."""
+    """Pauses that a run has measured, stored with it. `asked_ms`: when it was asked for its slots. 0: not
+    measured."""
 
     asked_ms: int = 0
     leave_ms: int = 0
@@ -80,14 +82,14 @@ class PauseTimes(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One attempt at a trial with the slots granted to it.
+    """One attempt at a trial, with the slots granted to it.
 
     Attributes:
-        version: As neighbours know it.
-        asked: Why it was asked to give its slots back. `pause_asked`: to pause.
-        exits: What the members said that have ended, in their order.
-        is_stale: What it still sends is dropped.
-        took: How long it stood still when it began, was resized and was asked to go.
+        version: The published version.
+        asked: Why it was asked to release its slots. `pause_asked`: it was asked to pause.
+        exits: Reports of the members that have ended, in order.
+        is_stale: Data that it still sends is discarded.
+        took: How long it did not train when it started, was resized and was asked to yield.
     """
 
     grant: Grant
@@ -157,40 +159,40 @@ class Run(NamedTuple):
 
     @property
     def is_ended(self) -> bool:
-        """Whether all its ranks have ended, or are given up; slots may still be held."""
+        """Whether all its ranks have ended or were given up; slots may still be held."""
         return self.state in _ENDED
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended and holds nothing any more."""
+        """Whether it has ended and released all slots."""
         return self.state is RunState.RELEASED
 
     @property
     def is_forming(self) -> bool:
-        """Whether its gang forms, and will train."""
+        """Whether its gang is forming and will train."""
         return self.gang.state is GangState.FORMING and not self.is_ended
 
     @property
     def preempted(self) -> bool:
-        """Whether it was asked to give its slots back."""
+        """Whether it was asked to release its slots."""
         return self.asked is not None
 
     @property
     def yields(self) -> bool:
-        """Whether it was asked for its slots because its turn was over."""
+        """Whether it was asked for its slots because its time slice was over."""
         return self.asked is not None and self.asked.because == "turn"
 
     @property
     def is_resized(self) -> bool:
-        """Whether it was asked to end so that its trial goes on with other slots."""
+        """Whether it was asked to end so that its trial resumes with a different number of slots."""
         return self.asked is not None and self.asked.because == "resize"
 
     def moved(self, trigger: RunTrigger, **changes: Any) -> "Run":
-        """The run after `trigger`, with what changes beside it."""
+        """Return the run after `trigger`, with other changed fields."""
         return changed(self, state=RUN.next(self.state, trigger), **changes)
 
     def renewed(self, **changes: Any) -> "Run":
-        """The run with some fields changed and its public version risen."""
+        """Return the run with changed fields and a higher published version."""
         return changed(self, version=self.version + 1, **changes)
 
     def with_gang(self, **changes: Any) -> "Run":
@@ -200,18 +202,18 @@ class Run(NamedTuple):
         return changed(self, progress=changed(self.progress, **changes))
 
     def stands_on(self, worker: WorkerId) -> bool:
-        """Whether it has a part on a worker; what has ended, and let go of it, has none."""
+        """Whether it has a share on a worker. A run that has ended and released the worker has none."""
         return worker in self.workers and not (self.is_ended and worker in self.gang.released)
 
     def ended(self, at: datetime, is_stale: bool) -> "Run":
-        """The run, all of whose ranks have ended; it is over where its last worker has let go."""
+        """Return the run with all ranks ended; it is released if its last worker has released its slots."""
         state = RUN.next(self.state, RunTrigger.ENDED)
         if len(self.gang.released) == len(self.gang.shares):
             state = RUN.next(state, RunTrigger.RELEASED)
         return changed(self, version=self.version + 1, state=state, ended_at=at, is_stale=is_stale)
 
     def released_by(self, worker: WorkerId, **changes: Any) -> "Run":
-        """The run of which this worker holds nothing any more; one that has ended is over with the last."""
+        """Return the run after this worker has released its slots. An ended run is released with the last worker."""
         gang = changed(self.gang, released=self.gang.released | {worker})
         is_last = self.state is RunState.ENDED and len(gang.released) == len(gang.shares)
         state = RUN.next(self.state, RunTrigger.RELEASED) if is_last else self.state
@@ -221,7 +223,8 @@ class Run(NamedTuple):
 def state_of(
     is_ended: bool, exits: tuple[tuple[WorkerId, RunExit], ...], asked: PreemptionNotice | None
 ) -> RunState:
-    """The state of a run of which a new leader has read this. Whether its gang had its GANG_GRACE is not stored: the next turn tells."""
+    """Return the state of a run that a new leader has loaded. Whether GANG_GRACE has passed is not stored; the
+    next cycle decides."""
     if is_ended:
         return RunState.RELEASED
     if exits:

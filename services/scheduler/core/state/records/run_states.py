@@ -1,7 +1,7 @@
-"""The life of a run, as two tables: what becomes of the run, and how far the gang of workers that trains it has come.
+"""The life cycle of a run, as two state machines: the run itself, and the gang of workers that trains it.
 
-They are apart because all pairs occur before the end: a run is asked for its slots while its gang forms, and a member ends while another has not
-started yet.
+They are separate because all combinations occur: a run is asked for its slots while its gang forms, and a
+member ends while another has not started yet.
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ from shared.state_machine import StateMachine
 
 
 class RunState(StrEnum):
-    """Whether a run goes on. Every state but `active` is on the way out, and no edge leads back."""
+    """Whether a run continues. Every state except `active` leads to the end, and no transition leads back."""
 
     ACTIVE = "active"
     PREEMPTING = "preempting"
@@ -21,7 +21,7 @@ class RunState(StrEnum):
 
 
 class RunTrigger(StrEnum):
-    """What moves it."""
+    """Triggers of state changes."""
 
     ASKED = "asked"
     MEMBER_DONE = "member_done"
@@ -32,7 +32,7 @@ class RunTrigger(StrEnum):
 
 
 class GangState(StrEnum):
-    """Whether the gang trains. `forming`: it gets other members, or meets anew after it broke."""
+    """Whether the gang trains. `forming`: its members change, or it re-forms after it broke."""
 
     STARTING = "starting"
     TRAINING = "training"
@@ -40,7 +40,7 @@ class GangState(StrEnum):
 
 
 class GangTrigger(StrEnum):
-    """What moves it."""
+    """Triggers of state changes."""
 
     HEARD = "heard"
     FORMS = "forms"
@@ -52,25 +52,25 @@ RUN = StateMachine(
     name="run",
     initial=_S.ACTIVE,
     table={
-        # The run is asked for its slots; of one that ends anyway it is kept why.
+        # The run is asked for its slots; a run that is already ending keeps its state.
         (_S.ACTIVE, _T.ASKED): _S.PREEMPTING,
         (_S.ENDING, _T.ASKED): _S.ENDING,
         (_S.KILLING, _T.ASKED): _S.KILLING,
-        # A member's ranks have ended well: the others may finish within GANG_GRACE.
+        # A member's ranks have exited cleanly: the others may finish within GANG_GRACE.
         (_S.ACTIVE, _T.MEMBER_DONE): _S.ENDING,
         (_S.PREEMPTING, _T.MEMBER_DONE): _S.ENDING,
         (_S.ENDING, _T.MEMBER_DONE): _S.ENDING,
-        # A member's ranks have failed, or the others had their time: the rest is killed.
+        # A member's ranks have failed, or GANG_GRACE is over: the rest is killed.
         (_S.ACTIVE, _T.MEMBER_FAILED): _S.KILLING,
         (_S.PREEMPTING, _T.MEMBER_FAILED): _S.KILLING,
         (_S.ENDING, _T.MEMBER_FAILED): _S.KILLING,
         (_S.ENDING, _T.GRACE_OVER): _S.KILLING,
-        # The last member has ended, or a machine is lost that the gang needs.
+        # The last member has ended, or a required machine is lost.
         (_S.ACTIVE, _T.ENDED): _S.ENDED,
         (_S.PREEMPTING, _T.ENDED): _S.ENDED,
         (_S.ENDING, _T.ENDED): _S.ENDED,
         (_S.KILLING, _T.ENDED): _S.ENDED,
-        # The last worker has let go of its slots.
+        # The last worker has released its slots.
         (_S.ENDED, _T.RELEASED): _S.RELEASED,
     },
     ignored={
@@ -89,13 +89,13 @@ GANG = StateMachine(
     name="gang",
     initial=_G.STARTING,
     table={
-        # Every member has named the allocation.
+        # Every member has reported the allocation.
         (_G.STARTING, _H.HEARD): _G.TRAINING,
-        # Slots are added or given back, a member is lost, or a connection was.
+        # Slots are added or released, or a member or a connection is lost.
         (_G.STARTING, _H.FORMS): _G.FORMING,
         (_G.TRAINING, _H.FORMS): _G.FORMING,
         (_G.FORMING, _H.FORMS): _G.FORMING,
-        # All that are to be members train together, and the others have let go.
+        # All target members train together, and the others have released their slots.
         (_G.FORMING, _H.FORMED): _G.TRAINING,
     },
     ignored={(_G.TRAINING, _H.HEARD), (_G.FORMING, _H.HEARD)},

@@ -1,6 +1,7 @@
-"""Numbers of slots, exact: whole ones are ints, a part of one is a fraction, and their sums mix.
+"""Exact slot counts: whole slots are ints, a fraction of a slot is a Fraction, and sums may mix both.
 
-Messages, tables and places keep a part in thousandths beside a whole number (`part`; 0: whole slots). It becomes a fraction here alone.
+Messages, tables and placements keep the fraction in thousandths beside a whole number (`part`; 0: whole slots).
+Only this module converts it.
 """
 
 from decimal import Decimal
@@ -12,15 +13,15 @@ SlotCount = int | Fraction
 
 
 def count_of(slots: int, part: Thousandths) -> SlotCount:
-    """What so many slots, or a part of one, count for."""
+    """Return the count of whole slots, or of a fraction of one."""
     return Fraction(part, WHOLE_SLOT) if part else slots
 
 
 def stored(slots: SlotCount) -> int | float:
-    """As tables and people have it: thousandths are exact in decimals."""
+    """Return the count for tables and users; thousandths are exact in decimals."""
     return int(slots) if slots == int(slots) else float(slots)
 
 
 def count_from(number: Decimal) -> SlotCount:
-    """The other way round."""
+    """The inverse of `stored`."""
     return int(number) if number == int(number) else Fraction(number)

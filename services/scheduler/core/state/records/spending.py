@@ -1,4 +1,4 @@
-"""How much of a month's budget is spent."""
+"""How much of a monthly budget is spent."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -6,19 +6,20 @@ from datetime import datetime, timedelta
 NEAR_PERCENT = 80
 OVER_PERCENT = 100
 LASTS = timedelta(hours=1)
-"""No machine is asked for on behalf of who could pass a budget within this time, with all that is held running on."""
+"""No machine is requested for a holder that could exceed its budget within this time if everything it holds
+kept running."""
 _LONG_H = 24.0 * 366
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetSpending:
-    """Money in the currency of the pools' prices.
+    """Amounts in the currency of the pools' prices.
 
     Attributes:
         per_month: The budget.
-        spent: Of it, since the month began.
-        preempts: Once all is spent, runs are asked for their slots too.
-        per_hour: What is held now costs in an hour.
+        spent: The amount spent since the month began.
+        preempts: Once the budget is spent, runs are preempted too.
+        per_hour: The hourly cost of the slots held now.
     """
 
     per_month: float
@@ -28,7 +29,7 @@ class BudgetSpending:
 
     @property
     def is_near(self) -> bool:
-        """From four fifths on people are warned."""
+        """Whether 80% is spent, from which users are warned."""
         return self._has_reached(NEAR_PERCENT)
 
     @property
@@ -37,21 +38,22 @@ class BudgetSpending:
 
     @property
     def reached(self) -> tuple[int, ...]:
-        """Of the parts that people are told of those that are spent, in percent."""
+        """The thresholds that were reached and are reported to users, in percent."""
         return tuple(part for part in (NEAR_PERCENT, OVER_PERCENT) if self._has_reached(part))
 
     @property
     def due_in(self) -> timedelta | None:
-        """Until it is near, or over, as it goes now. None: it will not be, or is over already."""
+        """The time until the next threshold at the current rate. None: it is never reached, or the budget is
+        already spent."""
         lefts = (part / 100 * self.per_month - self.spent for part in (NEAR_PERCENT, OVER_PERCENT))
         left = next((left for left in lefts if left > 0), None)
         if left is None or not self.per_hour:
             return None
-        # A great budget at a small price lasts longer than a timedelta.
+        # A large budget at a low price would overflow a timedelta.
         return timedelta(hours=min(left / self.per_hour, _LONG_H))
 
     def bears(self, price_per_slot_hour: float) -> int:
-        """Whole slots, beyond what is held now, that could be held for `LASTS` without passing it."""
+        """Return how many whole slots, beyond those held now, could be held for `LASTS` within the budget."""
         left_per_hour = (self.per_month - self.spent) / (LASTS / timedelta(hours=1)) - self.per_hour
         return max(0, int(left_per_hour / price_per_slot_hour + 1e-9))
 

@@ -1,4 +1,4 @@
-"""A trial's request for slots, and what a newer wish of the searcher makes of it."""
+"""A trial's request for slots, and how a newer version from the searcher changes it."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,7 +16,8 @@ FIRST_BACK_OFF, LONGEST_BACK_OFF = timedelta(seconds=2), timedelta(minutes=5)
 
 
 class RequestState(StrEnum):
-    """`awaiting`: queued again, but not to be granted yet: announced checkpoints of its last run are not settled, or it backs off."""
+    """`awaiting`: queued again, but not yet eligible: checkpoints of its last run are not settled, or it is
+    backing off."""
 
     QUEUED = "queued"
     AWAITING = "awaiting"
@@ -25,7 +26,7 @@ class RequestState(StrEnum):
 
 
 class RequestTrigger(StrEnum):
-    """What moves a request."""
+    """Triggers of state changes."""
 
     GRANTED = "granted"
     REQUEUED = "requeued"
@@ -54,8 +55,8 @@ REQUEST = StateMachine(
 
 
 class SlotNeeds(NamedTuple):
-    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot;
-    `where` None: on any machine."""
+    """The resources that a run needs. `min_slots < max_slots`: elastic. 0 slots: it runs beside others. `part`:
+    a fraction of one slot, in thousandths. `where` None: any machine."""
 
     min_slots: int = 1
     max_slots: int = 1
@@ -65,17 +66,17 @@ class SlotNeeds(NamedTuple):
     where: PlacementConstraint | None = None
 
     def charged(self, slots: int) -> SlotCount:
-        """What so many slots of it count for: in shares, limits and usage."""
+        """Return the charge for this many slots in shares, limits and usage."""
         return count_of(slots, self.part)
 
     @property
     def least(self) -> SlotCount:
-        """What it counts for at least."""
+        """The minimum charge."""
         return self.charged(self.min_slots)
 
     @property
     def most(self) -> SlotCount:
-        """What it counts for at most."""
+        """The maximum charge."""
         return self.charged(self.max_slots)
 
     @property
@@ -84,13 +85,14 @@ class SlotNeeds(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The numbers of slots worth trying, best first."""
+        """The numbers of slots to try, best first."""
         return (self.max_slots,) if self.min_slots == self.max_slots else (self.max_slots, self.min_slots)
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRequest:
-    """What the searcher wants of a trial now; the newest version wins. `workspace` and `owner` (a user) are whom it counts for."""
+    """The searcher's current request for a trial; the newest version wins. `workspace` and `owner` (a user) are
+    charged."""
 
     trial: TrialId
     tenant: TenantId
@@ -110,27 +112,30 @@ class TrialRequest:
 
 @dataclass(frozen=True, slots=True)
 class AwaitedUploads:
-    """Checkpoints that the last run announced and that are neither committed nor abandoned yet; the registry decides when to abandon them."""
+    """Checkpoints that the last run announced and that are neither committed nor abandoned. The registry
+    decides when to abandon them."""
 
     run: RunId
     announced: int
 
 
 class Trial(NamedTuple):
-    """A trial's present request and what its runs so far leave behind.
+    """A trial's current request, and the results of its runs so far.
 
     Attributes:
-        place: Submission order; a restarted run keeps it, a new request gets a new one.
-        submitted_at: When this request was opened; a restarted run keeps it.
-        restarts: Restarts charged so far.
-        fruitless: Uncharged ends in a row without a higher step or a new checkpoint.
-        preemptions: How often this trial gave its slots back because others were to have them.
-        turned_at: When it last yielded its slots because its turn was over.
-        ignores_signals: A run of it was killed because it did not end when its turn was over, or to be resized: it is asked for neither again.
-        runs: How many runs there have been.
+        place: Submission order. A restarted run keeps it; a new request gets a new one.
+        submitted_at: When this request was opened. A restarted run keeps it.
+        restarts: Restarts counted against `max_restarts` so far.
+        fruitless: Consecutive ends that were not counted as restarts and brought neither a higher step nor a
+            new checkpoint.
+        preemptions: How often this trial was preempted, without time slices and resizes.
+        turned_at: When it last yielded at the end of a time slice.
+        ignores_signals: One of its runs was killed because it did not end after its time slice or for a resize.
+            It is asked for neither again.
+        runs: The number of runs.
         best_step: The highest step that any run has reported.
-        excluded: Workers that a log policy keeps it off; `wish.needs` knows of them.
-        not_before: When it may be granted again after uncharged ends without progress (`back_off`).
+        excluded: Workers that a log policy excludes; also included in `wish.needs`.
+        not_before: Back-off: the earliest time of the next grant (`back_off`).
     """
 
     wish: TrialRequest
@@ -159,18 +164,19 @@ class Trial(NamedTuple):
         return self.state is RequestState.CLOSED
 
     def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
-        """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
+        """Return the trial after `trigger`, with other changed fields. Raises Broken for an invalid transition."""
         return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
 
 
 def back_off(fruitless: int) -> timedelta:
-    """How long a trial waits after so many uncharged ends in a row without progress: the first restart is at once, the next after 2 s,
-    then twice as long each time. What failed elsewhere, such as the object store, may be back by then."""
+    """Return how long a trial waits after this many consecutive uncharged ends without progress: the first
+    restart is immediate, the second waits 2 s, and each further one twice as long, up to 5 minutes. The cause,
+    such as an object store outage, may be over by then."""
     return timedelta() if fruitless < 2 else min(FIRST_BACK_OFF * 2 ** (fruitless - 2), LONGEST_BACK_OFF)
 
 
 def with_request(trial: Trial, wish: TrialRequest) -> Trial:
-    """The trial with this wish, kept off the machines that a log policy excludes."""
+    """Return the trial with this request, excluding the machines that a log policy excludes."""
     where = wish.needs.where or PlacementConstraint()
     if trial.excluded <= set(where.excluded):
         return changed(trial, wish=wish)
@@ -179,12 +185,12 @@ def with_request(trial: Trial, wish: TrialRequest) -> Trial:
 
 
 def excluding(trial: Trial, worker: WorkerId) -> Trial:
-    """The trial, of which no later run goes to `worker`."""
+    """Return the trial with `worker` excluded for later runs."""
     return with_request(changed(trial, excluded=trial.excluded | {worker}), trial.wish)
 
 
 def is_newer(trial: Trial | None, wish: TrialRequest) -> bool:
-    """Whether `wish` changes anything: late, repeated, and meant for a closed request change nothing."""
+    """Whether the request changes anything. Late and repeated versions, and those for a closed request, do not."""
     if trial is None:
         return True
     if wish.version <= trial.wish.version:
@@ -193,7 +199,7 @@ def is_newer(trial: Trial | None, wish: TrialRequest) -> bool:
 
 
 def open_request(trial: Trial | None, wish: TrialRequest, place: int, now: datetime) -> Trial:
-    """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
+    """Open a request of a trial that is new, or that was closed and is wanted again (restart counts are kept)."""
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
     fresh = changed(with_request(trial, wish), place=place, since=now, submitted_at=now)

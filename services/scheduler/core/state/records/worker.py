@@ -1,4 +1,4 @@
-"""A worker as the scheduler sees it: its slots, what holds them, and whether it is heard."""
+"""A worker as the scheduler sees it: its slots, their allocations, and its liveness."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +12,8 @@ from shared.state_machine import StateMachine
 
 
 class Liveness(StrEnum):
-    """Whether a worker is heard; `joined` has credentials and has not spoken yet."""
+    """Whether a worker sends heartbeats. `joined`: it has credentials and has sent none yet. `gone`: it was
+    removed."""
 
     JOINED = "joined"
     READY = "ready"
@@ -21,7 +22,7 @@ class Liveness(StrEnum):
 
 
 class LivenessTrigger(StrEnum):
-    """What moves it."""
+    """Triggers of state changes."""
 
     HEARD = "heard"
     SILENT = "silent"
@@ -29,7 +30,7 @@ class LivenessTrigger(StrEnum):
 
 
 class Drain(StrEnum):
-    """Whether a worker takes more work."""
+    """Whether a worker accepts more work."""
 
     OPEN = "open"
     DRAINING = "draining"
@@ -37,7 +38,7 @@ class Drain(StrEnum):
 
 
 class DrainTrigger(StrEnum):
-    """What moves it."""
+    """Triggers of state changes."""
 
     DRAIN = "drain"
     EMPTIED = "emptied"
@@ -81,7 +82,8 @@ DRAIN = StateMachine(
 
 
 class SlotHold(NamedTuple):
-    """Slots that an allocation really occupies, or a part of one; `tenant` None is one we know nothing of: it holds the whole worker."""
+    """Slots that an allocation occupies, or a fraction of one. `tenant` None: an unknown allocation, which
+    holds the entire worker."""
 
     tenant: TenantId | None
     slot_ids: tuple[int, ...]
@@ -89,7 +91,7 @@ class SlotHold(NamedTuple):
 
 
 class SharedSlot(NamedTuple):
-    """What is left of a shared slot. `slot` below 0: a plan has opened it, and its number is not known yet."""
+    """What is left of a shared slot. `slot` below 0: opened by a plan, its number is not known yet."""
 
     slot: int
     tenant: TenantId
@@ -101,8 +103,8 @@ Rooms = tuple[SharedSlot, ...]
 
 @dataclass(slots=True)
 class Taken:
-    """What is taken of a worker: its slots; whose work is there, where one tenant is served at a time; how many runs without slots are;
-    whether parts of slots are."""
+    """What is taken of a worker: slots, the tenant that it serves, the number of runs without slots, and
+    whether fractions of slots are taken."""
 
     slots: set[int] = field(default_factory=set)
     owner: TenantId | None = None
@@ -110,7 +112,7 @@ class Taken:
     has_parts: bool = False
 
     def add(self, hold: SlotHold) -> None:
-        """What this occupies is taken too."""
+        """Add what an allocation occupies."""
         self.slots.update(hold.slot_ids)
         self.owner = self.owner or hold.tenant
         self.auxiliary += not hold.slot_ids
@@ -119,11 +121,14 @@ class Taken:
 
 @dataclass(slots=True)
 class Worker:
-    """One machine. `is_heard`: it has spoken to this leader; nothing is granted before. `disabled`: slots that take no more work. `trouble`:
-    why it can begin nothing now, as it says itself.
-    `is_leaving`: its provider takes it back; it says so with each heartbeat.
+    """One machine. Replaced when it changes, except for `held`, an index that only the cluster updates and that
+    all versions share.
 
-    Replaced when it changes. What is `held` on it is an index beside the record, which the cluster alone advances: all its records share it.
+    Attributes:
+        is_heard: It has sent a heartbeat to this leader; nothing is granted before.
+        disabled: Slots that accept no work.
+        trouble: Why it cannot start runs now, as it reports.
+        is_leaving: Its provider reclaims it; repeated with each heartbeat.
     """
 
     id: WorkerId
@@ -146,7 +151,7 @@ class Worker:
     _taken: Taken | None = field(default=None, init=False, repr=False, compare=False)
 
     def hold(self, allocation: AllocationId, hold: SlotHold) -> None:
-        """An allocation occupies something from now on."""
+        """Occupy slots for an allocation."""
         if self._taken is not None and hold.tenant is not None and allocation not in self.held:
             self._taken.add(hold)
         else:
@@ -154,19 +159,20 @@ class Worker:
         self.held[allocation] = hold
 
     def release(self, allocation: AllocationId) -> bool:
-        """What it occupied is free; False: it occupied nothing."""
+        """Release what an allocation occupies; False: it occupied nothing."""
         self._taken = None
         return self.held.pop(allocation, None) is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether something may be granted here."""
+        """Whether runs may be granted here."""
         is_well = self.is_heard and self.liveness is Liveness.READY and not self.trouble
         return is_well and not self.is_emptying
 
     @property
     def is_emptying(self) -> bool:
-        """Whether it is to be empty, or is: people, the provisioner or its own provider want that. Neighbours are told that it is drained."""
+        """Whether it is being emptied or is empty, by command, by the provisioner or because of a reclaim.
+        Other services see it as drained."""
         return self.drain is not Drain.OPEN or self.is_leaving
 
     @property
@@ -180,27 +186,27 @@ class Worker:
 
     @property
     def usable_slot_ids(self) -> tuple[int, ...]:
-        """Slots that take work, now or when what is there has ended."""
+        """Slots that accept work, now or after their current run."""
         if not self.disabled:
             return self.slot_ids
         return tuple(slot for slot in self.slot_ids if slot not in self.disabled)
 
     def freed_by(self, hold: SlotHold) -> SlotHold:
-        """What of a hold could be given to others once it has ended."""
+        """Return what an allocation frees for others when it ends."""
         if not self.disabled:
             return hold
         return hold._replace(slot_ids=tuple(slot for slot in hold.slot_ids if slot not in self.disabled))
 
     @property
     def rooms(self) -> Rooms:
-        """What is left of slots that are shared; who shares one is of one tenant."""
+        """What is left of shared slots. The runs that share a slot belong to one tenant."""
         taken = self.taken()
         if not taken.has_parts:
             return ()
         return tuple(room for slot in sorted(taken.slots - self.disabled) if (room := self._room(slot)))
 
     def taken(self) -> Taken:
-        """All in one pass, once for each end: a plan asks, and so does each grant."""
+        """Return what is taken. Cached: plans and grants read it."""
         if self._taken is None:
             self._taken = self._count_taken()
         return self._taken

@@ -1,1 +1,1 @@
-"""What is known of elastic trials: what they have reported, what follows from it, what they have had."""
+"""Elastic trials: their training reports, the models fitted to them, and the slots that they have had."""

@@ -1,4 +1,5 @@
-"""Goodput: steps a second times what a step teaches, and the batch size at which it is greatest (Pollux, sections 3 and 4.1)."""
+"""Goodput: steps per second times the progress per step, and the batch size that maximises it (Pollux, sections
+3 and 4.1)."""
 
 from dataclasses import dataclass
 
@@ -12,13 +13,14 @@ CANDIDATES = 40
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """What a run allows its batches to be, in samples.
+    """The batch sizes that a run allows, in samples.
 
     Attributes:
-        first_batch: The total batch size that it was written for; smaller ones are not used.
+        first_batch: The total batch size that the script was written for; smaller ones are not used.
         last_batch: The largest total batch size.
-        least_per_slot: Fewer on a slot are not worth a step.
-        most_per_slot: More do not fit; larger batches are computed in several rounds between two synchronisations.
+        least_per_slot: The minimum number of samples per slot.
+        most_per_slot: The maximum that fits into a slot's memory; larger batches are computed in several rounds
+            between two synchronisations.
     """
 
     first_batch: int
@@ -28,19 +30,21 @@ class BatchLimits:
 
     @property
     def most_slots(self) -> int:
-        """With more slots one of them would go without samples."""
+        """The largest number of slots that all receive samples."""
         return max(1, self.last_batch // self.least_per_slot)
 
 
 @dataclass(frozen=True, slots=True)
 class GradientNoise:
-    """The gradient as a run has measured it: its squared norm, and its variance at `first_batch`."""
+    """The gradient noise that a run has measured: the squared norm of the gradient, and its variance at
+    `first_batch`."""
 
     grad_sqr: float
     grad_var: float
 
     def gain(self, batch: Ints, first_batch: int) -> Floats:
-        """What a step of `batch` samples teaches, in steps of the first batch size: from 1 to batch / first_batch.
+        """Return the progress of a step with `batch` samples, in steps of the first batch size: from 1 to batch
+        / first_batch.
 
         This is Pollux's statistical efficiency (section 3.1) times batch / first_batch.
         """
@@ -51,7 +55,7 @@ class GradientNoise:
 
 @dataclass(frozen=True, slots=True)
 class BatchSplit:
-    """How a run splits its batch: samples on each slot, and rounds of them between two synchronisations."""
+    """A split batch: samples per slot, and rounds between two synchronisations."""
 
     per_slot: int
     rounds: int = 1
@@ -62,7 +66,8 @@ class BatchSplit:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """The best batches for several allocations, and what they achieve in steps of the first batch size a second; arrays."""
+    """The best batch for each of several allocations, and its goodput in steps of the first batch size per
+    second. Arrays."""
 
     goodput: Floats
     per_slot: Ints
@@ -86,9 +91,10 @@ def split_batch(batch: int, slots: int, limits: BatchLimits) -> BatchSplit:
 def predict_goodput(
     model: Throughput, noise: GradientNoise, limits: BatchLimits, machines: Ints, slots: Ints
 ) -> Predicted:
-    """The best batch for each (machines, slots), one-dimensional arrays of one length; 0 goodput where no batch is allowed.
+    """Return the best batch for each (machines, slots), one-dimensional arrays of equal length; goodput is 0 if
+    no batch is allowed.
 
-    As Pollux does it (section 4.1): the total batch size is sampled in geometric steps, split as `split_batch` does, and the best taken.
+    As in Pollux (section 4.1), total batch sizes are sampled in geometric steps and split as in `split_batch`.
     Ties go to the smaller batch.
     """
     lowest = np.maximum(limits.first_batch, limits.least_per_slot * slots).astype(np.float64)

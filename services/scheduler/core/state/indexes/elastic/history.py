@@ -1,4 +1,4 @@
-"""What an elastic trial has reported so far, and what may be concluded from it. A mutable index, advanced by reports alone."""
+"""The reports of one elastic trial, and the models fitted to them. Only reports change this index."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,15 +19,16 @@ from services.scheduler.core.state.indexes.elastic.throughput import (
 )
 
 FIRST_SLOTS = 2
-"""What a trial that has not reported yet may have, beyond its minimum."""
+"""The most slots, above its minimum, for a trial without reports."""
 GROWTH = 2
-"""Beyond what it has tried, a trial may grow by this factor at once (Pollux, section 4.1): predictions further out are guesses."""
+"""A trial may grow to this multiple of the slots that it has tried (Pollux, section 4.1): predictions beyond
+are unreliable."""
 MOST_TIMINGS = 256
-"""The newest timings that are kept; later ones replace those of the same allocation and batch."""
+"""The number of timings kept. A new timing replaces an older one of the same allocation and batch."""
 
 
 class ReportHistory:
-    """One trial's reports. Models are fitted when asked for, once after each report that brings something new."""
+    """The reports of one trial. Models are fitted on demand, once after each report that adds information."""
 
     def __init__(self, limits: BatchLimits) -> None:
         self.limits = limits
@@ -40,21 +41,21 @@ class ReportHistory:
 
     @property
     def timings(self) -> Iterable[Timing]:
-        """The newest of each allocation and batch, oldest first."""
+        """The newest timing of each allocation and batch, oldest first."""
         return self._timings.values()
 
     @property
     def noise(self) -> GradientNoise | None:
-        """The gradient's noise, as last reported."""
+        """The gradient noise of the last report."""
         return self._noise
 
     @property
     def most_slots(self) -> int:
-        """As many slots as it may have now, for all that has been tried."""
+        """The most slots that the trial may have now, given what it has tried."""
         return min(self.limits.most_slots, max(FIRST_SLOTS, GROWTH * self._tried))
 
     def add(self, timing: Timing, noise: GradientNoise) -> None:
-        """A report: the time of a step with an allocation, and the gradient's noise now."""
+        """Add a report: the time of a step with an allocation, and the current gradient noise."""
         key = (timing.machines, timing.slots, timing.per_slot)
         if self._timings.get(key) != timing:
             self._timings.pop(key, None)
@@ -70,14 +71,15 @@ class ReportHistory:
         self._batches.clear()
 
     def speedups(self, sizes: Sequence[int], per_machine: int) -> Floats:
-        """Goodput for each size on machines of `per_machine` slots, relative to the first size; in proportion before any report."""
+        """Return the goodput of each size on machines of `per_machine` slots, relative to the first size;
+        proportional to the slots before any report."""
         key = (per_machine, tuple(sizes))
         if key not in self._predicted:
             self._predicted[key] = self._speedups(np.array(sizes, dtype=np.int64), per_machine)
         return self._predicted[key]
 
     def batch(self, machines: int, slots: int) -> BatchSplit:
-        """The batch with which an allocation achieves most; before any report the first batch size."""
+        """Return the batch with the highest goodput for an allocation; the first batch size before any report."""
         if self._noise is None:
             limits = self.limits
             return split_batch(max(limits.first_batch, limits.least_per_slot * slots), slots, limits)

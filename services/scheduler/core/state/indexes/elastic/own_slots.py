@@ -1,4 +1,4 @@
-"""What of its slots is an elastic run's own: all beyond is lent to it."""
+"""The slots of an elastic run that belong to the run. All others are extra slots, which can be reclaimed."""
 
 from services.scheduler.core.state.records.run import Run
 from services.scheduler.core.state.records.trial import Trial
@@ -6,8 +6,8 @@ from shared.ids import WorkerId
 
 
 def own_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
-    """What of an elastic run's slots is its own: its minimum, the chief's first; all, where its trial does not react when it is asked to
-    save and go: it would be killed, and lose its work."""
+    """Return the run's own slots by worker: its minimum, starting with the chief. A trial that ignores the
+    preemption signal keeps all its slots, because it would be killed and lose its work."""
     if trial.ignores_signals:
         return {share.worker: share.slots for share in run.shares}
     left, kept = trial.wish.needs.min_slots, {}

@@ -1,5 +1,5 @@
-"""What is known of a pool's elastic trials: what they have reported, what they have had. Advanced by the cluster; `serialization` tells what a new
-leader finds of it."""
+"""The reports and slot usage of a pool's elastic trials. Updated by the cluster; `serialization` defines what a new
+leader loads."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from shared.ids import TrialId
 
 @dataclass(frozen=True, slots=True)
 class GoodputReport:
-    """A report of a script that tells its batches: the time of a step, and the gradient's noise."""
+    """A report of a script that reports its batches: the time of a step and the gradient noise."""
 
     limits: BatchLimits
     timing: Timing
@@ -23,7 +23,7 @@ class GoodputReport:
 
 @dataclass(frozen=True, slots=True)
 class StepTimeReport:
-    """A report of a script that says nothing of its batches."""
+    """A report of a script that does not report its batches."""
 
     slots: int
     step_s: float
@@ -34,7 +34,12 @@ Report = GoodputReport | StepTimeReport
 
 @dataclass(slots=True)
 class ElasticRecord:
-    """One trial. `service_ms`: slot-milliseconds up to `counted_ms`, since when it holds `slots`; `starts`: how often it got some."""
+    """One trial.
+
+    Attributes:
+        service_ms: Slot-milliseconds until `counted_ms`. Since then it holds `slots`.
+        starts: How often it received slots.
+    """
 
     history: ReportHistory | StepTimes | None = None
     slots: int = 0
@@ -43,11 +48,11 @@ class ElasticRecord:
     starts: int = 0
 
     def service_at(self, now_ms: int) -> int:
-        """Slot-milliseconds that it has had until now."""
+        """Return the slot-milliseconds that it has had until now."""
         return self.service_ms + self.slots * (now_ms - self.counted_ms)
 
     def learn(self, report: Report) -> None:
-        """It counts from the next plan on. What batches have taught is not thrown away for a pace."""
+        """Add a report; the next plan uses it. Reports with batches are never replaced by reports without."""
         history = self.history
         match report:
             case GoodputReport(limits, timing, noise):
@@ -63,15 +68,19 @@ class ElasticRecord:
 
 @dataclass(slots=True)
 class ElasticRecords:
-    """All of a pool. `resizing`: trials whose runs were asked to end so that they may go on with so many slots.
-    `lent_step`: the step of the last plan."""
+    """The elastic trials of a pool.
+
+    Attributes:
+        resizing: Trials whose runs were asked to end so that they resume with this number of slots.
+        lent_step: The step of the last plan that distributed extra slots.
+    """
 
     of: dict[TrialId, ElasticRecord] = field(default_factory=dict)
     resizing: dict[TrialId, int] = field(default_factory=dict)
     lent_step: int = -1
 
     def hold(self, trial: TrialId, slots: int, now_ms: int) -> None:
-        """From now on a trial holds so many slots."""
+        """Record that a trial holds this number of slots from now on."""
         record = self.of.setdefault(trial, ElasticRecord(counted_ms=now_ms))
         record.service_ms = record.service_at(now_ms)
         record.counted_ms = now_ms
@@ -81,19 +90,19 @@ class ElasticRecords:
         record.slots = slots
 
     def follow(self, run: Run, trial: Trial | None) -> None:
-        """A trial's newest run may have been asked to end so that the trial goes on with another number of slots."""
+        """Note the target size if the trial's newest run was asked to end for a resize."""
         if trial is None or trial.is_closed or trial.run != run.id or run.asked is None:
             return
         if run.asked.slots is not None:
             self.resizing[trial.id] = run.asked.slots
 
     def learn(self, trial: TrialId, report: Report) -> None:
-        """A run has measured its steps; of others than elastic runs nothing is kept."""
+        """Add a report of a run. Reports of runs that are not elastic are ignored."""
         if trial in self.of:
             self.of[trial].learn(report)
 
     def forget(self, trial: TrialId) -> None:
-        """It is over."""
+        """Drop a closed trial."""
         if self.of or self.resizing:
             self.of.pop(trial, None)
             self.resizing.pop(trial, None)

@@ -1,4 +1,4 @@
-"""What is known of an elastic trial as plain values, to be kept with its row, and back."""
+"""Elastic records as JSON values, stored in the trial's row, and back."""
 
 from dataclasses import asdict
 from typing import Any
@@ -10,11 +10,11 @@ from services.scheduler.core.state.indexes.elastic.step_times import StepTimes
 from services.scheduler.core.state.indexes.elastic.throughput import Timing
 
 Kept = dict[str, Any]
-"""Of JSON alone; its keys are this module's own."""
+"""JSON values; this module defines the keys."""
 
 
 def to_json(record: ElasticRecord) -> Kept:
-    """All that a record has."""
+    """Return the record as JSON values."""
     kept: Kept = {name: getattr(record, name) for name in ("slots", "service_ms", "counted_ms", "starts")}
     match record.history:
         case StepTimes():
@@ -28,7 +28,7 @@ def to_json(record: ElasticRecord) -> Kept:
 
 
 def from_json(kept: Kept) -> ElasticRecord:
-    """The record that was kept: it plans as the one that was kept from."""
+    """Restore a record. It leads to the same plans as the original."""
     return ElasticRecord(
         history=_history_of(kept),
         **{name: int(kept[name]) for name in ("slots", "service_ms", "counted_ms", "starts")},

@@ -1,4 +1,5 @@
-"""What a trial has shown whose script says nothing of its batches: it is taken to do the same in a step, whatever its slots."""
+"""The step times of a trial whose script does not report batches. Its progress per step is taken to be
+independent of the number of slots."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,27 +10,29 @@ from services.scheduler.core.state.indexes.elastic.throughput import Floats, fit
 
 
 class StepTimes:
-    """The newest seconds of a step by number of slots. Beyond what was tried Amdahl's law holds: a part is shared, a part is not."""
+    """The newest step time for each number of slots. Amdahl's law extrapolates beyond what was tried: one part
+    scales with the slots, one does not."""
 
     def __init__(self) -> None:
         self._step_s: dict[int, float] = {}
 
     @property
     def known(self) -> Iterable[tuple[int, float]]:
-        """The newest seconds of a step for each number of slots that was tried."""
+        """The newest step time in seconds for each number of slots that was tried."""
         return self._step_s.items()
 
     @property
     def most_slots(self) -> int:
-        """As many slots as it may have now, for all that has been tried."""
+        """The most slots that the trial may have now, given what it has tried."""
         return max(FIRST_SLOTS, GROWTH * max(self._step_s, default=0))
 
     def add(self, slots: int, step_s: float) -> None:
-        """A run with so many slots has measured its steps."""
+        """Record the step time of a run with `slots` slots."""
         self._step_s[slots] = step_s
 
     def speedups(self, sizes: Sequence[int], per_machine: int) -> Floats:
-        """Steps a second for each size, relative to the first; in proportion to the slots while one size alone was tried."""
+        """Return the steps per second of each size, relative to the first; proportional to the slots while only
+        one size was tried."""
         seconds = self._seconds(np.array(sizes, dtype=np.float64))
         for index, size in enumerate(sizes):
             seconds[index] = self._step_s.get(size, seconds[index])

@@ -1,4 +1,4 @@
-"""The time of a training step, learnt from the steps that a run has reported (Pollux, section 3.2 and 4.1)."""
+"""A model of the step time, fitted to the steps that a run has reported (Pollux, sections 3.2 and 4.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +10,19 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 OVERLAPS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0)
-"""Values of gamma that are tried; from 10 on it is as good as a maximum."""
+"""Candidate values of gamma. From 10 on, gamma is equivalent to a maximum."""
 OVERLAP_COST = 1e-3
-"""Per (gamma - 1)², added to the mean squared log error: little overlap unless the reports say otherwise."""
+"""Per (gamma - 1)², added to the mean squared log error. Prefers little overlap unless the reports show more."""
 SLOWDOWN_COST = 1e-2
-"""Ridge on the slowdown by slot, relative to the constant: optimistic unless the reports say otherwise."""
+"""Ridge on the slowdown per slot, relative to the constant. Optimistic unless the reports show otherwise."""
 FARTHER = 1.1
-"""Between machines synchronising is taken to cost this much more than within one, until it has been seen."""
+"""Assumed cost of synchronising between machines, relative to within one, until it was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a run has measured with one allocation and batch: seconds of a step, and of its computing part (None: not told apart)."""
+    """A measurement with one allocation and batch: seconds per step and seconds of its compute part (None: not
+    measured separately)."""
 
     machines: int
     slots: int
@@ -32,8 +33,8 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """The model: computing (a + b · samples per slot), synchronising (a + b · (slots - 2)) within and between machines,
-    and `gamma`, from 1 (one after the other) to 10 (at the same time)."""
+    """The model: compute time (a + b · samples per slot), synchronisation time (a + b · (slots - 2)) within and
+    between machines, and the overlap `gamma` from 1 (sequential) to 10 (concurrent)."""
 
     compute: tuple[float, float]
     within: tuple[float, float] = (0.0, 0.0)
@@ -41,34 +42,35 @@ class Throughput:
     gamma: float = 1.0
 
     def compute_s(self, per_slot: Ints) -> Floats:
-        """T_grad, for arrays of samples per slot."""
+        """Return T_grad for arrays of samples per slot."""
         seconds: Floats = np.asarray(self.compute[0] + self.compute[1] * per_slot, dtype=np.float64)
         return seconds
 
     def sync_s(self, machines: Ints, slots: Ints) -> Floats:
-        """T_sync; a single slot has none."""
+        """Return T_sync; 0 for a single slot."""
         more = np.maximum(slots - 2, 0)
         within = self.within[0] + self.within[1] * more
         between = self.between[0] + self.between[1] * more
         return np.where(machines > 1, between, np.where(slots > 1, within, 0.0))
 
     def step_s(self, machines: Ints, slots: Ints, per_slot: Ints, rounds: Ints) -> Floats:
-        """T_iter: `rounds` batches are computed, the last one beside the synchronising. Arrays of one shape, or broadcast."""
+        """Return T_iter: `rounds` batches are computed, and the last one overlaps with the synchronisation.
+        Arrays of one shape, or broadcast."""
         compute = self.compute_s(per_slot)
         last = _together(compute, self.sync_s(machines, slots), self.gamma)
         return (rounds - 1) * compute + last
 
 
 def fit_throughput(timings: Sequence[Timing]) -> Throughput:
-    """The model that explains the reports best, in relative terms; at least one report.
+    """Return the model that explains the reports best, in relative terms. Needs at least one report.
 
-    What has not been seen is taken to be good, so that it is tried (Pollux, section 4.1, prior-driven exploration): one batch size seen:
-    half of the computing time is constant; no gang: synchronising is free; one size of gang: it slows down no further; no second
-    machine: as within one, times `FARTHER`.
+    Allocations that were never tried are taken to be good, so that they are tried (Pollux, section 4.1,
+    prior-driven exploration). One batch size: half of the compute time is constant. No gang: synchronisation is
+    free. One gang size: no further slowdown. No second machine: as within one, times `FARTHER`.
 
-    Where we deviate: Pollux minimises over its seven parameters together with L-BFGS-B from a fixed start; for a given gamma the other
-    six are linear least squares of two unknowns each, so we solve those exactly and try a grid of gammas. It needs no optimiser and has
-    no local minimum.
+    Deviation from Pollux: Pollux minimises over its seven parameters with L-BFGS-B from a fixed start. For a
+    given gamma the other six are linear least squares of two unknowns each, so this function solves those
+    exactly and tries a grid of gammas. It needs no optimiser and has no local minimum.
     """
     machines, slots, per_slot = (
         np.array([getattr(timing, name) for timing in timings], dtype=np.int64)
@@ -95,11 +97,11 @@ def fit_throughput(timings: Sequence[Timing]) -> Throughput:
 
 
 def _computed(timings: Sequence[Timing]) -> Floats:
-    """The computing part of each step. Where it was not told apart, the steps of the fewest slots are all computing, and tell what
-    those of more slots compute by their samples."""
-    untold = [timing for timing in timings if timing.compute_s is None]
-    fewest = min((timing.slots for timing in untold), default=0)
-    base = [timing for timing in untold if timing.slots == fewest]
+    """Return the compute part of each step. For timings without a separate compute part, the steps with the
+    fewest slots count as compute only, and predict the compute part of larger ones from their samples."""
+    unsplit = [timing for timing in timings if timing.compute_s is None]
+    fewest = min((timing.slots for timing in unsplit), default=0)
+    base = [timing for timing in unsplit if timing.slots == fewest]
     per_slot = np.array([timing.per_slot for timing in base], dtype=np.int64)
     constant, each = _fit_compute(per_slot, np.array([timing.step_s for timing in base])) if base else (0, 0)
     return np.array(
@@ -131,7 +133,8 @@ def _fit_sync(slots: Ints, seconds: Floats, step: Floats) -> tuple[float, float]
 
 
 def fit_line(x: Floats, y: Floats, scale: Floats, ridge: float) -> tuple[float, float]:
-    """Least squares of y = a + b x, errors relative to `scale`, neither negative; `ridge` draws b · max(x) towards 0."""
+    """Fit y = a + b x by least squares with errors relative to `scale`; neither a nor b is negative. `ridge`
+    pulls b · max(x) towards 0."""
     weights = 1 / scale**2
     total, mean_x, mean_y = weights.sum(), np.average(x, weights=weights), np.average(y, weights=weights)
     spread = float((weights * (x - mean_x) ** 2).sum())
@@ -147,7 +150,7 @@ def fit_line(x: Floats, y: Floats, scale: Floats, ridge: float) -> tuple[float, 
 
 
 def _together(compute: Floats, sync: Floats, gamma: float) -> Floats:
-    """(compute^γ + sync^γ)^(1/γ), in terms of the greater of the two, which cannot overflow."""
+    """Return (compute^γ + sync^γ)^(1/γ), factored by the greater of the two to avoid overflow."""
     greater = np.maximum(compute, sync)
     ratio = np.minimum(compute, sync) / np.maximum(greater, 1e-12)
     summed: Floats = greater * (1 + ratio**gamma) ** (1 / gamma)

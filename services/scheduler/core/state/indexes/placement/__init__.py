@@ -1,1 +1,1 @@
-"""Where runs go: the index of free slots, with the machines of each domain, shared slots, and labels."""
+"""Placement: the index of free slots, with topology domains, shared slots and labels."""

@@ -1,7 +1,7 @@
-"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it. Neighbours: `ground` and `free_slot_buckets`, the
-indexes, and `labels`.
+"""Free slots of a pool's open workers, indexed by their number; it places requests and gangs. `ground` and
+`free_slot_buckets` are the indexes behind it, `labels` the constraints.
 
-Tentative changes are undone exactly, so that a plan reads the world and leaves it as it was.
+Tentative changes are undone exactly, so that a plan does not modify the state.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,15 +23,17 @@ from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind, Thousandths
 
 Placement = tuple[tuple[WorkerId, int], ...]
-"""Workers, and how many of their free slots are taken; the chief first. A part of a slot that is shared already takes none."""
+"""Workers and how many of their free slots to take; the chief first. 0: a fraction of a slot that is already
+shared, or a run without slots."""
 MOST_GROUNDS = 256
-"""So many choices by labels have an index of their own; what is asked for less often is indexed anew."""
+"""The number of label choices with an index of their own; for others the index is rebuilt."""
 
 T = TypeVar("T")
 
 
 class PlacementRequest(NamedTuple):
-    """What is to be placed: the shape of a request without its size. `part`: so much of one slot; `where` None: on any machine."""
+    """What to place: the shape of a request without its size. `part`: a fraction of one slot, in thousandths;
+    `where` None: any machine."""
 
     tenant: TenantId
     kind: SlotKind | None
@@ -45,8 +47,9 @@ class CapacityIndex:
 
     Args:
         exclusive: A machine serves one tenant at a time.
-        topology: Label keys from narrow to wide: a gang that needs several machines gets them within one domain where it can.
-        spread: A run on one machine gets the emptiest that will do, not the fullest.
+        topology: Label keys from narrow to wide. A gang over several machines is placed within one domain if
+            possible.
+        spread: A run on one machine gets the emptiest machine that fits, not the fullest.
     """
 
     def __init__(self, exclusive: bool, topology: tuple[str, ...] = (), spread: bool = False) -> None:
@@ -80,18 +83,18 @@ class CapacityIndex:
 
     @property
     def sharing(self) -> SharedSlotIndex:
-        """What is left of slots that are shared."""
+        """The remaining fractions of shared slots."""
         return self._everywhere.sharing
 
     def get(self, worker: WorkerId) -> WorkerCapacity | None:
         return self._spots.get(worker)
 
     def spots(self) -> Iterator[tuple[WorkerId, WorkerCapacity]]:
-        """All open workers, in no particular order."""
+        """Yield all open workers, in no particular order."""
         return iter(self._spots.items())
 
     def see(self, worker: WorkerId, labels: Labels, spot: WorkerCapacity | None) -> None:
-        """Replaces what is known of a worker, with its labels; None: it is not open."""
+        """Replace a worker's labels and free slots; None: the worker is not open."""
         if (before := self._labels.get(worker, ())) != labels:
             self.set(worker, None)
             self._alike.get(before, {}).pop(worker, None)
@@ -100,34 +103,35 @@ class CapacityIndex:
         self.set(worker, spot)
 
     def admits(self, ask: PlacementRequest, worker: WorkerId) -> bool:
-        """Whether the request may be placed there, as far as labels and exclusions go."""
+        """Whether labels and exclusions allow the request on this worker."""
         return ask.where is None or ask.where.admits(worker, self._labels.get(worker, ()))
 
     def labels(self, worker: WorkerId) -> Labels:
-        """What a worker has said of where it stands."""
+        """Return the labels of a worker."""
         return self._labels.get(worker, ())
 
     def usable_by(self, ask: PlacementRequest) -> list[tuple[WorkerId, WorkerCapacity]]:
-        """Open workers that the request may be placed on, which serve its tenant or nobody, in no particular order."""
+        """Return the open workers that the constraints of the request allow and that serve its tenant or no
+        tenant, in no particular order."""
         owners = self._owners(ask)
         found = self._answer(ask, lambda ground: list(ground.whole.workers(ask.kind, owners)))
         return [(worker, self._spots[worker]) for worker in found]
 
     def least_used(self, ask: PlacementRequest) -> Iterator[tuple[WorkerId, WorkerCapacity]]:
-        """Open workers that the request may be placed on, those with the fewest used slots first, then by id."""
+        """Yield the open workers that the constraints of the request allow: fewest used slots first, then by id."""
         for used in sorted(self._used):
-            # Put in order only when asked: plans set machines a thousand times as often as anybody looks here.
+            # Sorted on demand: plans update machines a thousand times as often as this is called.
             for worker in sorted(self._used[used]):
                 spot = self._spots[worker]
                 if ask.kind in (None, spot.kind) and self.admits(ask, worker):
                     yield worker, spot
 
     def owned_free(self, tenant: TenantId) -> int:
-        """Slots free on machines that serve this tenant alone."""
+        """Return the free slots on machines that serve only this tenant."""
         return self._everywhere.whole.owned_free(tenant)
 
     def set(self, worker: WorkerId, spot: WorkerCapacity | None) -> None:
-        """Replaces what is known of a worker; None takes it out."""
+        """Replace a worker's free slots; None removes the worker."""
         before = self._spots.get(worker)
         if before == spot:
             return
@@ -145,13 +149,13 @@ class CapacityIndex:
         self._used.setdefault(spot.total - spot.free, {})[worker] = None
 
     def take(self, placement: Placement, ask: PlacementRequest) -> None:
-        """Occupies slots, or a part of one, for one allocation."""
+        """Occupy slots, or a fraction of one, for one allocation."""
         owner = ask.tenant if self.exclusive else None
         for worker, slots in placement:
             spot = self._spots[worker]
             auxiliary, rooms, taken_slots = spot.auxiliary, spot.rooms, slots
             if ask.part:
-                # In what will be free, whoever shares that slot now may be gone: then it is this part's alone.
+                # In the later capacity the runs that share this slot may have left; then a new slot is opened.
                 taken_slots = slots or int(tightest(rooms, ask.tenant, ask.part) is None)
                 rooms = (after_opening if taken_slots else after_joining)(rooms, ask.tenant, ask.part)
             elif slots == 0:
@@ -161,7 +165,7 @@ class CapacityIndex:
             self.set(worker, WorkerCapacity(spot.kind, spot.total, *taken))
 
     def untake(self, placement: Placement) -> None:
-        """Undoes `take` of whole slots."""
+        """Undo `take` of whole slots."""
         for worker, slots in placement:
             spot = self._spots[worker]
             holds = spot.holds - 1
@@ -169,19 +173,19 @@ class CapacityIndex:
             self.set(worker, spot._replace(free=spot.free + slots, owner=owner, holds=holds))
 
     def withhold(self, placement: Placement) -> None:
-        """Hides free slots, and what is left of shared ones: whose worker it is does not change."""
+        """Hide free slots and remaining fractions. The owner of the worker does not change."""
         for worker, slots in placement:
             spot = self._spots[worker]
             self.set(worker, spot._replace(free=spot.free - slots, withheld=spot.withheld + 1))
 
     def restore(self, placement: Placement) -> None:
-        """Shows again what was withheld."""
+        """Undo `withhold`."""
         for worker, slots in placement:
             spot = self._spots[worker]
             self.set(worker, spot._replace(free=spot.free + slots, withheld=spot.withheld - 1))
 
     def give(self, shares: Iterable[GangShare]) -> None:
-        """Frees what a run has; workers that are not open stay out."""
+        """Free the slots of a run. Workers that are not open are ignored."""
         for share in shares:
             spot = self._spots.get(share.worker)
             if spot is not None:
@@ -189,7 +193,7 @@ class CapacityIndex:
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
-        """Undoes at the end whatever was changed inside; nests."""
+        """Undo all changes made inside. Can be nested."""
         self._undo.append({})
         try:
             yield
@@ -201,15 +205,18 @@ class CapacityIndex:
             self._undo = levels
 
     def keep(self, workers: Iterable[WorkerId]) -> None:
-        """What was tried on these machines stays: it is about to be true, and they are seen anew before anybody looks."""
+        """Exclude these workers from the undo of the current tentative block: the changes are about to be
+        carried out."""
         for worker in workers:
             self._undo[-1].pop(worker, None)
 
     def place(self, ask: PlacementRequest, slots: int) -> Placement | None:
-        """All `slots` or None: on one machine where one will do; else as few as possible within one domain of the narrowest level that
-        has room; else as few as possible anywhere. In each of these, machines with more of the preferred labels before others.
+        """Place all `slots`, or return None.
 
-        Ties go to a worker that the tenant already uses, then to the lower id. A part joins a slot that is shared where one has room.
+        Order of preference: one machine; otherwise as few machines as possible within one domain of the
+        narrowest level with enough free slots; otherwise as few as possible anywhere. At each stage machines
+        with more of the preferred labels come first. Ties go to a worker that already serves the tenant, then
+        to the lower id. A fraction joins a shared slot if one has enough left.
         """
         if ask.where is None:
             return self._place_on((self._everywhere,), ask, slots)
@@ -218,20 +225,20 @@ class CapacityIndex:
             return self._place_on(grounds, ask, slots)
 
     def total_for(self, ask: PlacementRequest) -> tuple[int, int]:
-        """What would fit if nothing ran: all slots of the kind, and the most on one worker."""
+        """Return what would fit if nothing ran: all slots of the kind, and the most on one worker."""
         return self._answer(ask, lambda ground: ground.whole.total_for(ask.kind))
 
     def free_for(self, ask: PlacementRequest) -> int:
-        """Slots free for this request now, wherever they are."""
+        """Return the slots that are free for this request now, on any workers."""
         owners = self._owners(ask)
         return self._answer(ask, lambda ground: ground.whole.free_for(ask.kind, owners))
 
     def free_on(self, ask: PlacementRequest) -> int:
-        """Slots free on all machines that the request may be placed on, whomever they serve."""
+        """Return the free slots of all machines that the constraints of the request allow, for any tenant."""
         return self._answer(ask, lambda ground: ground.whole.free)
 
     def room_for(self, ask: PlacementRequest) -> tuple[int, int]:
-        """Slots free for this request now, and the most of them on one worker."""
+        """Return the slots that are free for this request now, and the most on one worker."""
         owners = self._owners(ask)
         return self._answer(ask, lambda ground: ground.whole.room_for(ask.kind, owners))
 
@@ -260,7 +267,7 @@ class CapacityIndex:
         return (ask.tenant, None) if self.exclusive else (None,)
 
     def _answer(self, ask: PlacementRequest, question: Callable[[PlacementIndex], T]) -> T:
-        """Asks the machines that the request may be placed on."""
+        """Evaluate `question` on the index of the machines that the constraints of the request allow."""
         if ask.where is None:
             return question(self._everywhere)
         with self._without(ask.where.excluded):
@@ -268,7 +275,7 @@ class CapacityIndex:
 
     @contextmanager
     def _without(self, workers: tuple[WorkerId, ...]) -> Iterator[None]:
-        """Takes a few machines out of all indexes meanwhile."""
+        """Remove a few workers from all indexes inside the block."""
         if not workers:
             yield
             return
@@ -278,7 +285,7 @@ class CapacityIndex:
             yield
 
     def _ground(self, choice: LabelChoice) -> PlacementIndex:
-        """The index of these machines, made when it is first asked for."""
+        """Return the index of these machines; it is built on first use."""
         if choice == EVERYWHERE:
             return self._everywhere
         ground = self._grounds.pop(choice, None)
@@ -294,7 +301,7 @@ class CapacityIndex:
         return ground
 
     def _find_grounds(self, labels: Labels) -> tuple[PlacementIndex, ...]:
-        """Where machines with these labels stand."""
+        """Return the indexes that contain machines with these labels."""
         found = (
             self._everywhere,
             *(ground for ground in self._grounds.values() if ground.choice.holds(labels)),

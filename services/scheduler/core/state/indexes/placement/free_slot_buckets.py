@@ -1,7 +1,7 @@
-"""Machines by kind and owner, then by how many of their slots are free. Neighbour: `placement_index`, which has a shelf for all of its
-machines and one for each domain.
+"""Buckets of machines by kind and owner, then by number of free slots. `placement_index` has one for all its machines
+and one for each domain.
 
-`owners` are those whose machines may be taken, the first rather than the next.
+`owners`: whose machines may be taken, in order of preference.
 """
 
 from bisect import bisect_left, insort
@@ -16,7 +16,7 @@ Class = tuple[SlotKind | None, TenantId | None]
 
 
 class _Bucket:
-    """Machines of one kind and owner: `free` in all, and by how many are free on each."""
+    """Machines of one kind and owner: `free` slots in total, and machines by free slots."""
 
     __slots__ = ("by_free", "free")
 
@@ -37,11 +37,11 @@ class FreeSlotBuckets:
         self._sizes: dict[SlotKind | None, dict[int, int]] = {}
 
     def __bool__(self) -> bool:
-        """Whether anything stands here."""
+        """Whether it contains any machine."""
         return bool(self._buckets)
 
     def enter(self, worker: WorkerId, spot: WorkerCapacity) -> None:
-        """A machine that was not here."""
+        """Add a machine."""
         self.free += spot.free
         self.total += spot.total
         sizes = self._sizes.setdefault(spot.kind, {})
@@ -54,7 +54,7 @@ class FreeSlotBuckets:
         insert(bucket.by_free.setdefault(spot.free, []), worker)
 
     def leave(self, worker: WorkerId, spot: WorkerCapacity) -> None:
-        """A machine goes that entered so."""
+        """Remove a machine. `spot` must equal the value it was added with."""
         self.free -= spot.free
         self.total -= spot.total
         sizes = self._sizes[spot.kind]
@@ -71,7 +71,7 @@ class FreeSlotBuckets:
             del self._buckets[key]
 
     def shift(self, worker: WorkerId, before: WorkerCapacity, spot: WorkerCapacity) -> None:
-        """More or less is free on a machine of the same kind and owner: what plans change most."""
+        """Update the free slots of a machine whose kind and owner stay the same; plans do this most often."""
         if before.free == spot.free:
             return
         bucket = self._buckets[spot.kind, spot.owner]
@@ -81,23 +81,23 @@ class FreeSlotBuckets:
         insert(bucket.by_free.setdefault(spot.free, []), worker)
 
     def workers(self, kind: SlotKind | None, owners: Owners) -> Iterator[WorkerId]:
-        """Machines of these owners, in no particular order."""
+        """Yield the machines of these owners, in no particular order."""
         for key in self.classes(kind, owners):
             for ids in self._buckets[key].by_free.values():
                 yield from ids
 
     def total_for(self, kind: SlotKind | None) -> tuple[int, int]:
-        """What would fit if nothing ran: all slots of the kind, and the most on one machine."""
+        """Return what would fit if nothing ran: all slots of the kind, and the most on one machine."""
         kinds = self._sizes if kind is None else (kind,)
         sizes = [size for kind in kinds for size in self._sizes.get(kind, {}).items()]
         return sum(size * count for size, count in sizes), max((size for size, _ in sizes), default=0)
 
     def free_for(self, kind: SlotKind | None, owners: Owners) -> int:
-        """Slots free on machines of these owners."""
+        """Return the free slots on machines of these owners."""
         return sum([self._buckets[key].free for key in self.classes(kind, owners)])
 
     def room_for(self, kind: SlotKind | None, owners: Owners) -> tuple[int, int]:
-        """Slots free on machines of these owners, and the most on one of them."""
+        """Return the free slots on machines of these owners, and the most on one of them."""
         free = largest = 0
         for key in self.classes(kind, owners):
             bucket = self._buckets[key]
@@ -106,11 +106,12 @@ class FreeSlotBuckets:
         return free, largest
 
     def owned_free(self, tenant: TenantId) -> int:
-        """Slots free on machines that serve this tenant alone."""
+        """Return the free slots on machines that serve only this tenant."""
         return sum([self._buckets[key].free for key in self.classes(None, (tenant,))])
 
     def fitting(self, kind: SlotKind | None, owners: Owners, slots: int, spread: bool) -> WorkerId | None:
-        """One machine with so many slots free: the fullest, or with `spread` the emptiest; then the owner's own, then the lower id."""
+        """Return one machine with this many free slots: the fullest, or with `spread` the emptiest; then one
+        that the tenant owns, then the lower id."""
         best: tuple[int, bool, WorkerId] | None = None
         for key in self.classes(kind, owners):
             bucket = self._buckets[key].by_free
@@ -123,7 +124,8 @@ class FreeSlotBuckets:
     def gang(
         self, kind: SlotKind | None, owners: Owners, slots: int
     ) -> tuple[tuple[WorkerId, int], ...] | None:
-        """As few machines as possible, the emptiest first; what is left over goes to the fullest that will do. None: too few slots."""
+        """Return as few machines as possible, the emptiest first; the remainder goes to the fullest machine
+        that fits. None: too few free slots."""
         classes = sorted(self.classes(kind, owners), key=lambda key: (key[1] is None, key[0] or ""))
         buckets = [self._buckets[key].by_free for key in classes]
         sizes = sorted({free for bucket in buckets for free in bucket if free}, reverse=True)
@@ -132,7 +134,7 @@ class FreeSlotBuckets:
         for free in sizes:
             for worker in (one for bucket in buckets for one in bucket.get(free, ())):
                 if missing <= free:
-                    # Smaller ones than this are all untouched yet.
+                    # No machine with fewer free slots was chosen yet.
                     fitting = min(size for size in sizes if size >= missing)
                     last = worker
                     if fitting < free:
@@ -143,13 +145,13 @@ class FreeSlotBuckets:
         return None
 
     def classes(self, kind: SlotKind | None, owners: Owners) -> list[Class]:
-        """Kinds and owners of machines that stand here."""
+        """Return the kinds and owners that have machines here."""
         kinds = self._sizes if kind is None else (kind,)
         return [(kind, owner) for kind in kinds for owner in owners if (kind, owner) in self._buckets]
 
 
 def insert(ids: list[WorkerId], worker: WorkerId) -> None:
-    """Keeps the list sorted."""
+    """Insert into a sorted list."""
     if not ids or worker > ids[-1]:
         ids.append(worker)
     else:
@@ -157,7 +159,7 @@ def insert(ids: list[WorkerId], worker: WorkerId) -> None:
 
 
 def remove(bucket: dict[int, list[WorkerId]], key: int, worker: WorkerId) -> None:
-    """Takes it out of a sorted list, and an empty list out of the bucket."""
+    """Remove from a sorted list, and drop the list once it is empty."""
     ids = bucket[key]
     del ids[bisect_left(ids, worker)]
     if not ids:

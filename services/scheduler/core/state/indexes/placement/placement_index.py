@@ -1,6 +1,8 @@
-"""The machines of one choice: all of them, and those of each domain of the pool's topology. A domain is what one label,
-with those of the wider levels, names: rack r7 of zone a. Neighbours: `capacity`, which keeps a ground for every choice
-asked for; `shared_slots` knows what is left of slots that are shared, `slotless` where runs without slots go."""
+"""The placement index of one label choice: all its machines, and those of each domain of the pool's topology.
+
+A domain is identified by its label and those of the wider levels, such as rack r7 of zone a. `capacity` keeps
+one index for each label choice in use; `shared_slots` covers shared slots, `slotless` runs without slots.
+"""
 
 from services.scheduler.core.state.indexes.placement.free_slot_buckets import FreeSlotBuckets, Owners
 from services.scheduler.core.state.indexes.placement.shared_slots import SharedSlotIndex
@@ -11,13 +13,14 @@ from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
 
 Domain = tuple[str, ...]
-"""Values of the wider levels, then its own; empty where a machine lacks the label of a wider level."""
+"""Values of the wider levels, then its own; empty for a missing label of a wider level."""
 Domains = tuple[Domain | None, ...]
-"""A machine's domain at each level, from narrow to wide; None where it lacks the label of that level: it is in none then."""
+"""A machine's domain at each level, from narrow to wide; None where the machine lacks the label of that level
+and is in no domain."""
 
 
 class Topology:
-    """Label keys from narrow to wide. Where equal labels stand is found once."""
+    """Label keys from narrow to wide. The domains of equal labels are cached."""
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         self.keys = keys
@@ -39,7 +42,7 @@ class Topology:
 
 
 class PlacementIndex:
-    """The index, and its neighbours' for these machines. `spread`: emptier machines and domains are taken before fuller ones."""
+    """The index of these machines. `spread`: emptier machines and domains are taken before fuller ones."""
 
     def __init__(self, choice: LabelChoice, topology: Topology, spread: bool) -> None:
         self.choice = choice
@@ -53,9 +56,9 @@ class PlacementIndex:
     def change(
         self, worker: WorkerId, labels: Labels, before: WorkerCapacity | None, spot: WorkerCapacity | None
     ) -> None:
-        """Keeps the shelves true to what a machine can take now; None: it is not open."""
+        """Update the index after a change of a machine; None: the machine is not open."""
         if before is not None and spot is not None and _is_free_only(before, spot):
-            # What plans change most: neighbours look at nothing that differs.
+            # The most frequent change; the other indexes are unaffected.
             self.whole.shift(worker, before, spot)
         else:
             _move(self.whole, worker, before, spot)
@@ -65,27 +68,28 @@ class PlacementIndex:
         for shelves, domain in zip(self._levels, self._topology.domains_of(labels), strict=True):
             if domain is None:
                 continue
-            shelf = shelves.get(domain)
-            if shelf is None:
-                shelf = shelves[domain] = FreeSlotBuckets()
-            _move(shelf, worker, before, spot)
-            if not shelf:
+            buckets = shelves.get(domain)
+            if buckets is None:
+                buckets = shelves[domain] = FreeSlotBuckets()
+            _move(buckets, worker, before, spot)
+            if not buckets:
                 del shelves[domain]
 
     def beside(self, kind: SlotKind | None, owners: Owners) -> WorkerId | None:
-        """The machine for a run without slots: the one that takes the most more of them."""
+        """Return the machine for a run without slots: the one that accepts the most of them."""
         return self._auxiliary.emptiest(self.whole.classes(kind, owners))
 
     def one(self, kind: SlotKind | None, owners: Owners, slots: int) -> WorkerId | None:
-        """One machine with so many free slots."""
+        """Return one machine with this many free slots."""
         return self.whole.fitting(kind, owners, slots, self._spread)
 
     def gang(
         self, kind: SlotKind | None, owners: Owners, slots: int, level: int
     ) -> tuple[tuple[WorkerId, int], ...] | None:
-        """As few machines as possible within one domain of a level; behind the last level, anywhere.
+        """Return as few machines as possible within one domain of a level; after the last level, anywhere.
 
-        Of domains that do with equally few machines it is the one with the fewest free slots (with `spread`: the most), then by name.
+        Among domains that need equally few machines, the one with the fewest free slots wins (with `spread`:
+        the most), then by name.
         """
         if slots > self.whole.free_for(kind, owners):
             return None
@@ -94,7 +98,7 @@ class PlacementIndex:
         fitting = self._with_room(kind, owners, slots, level)
         if not fitting:
             return None
-        # No domain can do with fewer machines than all of them together.
+        # No domain needs fewer machines than the whole pool.
         anywhere = self.whole.gang(kind, owners, slots)
         fewest = len(anywhere) if anywhere else 0
         best: tuple[tuple[WorkerId, int], ...] | None = None
@@ -109,17 +113,18 @@ class PlacementIndex:
     def _with_room(
         self, kind: SlotKind | None, owners: Owners, slots: int, level: int
     ) -> list[tuple[int, Domain]]:
-        """Domains whose machines have so many slots free together, the most suitable first."""
+        """Return the domains with enough free slots in total, the most suitable first."""
         found = []
-        for domain, shelf in self._levels[level].items():
-            if shelf.free >= slots:
-                free = shelf.free_for(kind, owners)
+        for domain, buckets in self._levels[level].items():
+            if buckets.free >= slots:
+                free = buckets.free_for(kind, owners)
                 if free >= slots:
                     found.append((-free if self._spread else free, domain))
         return sorted(found)
 
     def _share(self, worker: WorkerId, before: WorkerCapacity | None, spot: WorkerCapacity | None) -> None:
-        """Keeps the neighbours true, where something has changed that they look at: on few workers in most plans."""
+        """Update the indexes of shared slots and of runs without slots, if they are affected; in most plans few
+        workers are."""
         if before is not None and before.rooms and not before.withheld:
             self.sharing.leave(worker, before.kind, before.rooms)
         if spot is not None and spot.rooms and not spot.withheld:
@@ -138,23 +143,23 @@ class PlacementIndex:
 
 
 def _move(
-    shelf: FreeSlotBuckets, worker: WorkerId, before: WorkerCapacity | None, spot: WorkerCapacity | None
+    buckets: FreeSlotBuckets, worker: WorkerId, before: WorkerCapacity | None, spot: WorkerCapacity | None
 ) -> None:
     if before is not None and spot is not None and _is_alike(before, spot):
-        shelf.shift(worker, before, spot)
+        buckets.shift(worker, before, spot)
         return
     if before is not None:
-        shelf.leave(worker, before)
+        buckets.leave(worker, before)
     if spot is not None:
-        shelf.enter(worker, spot)
+        buckets.enter(worker, spot)
 
 
 def _is_alike(one: WorkerCapacity, other: WorkerCapacity) -> bool:
-    """Whether at most what is free differs."""
+    """Whether the two differ at most in their free slots."""
     has_same_owner = one.owner is other.owner or one.owner == other.owner
     return has_same_owner and one.total == other.total and one.kind == other.kind
 
 
 def _is_free_only(one: WorkerCapacity, other: WorkerCapacity) -> bool:
-    """Whether at most what is free differs, and no slot is shared."""
+    """Whether the two differ at most in their free slots, and no slot is shared."""
     return not (one.rooms or other.rooms) and one.auxiliary == other.auxiliary and _is_alike(one, other)

@@ -1,4 +1,4 @@
-"""What a worker can still take: the entry of `capacity`."""
+"""The remaining capacity of one worker: the entry of `capacity`."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,14 @@ from shared.messages.specs import SlotKind, Thousandths
 
 
 class WorkerCapacity(NamedTuple):
-    """What a worker can still take; `total` and `free` without its `disabled` slots. `owner` matters in an exclusive pool only; `holds` counts allocations there; `rooms` are left of
-    slots that are shared, and nobody joins them while something is withheld there (`withheld` counts how often).
+    """The remaining capacity of one worker. A tuple, because plans create and compare tens of thousands of them.
 
-    A tuple, because plans make and compare tens of thousands of them.
+    Attributes:
+        total, free: Slots without the `disabled` ones.
+        owner: The tenant that the worker serves; only in an exclusive pool.
+        holds: The number of allocations.
+        rooms: What is left of shared slots. None can be joined while `withheld` is above 0.
+        withheld: How often slots here were withheld.
     """
 
     kind: SlotKind | None
@@ -28,7 +32,7 @@ class WorkerCapacity(NamedTuple):
 
 
 def spot_of(worker: Worker, policy: PoolPolicy) -> WorkerCapacity | None:
-    """What a worker can take now; None: nothing may be granted there."""
+    """Return the current capacity of a worker; None: it accepts no runs."""
     if not worker.is_open:
         return None
     taken, usable = worker.taken(), worker.usable_slot_ids
@@ -45,7 +49,8 @@ def spot_of(worker: Worker, policy: PoolPolicy) -> WorkerCapacity | None:
 
 
 def after_release(spot: WorkerCapacity, slot_ids: tuple[int, ...], part: Thousandths) -> WorkerCapacity:
-    """What a worker can take once a run with these slots, or so much of one, has left; without any run it has no owner."""
+    """Return the capacity after a run with these slots, or with a fraction of one, has left. A worker without
+    runs has no owner."""
     slots, rooms = len(slot_ids) - len(spot.disabled.intersection(slot_ids)), spot.rooms
     if part:
         rooms, is_free = after_leaving(rooms, slot_ids[0], part)
