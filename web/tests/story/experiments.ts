@@ -70,7 +70,7 @@ it("signs the first administrator in by a link that works once", async () => {
       await other.getByRole("navigation", { name: "Main" }).waitFor();
       await other.getByText("admin", { exact: true }).first().waitFor();
     } else {
-      await other.getByRole("alert").getByText("used already").waitFor();
+      await other.getByRole("alert").getByText("has been used").waitFor();
       await other.getByRole("button", { name: "Sign in another way" }).click();
       await other.getByRole("heading", { name: "Sign in to Muster" }).waitFor();
     }
@@ -112,12 +112,12 @@ it("plans a search while it is written, and says where it is wrong", async () =>
   expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
   await write(CONFIG);
   await page.getByText("code is missing", { exact: true }).waitFor({ timeout: 60_000 });
-  await page.getByText(/runs train\.py, and the experiment has no code/).waitFor();
+  await page.getByText(/runs train\.py, but the experiment has no code/).waitFor();
   expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
   await expectOpenToAll(page);
   await shot(page, "create-without-code");
   await page.getByLabel("Folder of the model code").setInputFiles(folderOf({ "fit.py": SCRIPT, ".env": "TOKEN=1" }));
-  await page.getByText(/it holds 1 file: fit\.py/).waitFor({ timeout: 60_000 });
+  await page.getByText(/the code has 1 file: fit\.py/).waitFor({ timeout: 60_000 });
   await page.getByText(/likely secrets\): \.env/).waitFor();
   await shot(page, "create-without-script");
   await page.getByRole("button", { name: "Choose other code" }).click();
