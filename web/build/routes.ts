@@ -1,4 +1,4 @@
-/** Tells the gateway which paths are the application's: for these alone it answers with the page. */
+/** Writes the list of the application's paths, for which the gateway serves the page. */
 import type { Plugin } from "vite";
 import { SECTIONS } from "../src/app/sections.ts";
 

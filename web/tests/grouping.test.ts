@@ -6,7 +6,7 @@ import { alone, readListSearch, toggled } from "@/experiments/search";
 import { linesOf, stepOf, toggleSelection, type Group } from "@/parts/table/lines";
 
 describe("a group of experiments", () => {
-  it("is a filter that its experiments meet, and no others", () => {
+  it("is a filter that exactly its experiments match", () => {
     expect(conditionOf("owner", "ann")).toBe('owner = "ann"');
     expect(conditionOf("labels", 'a "b"')).toBe('labels contains "a \\"b\\""');
     expect(conditionOf("labels", null)).toBe("labels is absent");
@@ -14,7 +14,7 @@ describe("a group of experiments", () => {
     expect(nameOf("metric", null)).toBe("no metric");
   });
 
-  it("is opened, closed and looked at alone by the address, which keeps the rest", () => {
+  it("is opened, closed and isolated by the URL, which keeps other state", () => {
     const search = readListSearch({ grouped: "labels", open: ["night", null], state: "running", filter: "owner = ann or owner = ben", other: 1 });
     expect(toggled(search, null).open).toEqual(["night"]);
     expect(toggled(toggled(search, null), "night").open).toBeUndefined();
@@ -29,10 +29,10 @@ describe("a group of experiments", () => {
 describe("a table in groups", () => {
   const row = (id: string) => ({ original: id }) as Row<string>;
   const group = (id: string, isOpen: boolean, items: string[] = [], text?: string): Group<string> => ({ id, head: id, isOpen, items, foot: text ? { text } : undefined });
-  // The same thing stands in both groups.
+  // The same item is in both groups.
   const lines = linesOf([row("a"), row("b"), row("a")], (item) => item, [group("one", true, ["a", "b"]), group("two", false), group("three", true, ["a"], "more")]);
 
-  it("has a line for each group, its rows where it is open, and no two of one key", () => {
+  it("has a line per group, rows of open groups and unique keys", () => {
     expect(lines.map((line) => line.id ?? line.kind)).toEqual(["head", "a", "b", "head", "head", "a", "foot"]);
     expect(new Set(lines.map((line) => line.key)).size).toBe(lines.length);
   });
@@ -57,7 +57,7 @@ describe("a table in groups", () => {
     ["x", 0, undefined],
   ])("%s at line %i: %o", (key, at, step) => expect(stepOf(key, lines, at)).toEqual(step));
 
-  it("ticks rows and no lines of groups, though they lie between", () => {
+  it("selects rows but not group headings in between", () => {
     const ids = lines.map((line) => line.id);
     expect([...toggleSelection(new Set(), ids, 5, 1)]).toEqual(["a", "b"]);
     expect([...toggleSelection(new Set(), ids, 0, 0)]).toEqual([]);

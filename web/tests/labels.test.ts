@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { nextEdit, countLabels, labelsTo, withLabel, type LabelEdit } from "@/training/labels";
 
-describe("a label that is nextEdit in a list", () => {
-  it("narrows what is shown, once", () => {
+describe("a label that is clicked in a list", () => {
+  it("narrows the list once", () => {
     expect(withLabel(undefined, "vision")).toBe('labels contains "vision"');
     const both = withLabel("state = active or number < 3", 'a "b"');
     expect(both).toBe('(state = active or number < 3) and labels contains "a \\"b\\""');
@@ -11,7 +11,7 @@ describe("a label that is nextEdit in a list", () => {
 });
 
 describe("labels of several experiments", () => {
-  it("are told with how many have them, new ones last", () => {
+  it("are listed with their counts, new ones last", () => {
     const chosen = [{ labels: ["b", "a"] }, { labels: ["a"] }, { labels: ["c"] }];
     expect(countLabels(chosen, ["new", "c"])).toEqual([
       { label: "a", count: 2 },
@@ -30,7 +30,7 @@ describe("labels of several experiments", () => {
     expect(steps.map(() => (edit = nextEdit(edit, count, 3)))).toEqual(steps);
   });
 
-  it("are changed only where that is wished", () => {
+  it("change only after an edit", () => {
     const edits = new Map<string, LabelEdit>([["a", "add"], ["b", "leave"], ["c", "remove"]]);
     expect([labelsTo(edits, "add"), labelsTo(edits, "remove")]).toEqual([["a"], ["c"]]);
   });

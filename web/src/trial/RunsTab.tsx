@@ -41,7 +41,7 @@ export function RunsTab({ trial }: TrialTabProps) {
             ))}
           </ol>
           <p className={css.note}>
-            From what the platform noted: of checkpoints the first of each run, and those that took a second. Spans of every service are where the traces go
+            Recorded by the platform. Of the checkpoints, it includes the first of each run and those that took at least a second. For spans of all services, see your tracing backend
             {experiment.data?.trace_id && (
               <>
                 {" "}
